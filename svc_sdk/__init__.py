@@ -1,0 +1,68 @@
+"""The client library of the sales-tax rate lookup service (SPEC 4.4).
+
+from svc_sdk import Svc
+
+with Svc("your-key", base_url="https://rates.example") as svc:
+    svc.lookup("CA", zip="94105").combined_rate_string
+"""
+
+from svc_sdk._settings import DEFAULT_BASE_URL
+from svc_sdk._version import __version__
+from svc_sdk.aio import AsyncSvc
+from svc_sdk.client import Svc
+from svc_sdk.errors import (
+    AuthError,
+    ForbiddenError,
+    NotFoundError,
+    PaymentRequiredError,
+    RateLimitError,
+    ServiceError,
+    SvcError,
+    TransportError,
+    ValidationError,
+)
+from svc_sdk.models import (
+    Advisory,
+    Freshness,
+    HealthResponse,
+    Meta,
+    NexusList,
+    NexusRecord,
+    NexusRemoval,
+    Rate,
+    StateFreshness,
+    TaxResponse,
+    ValidationDetail,
+)
+from svc_sdk.rates import rate_to_decimal, rate_to_float, rate_to_units, units_to_rate
+
+__all__ = [
+    "DEFAULT_BASE_URL",
+    "Advisory",
+    "AsyncSvc",
+    "AuthError",
+    "ForbiddenError",
+    "Freshness",
+    "HealthResponse",
+    "Meta",
+    "NexusList",
+    "NexusRecord",
+    "NexusRemoval",
+    "NotFoundError",
+    "PaymentRequiredError",
+    "Rate",
+    "RateLimitError",
+    "ServiceError",
+    "StateFreshness",
+    "Svc",
+    "SvcError",
+    "TaxResponse",
+    "TransportError",
+    "ValidationDetail",
+    "ValidationError",
+    "__version__",
+    "rate_to_decimal",
+    "rate_to_float",
+    "rate_to_units",
+    "units_to_rate",
+]

@@ -1,0 +1,209 @@
+"""From (status, headers, body) to a model or an exception (SPEC 2, 4.1 and 7). Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pydantic
+
+from svc_sdk import errors
+from svc_sdk.models import RATE_FIELDS, ValidationDetail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Failure", "Reply", "result"]
+
+Model = TypeVar("Model", bound=pydantic.BaseModel)
+Json = Any
+"""Parsed JSON: an object, array, string, number, boolean or null."""
+
+_CUT = 2_000
+"""How much text of a body that is not JSON an error keeps, in characters."""
+
+_BY_STATUS: dict[int, type[errors.SvcError]] = {
+    400: errors.ValidationError,
+    401: errors.AuthError,
+    402: errors.PaymentRequiredError,
+    403: errors.ForbiddenError,
+    404: errors.NotFoundError,
+    422: errors.ValidationError,
+    429: errors.RateLimitError,
+}
+# About three years: longer is no instruction, and a sleep must not overflow.
+_LONGEST_RETRY_AFTER = 10.0**8
+_SUCCESS = range(200, 300)
+_REDIRECT = range(300, 400)
+_SERVER = range(500, 600)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it came. Header names are looked up in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def retry_after(self) -> float | None:
+        """The delay that `Retry-After` names, in seconds: a number or an HTTP date (RFC 9110).
+
+        A date is measured from the answer's own `Date` where it has one, so that a wrong local
+        clock does no harm; one in the past means now. `None`: the header is absent or unreadable.
+        """
+        value = self.headers.get("retry-after", "").strip()
+        if value.isascii() and value.replace(".", "", 1).isdecimal():
+            return min(float(value), _LONGEST_RETRY_AFTER)
+        until = _http_date(value)
+        if until is None:
+            return None
+        now = _http_date(self.headers.get("date", "")) or datetime.now(UTC)
+        return min(max((until - now).total_seconds(), 0.0), _LONGEST_RETRY_AFTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No answer: what happened, and whether SPEC 8 has it tried again."""
+
+    message: str
+    retryable: bool
+
+
+def _http_date(value: str) -> datetime | None:
+    try:
+        parsed = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+
+
+def result(outcome: Reply | Failure, model: type[Model], *, attempts: int) -> Model:
+    """The model of a good answer.
+
+    Raises:
+        SvcError: of the class that SPEC 7 gives the status, or `TransportError` where no answer
+            came, or `ServiceError` where the answer does not have the shape of `model`.
+    """
+    if isinstance(outcome, Failure):
+        raise errors.TransportError(outcome.message, attempts=attempts)
+    if outcome.status not in _SUCCESS:
+        raise _error(outcome, attempts=attempts)
+    try:
+        return model.model_validate(_exact_json(outcome.body))
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the body"
+        reason = f"is not of the expected shape: {where}: {first['msg']}"
+    except (ValueError, RecursionError):
+        reason = "is not JSON"
+    raise errors.ServiceError(
+        f"The service answered {outcome.status}, but its answer {reason}",
+        status_code=outcome.status,
+        support_reference=outcome.headers.get("x-request-id"),
+        response_body=_readable(outcome.body),
+        attempts=attempts,
+    )
+
+
+def _exact_json(body: bytes) -> Json:
+    """Parsed JSON in which the rate fields of `rate` keep the digits that were sent."""
+    inexact = False
+
+    def number(text: str) -> Decimal:
+        nonlocal inexact
+        inexact = True
+        return Decimal(text)
+
+    parsed = json.loads(body, parse_float=number, parse_constant=_no_constant)
+    if not inexact:
+        return parsed
+    rate = parsed.get("rate") if isinstance(parsed, dict) else None
+    exact = {k: rate[k] for k in RATE_FIELDS if k in rate} if isinstance(rate, dict) else {}
+    plain = _floats(parsed)
+    if exact:
+        plain["rate"] |= exact
+    return plain
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _floats(value: Json) -> Json:
+    """Everywhere but in rates a number is an ordinary float again."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_floats(item) for item in value]
+    return value
+
+
+def _readable(body: bytes) -> Json:
+    """The parsed body, else its text, cut; `None` for an empty one."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        text = body[: _CUT * 4].decode("utf-8", "replace")
+        return (text if len(text) <= _CUT else f"{text[:_CUT]}…") or None
+
+
+def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
+    body = _readable(reply.body)
+    envelope = body if isinstance(body, dict) else {}
+    inner = envelope.get("error")
+    said = inner if isinstance(inner, dict) else envelope
+    detail = _detail(envelope.get("detail"))
+    message = (
+        _string(said.get("message"))
+        or _string(inner)
+        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)
+        or _string(envelope.get("detail"))
+        or _plain_message(reply)
+    )
+    waits = reply.retry_after
+    kind = errors.ServiceError if reply.status in _SERVER else errors.SvcError
+    return _BY_STATUS.get(reply.status, kind)(
+        message,
+        status_code=reply.status,
+        error_code=_string(said.get("code")),
+        support_reference=_string(said.get("support_reference"))
+        or _string(envelope.get("support_reference"))
+        or reply.headers.get("x-request-id"),
+        response_body=body,
+        detail=detail,
+        retry_after=_seconds(said.get("retry_after_seconds")) if waits is None else waits,
+        attempts=attempts,
+    )
+
+
+def _plain_message(reply: Reply) -> str:
+    if reply.status in _REDIRECT:
+        return f"The service answered {reply.status}, a redirect, which is not followed"
+    return f"The service answered {reply.status}"
+
+
+def _detail(value: Json) -> tuple[ValidationDetail, ...]:
+    if not isinstance(value, list):
+        return ()
+    try:
+        return tuple(ValidationDetail.model_validate(item) for item in value)
+    except pydantic.ValidationError:
+        return ()
+
+
+def _string(value: Json) -> str | None:
+    return value[:_CUT] if isinstance(value, str) and value else None
+
+
+def _seconds(value: Json) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    return None

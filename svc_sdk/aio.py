@@ -1,0 +1,246 @@
+"""`AsyncSvc`: the client for asynchronous code (SPEC 4.4)."""
+
+from __future__ import annotations
+
+from asyncio import sleep
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
+
+import httpx
+
+from svc_sdk import _requests
+from svc_sdk._responses import Failure, Model, Reply, result
+from svc_sdk._retry import decide
+from svc_sdk._settings import DEFAULT_BASE_URL, Settings, shared_tls
+from svc_sdk.models import (
+    Freshness,
+    HealthResponse,
+    NexusList,
+    NexusRecord,
+    NexusRemoval,
+    TaxResponse,
+)
+
+if TYPE_CHECKING:
+    from datetime import date
+    from types import TracebackType
+
+    from pydantic import SecretStr
+
+__all__ = ["AsyncSvc"]
+
+
+class AsyncSvc:
+    """A client of the rate lookup service.
+
+    Use it as a context manager, or call `aclose()`. It belongs to one event loop.
+
+    Args:
+        api_key: the key of your account; sent as a header with every request, shown nowhere.
+        base_url: the address of the service; a trailing slash is dropped.
+        timeout: seconds allowed for each of connecting, sending and waiting for data, per request.
+        max_retries: how often a 429, a 5xx, a timeout or a failure to connect is tried again.
+        http_client: an `httpx.AsyncClient` of your own: it is used with its headers, proxies and
+            certificates, and never closed by this library.
+
+    Raises:
+        ValueError: the key is empty, or the address, timeout or number of retries is not usable.
+        TypeError: an argument of the wrong type.
+    """
+
+    def __init__(
+        self,
+        api_key: str | SecretStr,
+        *,
+        base_url: str = DEFAULT_BASE_URL,
+        timeout: float = 10.0,
+        max_retries: int = 3,
+        http_client: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
+        if http_client is not None and not isinstance(http_client, httpx.AsyncClient):
+            raise TypeError(
+                f"http_client: expected an httpx.AsyncClient, not {type(http_client).__name__}"
+            )
+        self._owns_http = http_client is None
+        self._http = http_client or httpx.AsyncClient(
+            timeout=self._settings.timeout,
+            follow_redirects=False,
+            verify=shared_tls(),
+            trust_env=self._settings.trust_env,
+        )
+
+    async def lookup(
+        self,
+        state: str,
+        *,
+        address: str | None = None,
+        city: str | None = None,
+        zip: str | None = None,  # noqa: A002 - the specification's name (SPEC 4.4)
+        location: str | None = None,
+        lat: float | None = None,
+        lng: float | None = None,
+        as_of: date | str | None = None,
+        period: str | None = None,
+        mode: Literal["simple", "full"] = "simple",
+    ) -> TaxResponse:
+        """The sales-tax rate of one place (SPEC 4.4).
+
+        Exactly one input mode: an address (with city and ZIP, if known), a ZIP alone, a place
+        name, or coordinates.
+
+        Args:
+            state: two-letter state code; whether it exists is the service's to say.
+            address: street address; the whole line, or the street alone when `city` is given.
+            city: city of the address.
+            zip: ZIP or ZIP+4, alone or with an address.
+            location: place name.
+            lat: latitude in degrees, with `lng`.
+            lng: longitude in degrees, with `lat`.
+            as_of: the rate in force on this date; an ISO string or a datetime counts as its
+                calendar date. Today's rate where left out.
+            period: a quarter instead of a date, such as "20263" (advanced).
+            mode: "full" adds candidates, components and the resolved place.
+
+        Returns:
+            The rate and how it was found; rates are fractions ("0.08250" is 8.25 %).
+
+        Raises:
+            ValueError: no input mode or several, or a value that cannot be right; nothing is sent.
+            TypeError: an argument of the wrong type; nothing is sent.
+            SvcError: the call failed (SPEC 7), after the retries of SPEC 8.
+        """
+        call = _requests.lookup(
+            state,
+            address=address,
+            city=city,
+            zip=zip,
+            location=location,
+            lat=lat,
+            lng=lng,
+            as_of=as_of,
+            period=period,
+            mode=mode,
+        )
+        return await self._send(call, TaxResponse)
+
+    async def health(self) -> HealthResponse:
+        """Whether the service is alive (SPEC 4.2).
+
+        Raises:
+            SvcError: it did not say so.
+        """
+        return await self._send(_requests.HEALTH, HealthResponse)
+
+    async def freshness(self) -> Freshness:
+        """How old and how complete the service's data is, per state.
+
+        Raises:
+            SvcError: the call failed (SPEC 7).
+        """
+        return await self._send(_requests.FRESHNESS, Freshness)
+
+    async def list_nexus(
+        self, state: str | None = None, nexus_type: str | None = None
+    ) -> NexusList:
+        """The account's nexus registrations, ordered by state, then type.
+
+        Args:
+            state: only those of this state.
+            nexus_type: only those of this type: physical, economic or marketplace.
+
+        Raises:
+            NotFoundError: also where a service does not list (404); one may answer 405 as well.
+            SvcError: the call failed (SPEC 7).
+        """
+        return await self._send(_requests.list_nexus(state, nexus_type), NexusList)
+
+    async def add_nexus(
+        self,
+        state: str,
+        *,
+        nexus_type: str = "physical",
+        registered_at: date | str | None = None,
+        address: str | None = None,
+        notes: str | None = None,
+    ) -> NexusRecord:
+        """Add a nexus registration, or update the one of this state and type.
+
+        Args:
+            state: two-letter state code.
+            nexus_type: physical, economic or marketplace.
+            registered_at: the date of the registration.
+            address: the place that gives rise to it.
+            notes: free text.
+
+        Raises:
+            ValueError: an empty state or type, or a date that is none; nothing is sent.
+            SvcError: the call failed (SPEC 7).
+        """
+        call = _requests.add_nexus(
+            state,
+            nexus_type=nexus_type,
+            registered_at=registered_at,
+            address=address,
+            notes=notes,
+        )
+        return await self._send(call, NexusRecord)
+
+    async def remove_nexus(self, state: str, *, nexus_type: str | None = None) -> NexusRemoval:
+        """Remove nexus registrations of a state (SPEC 4.1).
+
+        Removing what is not there is no error: `deleted` is 0 then. After a lost answer the call
+        is sent again (SPEC 8), so `deleted` counts what the last try removed.
+
+        Args:
+            state: two-letter state code.
+            nexus_type: only records of this type; where left out, ALL records of the state.
+
+        Raises:
+            ValueError: an empty state or type; nothing is sent.
+            SvcError: the call failed (SPEC 7).
+        """
+        return await self._send(_requests.remove_nexus(state, nexus_type), NexusRemoval)
+
+    async def aclose(self) -> None:
+        """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        """The client itself; it is closed when the block ends."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        """The address only: the key is shown nowhere."""
+        return f"{type(self).__name__}(base_url={self._settings.base_url!r})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: the pickle would hold the key."""
+        raise TypeError(f"a {type(self).__name__} cannot be pickled; make one where it is used")
+
+    async def _send(self, call: _requests.Call, model: type[Model]) -> Model:
+        attempt = 0
+        while True:
+            outcome = await self._exchange(call)
+            wait = decide(attempt, self._settings.max_retries, outcome)
+            attempt += 1
+            if wait is None:
+                return result(outcome, model, attempts=attempt)
+            await sleep(wait)
+
+    async def _exchange(self, call: _requests.Call) -> Reply | Failure:
+        request = self._settings.request(self._http, call)
+        try:
+            response = await self._http.send(request, follow_redirects=False)
+        except httpx.RequestError as error:
+            return self._settings.failure(error)
+        return self._settings.reply(response)

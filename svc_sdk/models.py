@@ -1,0 +1,258 @@
+"""The answers of the service (SPEC 2): frozen, and tolerant of fields they do not know.
+
+Unknown fields are kept and reachable through `model_dump()` (SPEC 2.8). Rates are strings as they
+came on the wire: fractions, `"0.08250"` is 8.25 %. A missing rate is `None`, never zero.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from svc_sdk.rates import is_rate, number_to_rate, rate_to_decimal, rate_to_float
+
+__all__ = [
+    "Advisory",
+    "Freshness",
+    "HealthResponse",
+    "Meta",
+    "NexusList",
+    "NexusRecord",
+    "NexusRemoval",
+    "Rate",
+    "StateFreshness",
+    "TaxResponse",
+    "ValidationDetail",
+]
+
+RATE_FIELDS = (
+    "country_rate",
+    "state_rate",
+    "county_rate",
+    "city_rate",
+    "combined_district_rate",
+    "combined_rate",
+)
+"""The rate fields of SPEC 2.2; the last is the sum of the five before it."""
+
+# A rate above 1000 or so is no rate: refusing it also bounds the text of 1e999999.
+_LARGEST_EXPONENT = 3
+
+
+def _rate(value: object) -> object:
+    """Keep a string as it came; write a number out by its own digits (WIRE, Answers)."""
+    if value is None or (isinstance(value, str) and is_rate(value)):
+        return value
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        exact = Decimal(value)
+        if exact.is_finite() and -30 <= exact.adjusted() <= _LARGEST_EXPONENT:  # noqa: PLR2004 - see above
+            return number_to_rate(exact)
+    raise ValueError("a rate must be a decimal string such as '0.08250' or a number")
+
+
+def _text(value: object) -> object:
+    """Some services write codes as numbers: text is text."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _present(value: object) -> object:
+    return () if value is None else value
+
+
+RateString = Annotated[str | None, BeforeValidator(_rate)]
+Text = Annotated[str | None, BeforeValidator(_text)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=())
+
+
+class Rate(_Answer):
+    """The resolved rate and the place it is for (SPEC 2.2).
+
+    Each rate field is a string, a fraction with five decimals, or `None` where the service
+    gave none. `<field>_as_float()` gives its float, `as_decimal(field)` its exact value.
+    `freight_taxable` says whether separately stated delivery is taxable; `None`: not known.
+    """
+
+    state: Text = None
+    zip: Text = None
+    city: Text = None
+    county: Text = None
+    country: Text = None
+    country_rate: RateString = None
+    state_rate: RateString = None
+    county_rate: RateString = None
+    city_rate: RateString = None
+    combined_district_rate: RateString = None
+    combined_rate: RateString = None
+    freight_taxable: bool | str | None = None
+
+    def as_decimal(self, field: str) -> Decimal | None:
+        """The exact value of one rate field, `None` where it is missing.
+
+        Raises:
+            ValueError: `field` is not one of the six rate fields of SPEC 2.2.
+        """
+        if field not in RATE_FIELDS:
+            raise ValueError(
+                f"field: {field!r} is not a rate field; one of {', '.join(RATE_FIELDS)}"
+            )
+        value: str | None = getattr(self, field)
+        return rate_to_decimal(value) if value is not None else None
+
+    @property
+    def combined_rate_decimal(self) -> Decimal | None:
+        """The total rate, exact; `None` where it is missing."""
+        return self.as_decimal("combined_rate")
+
+    def country_rate_as_float(self) -> float | None:
+        """`country_rate` as a float; `None` where it is missing."""
+        return rate_to_float(self.country_rate) if self.country_rate is not None else None
+
+    def state_rate_as_float(self) -> float | None:
+        """`state_rate` as a float; `None` where it is missing."""
+        return rate_to_float(self.state_rate) if self.state_rate is not None else None
+
+    def county_rate_as_float(self) -> float | None:
+        """`county_rate` as a float; `None` where it is missing."""
+        return rate_to_float(self.county_rate) if self.county_rate is not None else None
+
+    def city_rate_as_float(self) -> float | None:
+        """`city_rate` as a float; `None` where it is missing."""
+        return rate_to_float(self.city_rate) if self.city_rate is not None else None
+
+    def combined_district_rate_as_float(self) -> float | None:
+        """`combined_district_rate` as a float; `None` where it is missing."""
+        value = self.combined_district_rate
+        return rate_to_float(value) if value is not None else None
+
+    def combined_rate_as_float(self) -> float | None:
+        """`combined_rate` as a float; `None` where it is missing."""
+        return rate_to_float(self.combined_rate) if self.combined_rate is not None else None
+
+
+class Advisory(_Answer):
+    """A warning that carries a code (SPEC 2.4); the fields that explain it are kept.
+
+    For `place_input_mismatch`: `customer_input_place` is the place the caller gave,
+    `resolved_place_name` the one it resolved to.
+    """
+
+    code: str
+    customer_input_place: Text = None
+    resolved_place_name: Text = None
+
+
+class Meta(_Answer):
+    """How the answer came about and how far to trust it (SPEC 2.3).
+
+    `effective_date` is an ISO date, `None` unless the source publishes one for the row; `period`
+    is deprecated in favour of it. `confidence` is one of exact, high, medium, low, none.
+    """
+
+    resolved_via: Text = None
+    confidence: Text = None
+    effective_date: Text = None
+    effective_date_basis: Text = None
+    period: Text = None
+    warnings: Annotated[list[str | Advisory], BeforeValidator(_present)] = Field(
+        default_factory=list
+    )
+
+
+class TaxResponse(_Answer):
+    """The answer to a lookup (SPEC 2.1); with `mode="full"` also the verbose fields (SPEC 2.5)."""
+
+    rate: Rate
+    meta: Annotated[Meta, BeforeValidator(lambda value: Meta() if value is None else value)] = (
+        Field(default_factory=Meta)
+    )
+
+    @property
+    def combined_rate(self) -> float | None:
+        """The total rate as a float, for display; `None` where it is missing."""
+        return self.rate.combined_rate_as_float()
+
+    @property
+    def combined_rate_string(self) -> str | None:
+        """The total rate as it came on the wire, lossless: `"0.08250"`."""
+        return self.rate.combined_rate
+
+    @property
+    def combined_rate_decimal(self) -> Decimal | None:
+        """The total rate, exact, for money."""
+        return self.rate.combined_rate_decimal
+
+    @property
+    def confidence(self) -> str | None:
+        """One of exact, high, medium, low, none; `None` where the service did not say."""
+        return self.meta.confidence
+
+    @property
+    def warnings(self) -> list[str | Advisory]:
+        """The advisories: plain strings, or objects with a `code` (SPEC 2.4)."""
+        return self.meta.warnings
+
+
+class HealthResponse(_Answer):
+    """The liveness answer (SPEC 2.6)."""
+
+    status: str
+
+
+class NexusRecord(_Answer):
+    """A nexus registration, identified by state and type (SPEC 2.7).
+
+    `nexus_type` is one of physical, economic, marketplace; `registered_at` an ISO date or `None`.
+    """
+
+    state: str
+    nexus_type: str
+    registered_at: Text = None
+    address: Text = None
+    notes: Text = None
+
+
+class NexusList(_Answer):
+    """The account's nexus registrations, ordered by state, then type."""
+
+    nexus: list[NexusRecord]
+    count: int | None = None
+
+
+class NexusRemoval(_Answer):
+    """What a removal did (SPEC 4.1): how many records, and which state and type were aimed at."""
+
+    deleted: int
+    state: Text = None
+    nexus_type: Text = None
+
+
+class StateFreshness(_Answer):
+    """How old and how complete the data of one state is."""
+
+    state: str
+    source: Text = None
+    edition: Text = None
+    loaded_at: Text = None
+
+
+class Freshness(_Answer):
+    """The age and coverage of the service's data, state by state."""
+
+    states: list[StateFreshness]
+
+
+class ValidationDetail(_Answer):
+    """One item of a 422 body (SPEC 4.1): where, what, and the kind of error."""
+
+    loc: tuple[int | str, ...]
+    msg: str
+    type: str
+    input: Any = None
+    ctx: dict[str, Any] | None = None

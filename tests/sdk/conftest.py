@@ -1,0 +1,91 @@
+"""The real service, the fault server, and both clients behind one face."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from support.faults import KEY, serving
+
+import svc_sdk.aio
+import svc_sdk.client
+from svc_sdk import AsyncSvc, Svc
+
+
+@pytest.fixture
+def faults():
+    with serving() as state:
+        yield state
+
+
+class Both:
+    """One face for both clients: an awaitable result is awaited on the test's own loop."""
+
+    def __init__(self, client, runner):
+        self.client = client
+        self.runner = runner
+
+    def __getattr__(self, name):
+        method = getattr(self.client, name)
+        if self.runner is None:
+            return method
+        return lambda *args, **kwargs: self.runner.run(method(*args, **kwargs))
+
+    def close(self):
+        if self.runner is None:
+            self.client.close()
+        else:
+            self.runner.run(self.client.aclose())
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request):
+    """Make a client of either kind; all are closed after the test."""
+    with contextlib.ExitStack() as stack:
+        runner = None if request.param == "sync" else stack.enter_context(asyncio.Runner())
+
+        def make(base_url, key=KEY, **options):
+            client = (Svc if runner is None else AsyncSvc)(key, base_url=base_url, **options)
+            both = Both(client, runner)
+            stack.callback(both.close)
+            return both
+
+        make.kind = request.param
+        make.runner = runner
+        yield make
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The delays that the clients asked for; none is really waited."""
+    asked = []
+
+    async def asleep(seconds):
+        asked.append(seconds)
+
+    monkeypatch.setattr(svc_sdk.client, "sleep", asked.append)
+    monkeypatch.setattr(svc_sdk.aio, "sleep", asleep)
+    return asked
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    """The embedded service in a process (and, for old dependencies, an environment) of its own."""
+    python = os.environ.get("SVC_TEST_SERVICE_PYTHON", sys.executable)
+    db = tmp_path_factory.mktemp("service") / "service.db"
+    command = [python, "-m", "svc_tools", "serve", "--port", "0", "--db", db, "--api-key", KEY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stdout:
+                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                    yield found[0]
+                    break
+            else:
+                pytest.fail("the service did not start")
+        finally:
+            process.terminate()

@@ -1,0 +1,240 @@
+"""Both clients as a user meets them: construction, the key, closing (SPEC 4.4 and 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import logging
+import pickle
+import subprocess
+import sys
+import traceback
+import warnings
+
+import httpx
+import pytest
+from support.faults import HANG, KEY, answer, serving
+
+import svc_sdk
+from svc_sdk import DEFAULT_BASE_URL, AsyncSvc, Svc, SvcError
+from svc_sdk._settings import Settings
+
+PAIRS = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
+
+
+def public(kind):
+    names = [name for name in vars(kind) if not name.startswith("_") or name == "__init__"]
+    return {name: inspect.getattr_static(kind, name) for name in names}
+
+
+def test_both_clients_have_the_same_face():
+    sync, aio = public(Svc), public(AsyncSvc)
+    assert {PAIRS.get(name, name) for name in sync} == set(aio)
+    for name, method in sync.items():
+        twin = aio[PAIRS.get(name, name)]
+        ours = str(inspect.signature(method)).replace("httpx.Client", "httpx.AsyncClient")
+        assert ours == str(inspect.signature(twin)), name
+        assert inspect.getdoc(method) == inspect.getdoc(twin), name
+        assert inspect.iscoroutinefunction(twin) == (name != "__init__"), name
+
+
+def test_the_constructor_is_the_specifications():
+    parameters = inspect.signature(Svc).parameters
+    assert list(parameters) == ["api_key", "base_url", "timeout", "max_retries", "http_client"]
+    assert parameters["api_key"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert all(
+        parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in list(parameters)[1:]
+    )
+    defaults = {name: parameter.default for name, parameter in list(parameters.items())[1:]}
+    assert defaults == {
+        "base_url": DEFAULT_BASE_URL,
+        "timeout": 10.0,
+        "max_retries": 3,
+        "http_client": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"api_key": ""}, "api_key"),
+        ({"api_key": " \n"}, "api_key"),
+        ({"api_key": "a\r\nX-Evil: 1"}, "api_key"),
+        ({"api_key": "schlüssel"}, "api_key"),
+        ({"base_url": ""}, "base_url"),
+        ({"base_url": "rates.example"}, "base_url"),
+        ({"base_url": "ftp://rates.example"}, "base_url"),
+        ({"base_url": "https://"}, "base_url"),
+        ({"base_url": "https://rates.example/?key=1"}, "base_url"),
+        ({"base_url": "https://rates.example:99999999"}, "base_url"),
+        ({"base_url": "https://me:hunter2@rates.example"}, "base_url"),
+        ({"timeout": 0}, "timeout"),
+        ({"timeout": float("nan")}, "timeout"),
+        ({"max_retries": -1}, "max_retries"),
+    ],
+)
+def test_an_unusable_argument_is_named(connect, arguments, named):
+    options = {"base_url": "https://rates.example"} | arguments
+    with pytest.raises(ValueError, match=named) as caught:
+        connect(options.pop("base_url"), options.pop("api_key", KEY), **options)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"api_key": None}, "api_key"),
+        ({"api_key": b"key"}, "api_key"),
+        ({"base_url": None}, "base_url"),
+        ({"timeout": "10"}, "timeout"),
+        ({"timeout": None}, "timeout"),
+        ({"max_retries": 2.0}, "max_retries"),
+        ({"max_retries": True}, "max_retries"),
+        ({"http_client": object()}, "http_client"),
+    ],
+)
+def test_a_wrong_type_is_named(connect, arguments, named):
+    options = {"base_url": "https://rates.example"} | arguments
+    with pytest.raises(TypeError, match=named):
+        connect(options.pop("base_url"), options.pop("api_key", KEY), **options)
+
+
+def test_a_client_of_the_other_kind_is_refused():
+    with httpx.Client() as http, pytest.raises(TypeError, match="AsyncClient"):
+        AsyncSvc(KEY, http_client=http)
+
+
+def test_plain_http_to_another_host_warns_once_by_name(connect):
+    with pytest.warns(UserWarning, match=r"rates-warn-once\.example") as seen:
+        connect("http://rates-warn-once.example" + ("/a" if connect.kind == "sync" else "/b"))
+    assert seen[0].filename == __file__.replace("test_clients.py", "conftest.py")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        connect("http://rates-warn-once.example/again")
+        for quiet in ("127.0.0.1:1", "localhost", "[::1]:9", "app.localhost"):
+            connect(f"http://{quiet}")
+        connect("https://rates.example")
+
+
+@pytest.fixture(autouse=True)
+def _forget_warned_hosts():
+    module = importlib.import_module("svc_sdk._settings")
+    module._warn_of_plain_http.cache_clear()
+
+
+def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert Settings.checked("k", "https://rates.example", 1, 0).trust_env
+
+
+def http_client(connect, **options):
+    return httpx.Client(**options) if connect.kind == "sync" else httpx.AsyncClient(**options)
+
+
+def close(connect, http):
+    return http.close() if connect.kind == "sync" else connect.runner.run(http.aclose())
+
+
+def test_an_injected_client_keeps_its_headers_and_stays_open(connect, faults):
+    http = http_client(connect, headers={"X-Team": "tax", "X-API-Key": "other"}, timeout=77)
+    before = dict(http.headers)
+    client = connect(faults.base_url, http_client=http)
+    client.lookup("TX", zip="78701")
+    assert faults.seen[0].headers["x-team"] == "tax"
+    assert faults.seen[0].headers["x-api-key"] == KEY
+    client.close()
+    assert not http.is_closed
+    assert dict(http.headers) == before
+    close(connect, http)
+
+
+def test_the_timeout_applies_through_an_injected_client(connect, faults):
+    http = http_client(connect, timeout=None)
+    faults.will(HANG)
+    with pytest.raises(svc_sdk.TransportError, match=r"0\.2 s"):
+        connect(faults.base_url, timeout=0.2, max_retries=0, http_client=http).health()
+    close(connect, http)
+
+
+def test_the_key_goes_to_no_other_host_on_a_redirect(connect, faults):
+    with serving() as elsewhere:
+        faults.will(answer(307, b"", location=f"{elsewhere.base_url}/v1/tax/TX"))
+        http = http_client(connect, follow_redirects=True)
+        for options in ({}, {"http_client": http}):
+            with pytest.raises(SvcError, match="redirect"):
+                connect(faults.base_url, **options).lookup("TX", zip="78701")
+        close(connect, http)
+        assert elsewhere.seen == []
+    assert all(KEY not in seen.target for seen in faults.seen)
+
+
+def test_the_key_is_shown_nowhere(connect, faults, caplog):
+    caplog.set_level(logging.DEBUG)
+    client = connect(faults.base_url)
+    echo = f'{{"error": {{"code": "X", "message": "you sent {KEY}"}}}}'.encode()
+    texts = [repr(client.client), str(vars(client.client))]
+    for step in (answer(401, echo), answer(404, f"<p>{KEY}</p>".encode())):
+        faults.will(step)
+        with pytest.raises(SvcError) as caught:
+            client.lookup("TX", zip="78701")
+        error = caught.value
+        texts += [str(error), repr(error), str(vars(error)), repr(pickle.dumps(error))]
+        # what an error reporter prints: every local variable of every frame of our own
+        stack = traceback.TracebackException.from_exception(error, capture_locals=True).stack
+        texts += [str(frame.locals) for frame in stack if "svc_sdk" in frame.filename]
+    faults.will(b"garbage, connection: close\r\n\r\n")
+    with pytest.raises(SvcError) as caught:
+        client.lookup("TX", zip="78701")
+    # no transport exception hangs on it: its request would hold the key
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    texts += [record.getMessage() for record in caplog.records]
+    assert [text for text in texts if KEY in text] == []
+
+
+def test_a_client_refuses_to_be_pickled(connect):
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(connect("https://rates.example").client)
+
+
+def test_the_key_may_have_been_pasted_with_a_newline(connect, faults):
+    connect(faults.base_url, KEY + "\n").lookup("TX", zip="78701")
+    assert faults.seen[0].headers["x-api-key"] == KEY
+
+
+def test_the_clients_are_context_managers(faults):
+    with Svc(KEY, base_url=faults.base_url) as client:
+        http = client._http
+        assert client.lookup("TX", zip="78701").rate.state == "TX"
+    assert http.is_closed
+
+    async def scenario():
+        async with AsyncSvc(KEY, base_url=faults.base_url) as client:
+            await client.lookup("TX", zip="78701")
+        return client._http.is_closed
+
+    assert asyncio.run(scenario())
+
+
+def test_the_public_names_are_sorted_documented_and_there():
+    names = svc_sdk.__all__
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name.islower(), name))
+    assert all(getattr(svc_sdk, name).__doc__ for name in names if name != "__version__")
+    assert not [name for name in vars(svc_sdk) if name[0].isupper() and name not in names]
+
+
+def test_importing_the_client_loads_neither_pandas_nor_the_toolkit():
+    code = (
+        "import sys, svc_sdk;"
+        "print([m for m in sys.modules if m.split('.')[0] in"
+        " {'pandas', 'numpy', 'pyarrow', 'svc_tools', 'fastapi'}])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,214 @@
+"""When a call is tried again, and after how long (SPEC 7 and 8)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.faults import HANG, RESET, answer
+
+from svc_sdk import AsyncSvc, RateLimitError, ServiceError, SvcError, TransportError
+from svc_sdk._responses import Failure, Reply
+from svc_sdk._retry import decide
+
+
+def failing(status, **headers):
+    return answer(status, b'{"error": {"code": "X", "message": "no"}}', **headers)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 507])
+def test_429_and_every_5xx_are_tried_again_with_growing_waits(connect, faults, waits, status):
+    faults.will(failing(status), failing(status), failing(status), answer())
+    assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert waits == [0.5, 1.0, 2.0]
+    assert len(faults.seen) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(429, RateLimitError), (500, ServiceError), (503, ServiceError)]
+)
+def test_the_last_error_is_raised_with_the_number_of_attempts(connect, faults, waits, status, kind):
+    faults.will(failing(500), failing(500), failing(500), failing(status))
+    with pytest.raises(kind, match="4 attempts") as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert (caught.value.status_code, caught.value.attempts) == (status, 4)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 409, 418, 422])
+def test_other_4xx_are_raised_at_once(connect, faults, waits, status):
+    faults.will(failing(status))
+    with pytest.raises(SvcError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert (len(faults.seen), caught.value.attempts, waits) == (1, 1, [])
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_no_retries_at_all(connect, faults, waits, status):
+    faults.will(failing(status))
+    with pytest.raises(SvcError):
+        connect(faults.base_url, max_retries=0).lookup("TX", zip="78701")
+    assert (len(faults.seen), waits) == (1, [])
+
+
+def test_the_wait_is_capped_at_thirty_seconds(connect, faults, waits):
+    faults.will(failing(500))
+    with pytest.raises(ServiceError):
+        connect(faults.base_url, max_retries=8).lookup("TX", zip="78701")
+    assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+def test_retry_after_in_seconds_is_honoured_on_429_and_5xx(connect, faults, waits):
+    faults.will(failing(429, retry_after="7"), failing(503, retry_after="120"), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [7.0, 120.0]
+
+
+def test_retry_after_zero_means_now(connect, faults, waits):
+    faults.will(failing(429, retry_after="0"), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [0.0]
+
+
+def test_retry_after_as_a_date_is_measured_by_the_services_own_clock(connect, faults, waits):
+    # the service's clock is two days off: only the distance between its two dates counts
+    there = datetime.now(UTC) - timedelta(days=2)
+    faults.will(
+        failing(
+            503,
+            date=format_datetime(there, usegmt=True),
+            retry_after=format_datetime(there + timedelta(seconds=90), usegmt=True),
+        ),
+        answer(),
+    )
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [90.0]
+
+
+def test_retry_after_as_a_date_without_a_clock_beside_it(connect, faults, waits):
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=600), usegmt=True)
+    faults.will(failing(429, retry_after=soon), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [pytest.approx(600, abs=60)]
+
+
+def test_a_date_in_the_past_means_now(connect, faults, waits):
+    faults.will(failing(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [0.0]
+
+
+@pytest.mark.parametrize("value", ["soon", "-5", "", "1e3", "٣", "nan", "Wed, 99 Foo 2015"])
+def test_an_unreadable_retry_after_is_as_none(connect, faults, waits, value):
+    faults.will(failing(429, retry_after=value) if value.isascii() else failing(429), answer())
+    connect(faults.base_url).lookup("TX", zip="78701")
+    assert waits == [0.5]
+
+
+def test_the_bodys_retry_after_sets_the_attribute_but_no_delay(connect, faults, waits):
+    body = b'{"error": {"code": "RATE_LIMITED", "message": "slow", "retry_after_seconds": 42}}'
+    faults.will(answer(429, body))
+    with pytest.raises(RateLimitError) as caught:
+        connect(faults.base_url, max_retries=1).lookup("TX", zip="78701")
+    assert (caught.value.retry_after, waits) == (42.0, [0.5])
+
+
+def test_a_used_up_quota_has_no_retry_after(connect, faults, waits):
+    faults.will(answer(429, b'{"error": {"code": "QUOTA_EXCEEDED", "message": "used up"}}'))
+    with pytest.raises(RateLimitError) as caught:
+        connect(faults.base_url).lookup("TX", zip="78701")
+    assert (caught.value.error_code, caught.value.retry_after) == ("QUOTA_EXCEEDED", None)
+    assert len(waits) == 3
+
+
+def test_a_timeout_is_tried_again_and_then_a_transport_error(connect, faults, waits):
+    faults.will(HANG, answer())
+    client = connect(faults.base_url, timeout=0.2)
+    assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert waits == [0.5]
+    faults.will(HANG)
+    with pytest.raises(TransportError, match=r"0\.2 s") as caught:
+        connect(faults.base_url, timeout=0.2, max_retries=1).lookup("TX", zip="78701")
+    assert (caught.value.status_code, caught.value.attempts) == (None, 2)
+
+
+def test_a_failure_to_connect_is_tried_again(connect, waits):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        port = taken.getsockname()[1]
+        with pytest.raises(TransportError, match=rf"127\.0\.0\.1:{port}") as caught:
+            connect(f"http://127.0.0.1:{port}").lookup("TX", zip="78701")
+    assert (caught.value.attempts, waits) == (4, [0.5, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RESET,
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 900\r\n\r\n{",
+        b"no http, connection: close\r\n\r\n",
+    ],
+    ids=["reset", "half a body", "not HTTP"],
+)
+def test_a_broken_connection_is_a_transport_error(connect, faults, waits, fault):
+    faults.will(fault)
+    with pytest.raises(TransportError, match="broke"):
+        connect(faults.base_url, timeout=5).lookup("TX", zip="78701")
+    assert waits == []
+
+
+def test_cancelling_stops_at_once_while_waiting_for_the_next_try(faults):
+    async def scenario():
+        async with AsyncSvc("k", base_url=faults.base_url) as client:
+            faults.will(failing(429, retry_after="3600"))
+            call = asyncio.create_task(client.lookup("TX", zip="78701"))
+            await asyncio.to_thread(faults.asked.wait, 10)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(call, 10)
+
+    asyncio.run(scenario())
+    assert len(faults.seen) == 1
+
+
+def test_cancelling_stops_at_once_while_the_service_hangs(faults):
+    async def scenario():
+        async with AsyncSvc("k", base_url=faults.base_url, timeout=3600) as client:
+            faults.will(HANG)
+            call = asyncio.create_task(client.lookup("TX", zip="78701"))
+            await asyncio.to_thread(faults.asked.wait, 10)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(call, 10)
+
+    asyncio.run(scenario())
+
+
+def test_gathered_lookups_fail_one_by_one(faults):
+    async def scenario():
+        async with AsyncSvc("k", base_url=faults.base_url) as client:
+            faults.will(answer(), failing(404), answer())
+            calls = (client.lookup("TX", zip="78701") for _ in range(5))
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    got = asyncio.run(scenario())
+    assert sum(isinstance(one, SvcError) for one in got) == 1
+    assert sum(getattr(one, "combined_rate_string", "") == "0.08250" for one in got) == 4
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(100, 599))
+def test_a_retry_never_exceeds_what_is_allowed(attempt, allowed, status):
+    wait = decide(attempt, allowed, Reply(status, {}, b""))
+    if wait is not None:
+        assert attempt < allowed
+        assert status == 429 or status >= 500
+        assert wait == min(2 ** min(attempt, 60) * 0.5, 30)
+
+
+def test_a_failure_that_is_not_retryable_stops():
+    assert decide(0, 3, Failure("broke", retryable=False)) is None
+    assert decide(0, 3, Failure("slow", retryable=True)) == 0.5

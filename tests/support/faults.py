@@ -1,0 +1,109 @@
+"""An HTTP server that answers as a script says: statuses, hangs, resets, half bodies."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import socketserver
+import struct
+import threading
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+KEY = "test-key-0123456789abcdef"
+
+GOOD = (
+    b'{"rate": {"state": "TX", "zip": "78701", "city": "Austin", "county": "Travis",'
+    b' "country": "US", "country_rate": "0.00000", "state_rate": "0.06250",'
+    b' "county_rate": "0.00000", "city_rate": "0.01000", "combined_district_rate": "0.01000",'
+    b' "combined_rate": "0.08250", "freight_taxable": true}, "meta": {"resolved_via": "zip5",'
+    b' "confidence": "high", "effective_date": null, "effective_date_basis": "edition_only",'
+    b' "period": null, "warnings": []}}'
+)
+
+
+def answer(status: int = 200, body: bytes = GOOD, **headers: str) -> bytes:
+    """The bytes of one HTTP answer; header names with underscores for dashes."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    named = {"content_type": "application/json", "content_length": str(len(body))} | headers
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in named.items()]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+HANG = object()
+"""Never answer; the connection ends with the server."""
+RESET = object()
+"""Answer with a TCP reset."""
+
+
+@dataclass
+class Seen:
+    """A request as the server saw it."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Faults:
+    """What the server answers, in order (the last one for ever), and what it was asked."""
+
+    base_url: str = ""
+    script: list[object] = field(default_factory=lambda: [answer()])
+    seen: list[Seen] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Event = field(default_factory=threading.Event)
+
+    def will(self, *script: object) -> None:
+        self.script[:] = script
+
+
+@contextlib.contextmanager
+def serving():
+    """A fault server on a free loopback port, for the length of the block."""
+    state = Faults()
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            with contextlib.suppress(ConnectionError):
+                while self.one():
+                    pass
+
+        def one(self):
+            first = self.rfile.readline().decode().split()
+            if not first:
+                return False
+            headers = {}
+            while (line := self.rfile.readline().decode().strip()) != "":
+                name, _, value = line.partition(":")
+                headers[name.lower()] = value.strip()
+            body = self.rfile.read(int(headers.get("content-length", "0")))
+            state.seen.append(Seen(first[0], first[1], headers, body))
+            state.asked.set()
+            step = state.script.pop(0) if len(state.script) > 1 else state.script[0]
+            if step is HANG:
+                state.over.wait(60)
+                return False
+            if step is RESET:
+                self.connection.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                )
+                return False
+            self.wfile.write(step)
+            return b"connection: close" not in step.lower()
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = True
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        state.base_url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield state
+        state.over.set()
+        server.shutdown()
+        thread.join()
