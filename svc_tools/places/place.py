@@ -1,0 +1,240 @@
+"""A place as one question: normalised, hashable, in exactly one input mode (SPEC 4.4)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal
+
+from svc_tools.places.states import STATES, Elsewhere, state_code
+from svc_tools.places.zips import normal_zip, states_of
+
+__all__ = ["Cells", "Place", "Refusal", "question"]
+
+Mode = Literal["address", "coordinates", "zip", "place"]
+
+_LINE = (10, 200)
+"""How many characters a one-line address may have (WIRE)."""
+_LONGEST_NAME = 64
+_ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
+_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One question to the service. Equal places are asked for once."""
+
+    state: str
+    mode: Mode
+    address: str | None = None
+    city: str | None = None
+    zip: str | None = None
+    location: str | None = None
+    lat: float | None = None
+    lng: float | None = None
+    as_of: date | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `Svc.lookup`, the state apart."""
+        names = ("address", "city", "zip", "location", "lat", "lng", "as_of")
+        values = ((name, getattr(self, name)) for name in names)
+        return {name: value for name, value in values if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that is not asked for: `invalid`, or `unsupported` (elsewhere), and why."""
+
+    status: Literal["invalid", "unsupported"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One row's cells as they stand in the frame; `None` where there is no such column."""
+
+    state: object = None
+    zip: object = None
+    address: object = None
+    city: object = None
+    location: object = None
+    lat: object = None
+    lng: object = None
+    as_of: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A place, and what a reader should know of how it was understood."""
+
+    place: Place
+    state_from_zip: bool = False
+    zip_repaired: bool = False
+    named_city: str | None = None
+    """The row's city where it is not sent: it is compared with the answer instead."""
+
+
+def question(cells: Cells, *, dated: bool) -> Question | Refusal:
+    """What a row asks: address, else coordinates, else ZIP, else place name.
+
+    Args:
+        cells: the row.
+        dated: whether the row must have a date: a missing one is then refused, because the
+            rate of today would look right and be wrong.
+    """
+    try:
+        return _question(cells, dated=dated)
+    except ValueError as error:
+        return Refusal("invalid", str(error))
+    except _ElsewhereError as error:
+        return Refusal("unsupported", error.reason)
+
+
+class _ElsewhereError(Exception):
+    def __init__(self, elsewhere: Elsewhere) -> None:
+        super().__init__(elsewhere.reason)
+        self.reason = elsewhere.reason
+
+
+def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
+    as_of = _date(cells.as_of)
+    address, city, location = _text(cells.address), _text(cells.city), _text(cells.location)
+    point = _point(cells.lat, cells.lng)
+    state = _state(cells.state)
+    zip_code = _zip(cells, state)
+    if not (address or city or location or point or zip_code):
+        raise ValueError("the row is empty: no address, coordinates, ZIP or place name")
+    if dated and as_of is None:
+        raise ValueError("as_of: the row has no date")
+    at_end = _ZIP_AT_END.search(address) if address else None
+    telling = zip_code or (at_end[1] if at_end else None)
+    found = state or _state_of(telling, _text(cells.state))
+    place, named_city = _place(
+        state=found,
+        address=address,
+        city=city,
+        location=location,
+        point=point,
+        zip_code=zip_code,
+        as_of=as_of,
+    )
+    return Question(
+        place,
+        state_from_zip=state is None,
+        zip_repaired=zip_code is not None and zip_code != _text(cells.zip),
+        named_city=named_city,
+    )
+
+
+def _place(
+    *,
+    state: str,
+    address: str | None,
+    city: str | None,
+    location: str | None,
+    point: tuple[float, float] | None,
+    zip_code: str | None,
+    as_of: date | None,
+) -> tuple[Place, str | None]:
+    """The place in the first mode that the row can answer to, and the city to compare."""
+    unfit = ""
+    if address:
+        if city:
+            return Place(state, "address", address, city, zip_code, as_of=as_of), None
+        # the client appends ", ST 12345" to a line that has no ZIP
+        length = len(address) + (len(zip_code) + 5 if zip_code else 0)
+        if _LINE[0] <= length <= _LINE[1]:
+            return Place(state, "address", address, zip=zip_code, as_of=as_of), None
+        unfit = (
+            f"address: {address[:40]!r} has {length} characters; expected {_LINE[0]} to {_LINE[1]}"
+        )
+    if point:
+        return Place(state, "coordinates", lat=point[0], lng=point[1], as_of=as_of), city
+    if zip_code:
+        return Place(state, "zip", zip=zip_code, as_of=as_of), city or location
+    name = location or city
+    if not name:
+        raise ValueError(unfit)
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(f"location: {name[:40]!r} has more than {_LONGEST_NAME} characters")
+    return Place(state, "place", location=name, as_of=as_of), None
+
+
+def _state(value: object) -> str | None:
+    text = _text(value)
+    if text is None:
+        return None
+    code = state_code(text)
+    if isinstance(code, Elsewhere):
+        raise _ElsewhereError(code)
+    if code is None:
+        raise ValueError(f"state: {text[:40]!r} is not a US state; expected 'TX' or 'Texas'")
+    return code
+
+
+def _state_of(zip_code: str | None, given: str | None) -> str:
+    """The state of a row that names none: only a ZIP that lies in one state can say."""
+    if zip_code is None:
+        raise ValueError(f"state: the row names none{f' ({given!r})' if given else ''}, nor a ZIP")
+    lies_in = states_of(zip_code) & STATES.keys()
+    if len(lies_in) != 1:
+        where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
+        raise ValueError(f"state: the row names none, and ZIP {zip_code} {where}")
+    return next(iter(lies_in))
+
+
+def _zip(cells: Cells, state: str | None) -> str | None:
+    if _text(cells.zip) is None:
+        return None
+    zip_code = normal_zip(cells.zip, state)
+    if isinstance(zip_code, Elsewhere):
+        raise _ElsewhereError(zip_code)
+    return zip_code
+
+
+def _text(value: object) -> str | None:
+    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+        return None
+    text = " ".join(str(value).split())
+    return None if text.lower() in _MISSING_WORDS else text
+
+
+def _point(lat: object, lng: object) -> tuple[float, float] | None:
+    if _text(lat) is None and _text(lng) is None:
+        return None
+    return _degrees("lat", lat, 90), _degrees("lng", lng, 180)
+
+
+def _degrees(name: str, value: object, limit: int) -> float:
+    text = _text(value)
+    if text is None:
+        raise ValueError(f"{name}: missing; lat and lng go together")
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees") from None
+    if not (math.isfinite(number) and abs(number) <= limit):
+        raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
+    return number
+
+
+def _date(value: object) -> date | None:
+    """The calendar date of a cell; text must be ISO, for 03/04/2024 has two meanings."""
+    text = _text(value)
+    if text is None:
+        return None
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        # a number is no date either: its text is not ISO, and the reason is the same
+        return datetime.fromisoformat(text).date()
+    except ValueError:
+        raise ValueError(
+            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
+            " first, for instance with pd.to_datetime(..., format='%m/%d/%Y')"
+        ) from None

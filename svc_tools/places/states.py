@@ -1,0 +1,183 @@
+"""The states as people write them, and what lies outside of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+__all__ = ["STATES", "Elsewhere", "state_code"]
+
+STATES = {
+    "AL": "Alabama",
+    "AK": "Alaska",
+    "AZ": "Arizona",
+    "AR": "Arkansas",
+    "CA": "California",
+    "CO": "Colorado",
+    "CT": "Connecticut",
+    "DE": "Delaware",
+    "DC": "District of Columbia",
+    "FL": "Florida",
+    "GA": "Georgia",
+    "HI": "Hawaii",
+    "ID": "Idaho",
+    "IL": "Illinois",
+    "IN": "Indiana",
+    "IA": "Iowa",
+    "KS": "Kansas",
+    "KY": "Kentucky",
+    "LA": "Louisiana",
+    "ME": "Maine",
+    "MD": "Maryland",
+    "MA": "Massachusetts",
+    "MI": "Michigan",
+    "MN": "Minnesota",
+    "MS": "Mississippi",
+    "MO": "Missouri",
+    "MT": "Montana",
+    "NE": "Nebraska",
+    "NV": "Nevada",
+    "NH": "New Hampshire",
+    "NJ": "New Jersey",
+    "NM": "New Mexico",
+    "NY": "New York",
+    "NC": "North Carolina",
+    "ND": "North Dakota",
+    "OH": "Ohio",
+    "OK": "Oklahoma",
+    "OR": "Oregon",
+    "PA": "Pennsylvania",
+    "RI": "Rhode Island",
+    "SC": "South Carolina",
+    "SD": "South Dakota",
+    "TN": "Tennessee",
+    "TX": "Texas",
+    "UT": "Utah",
+    "VT": "Vermont",
+    "VA": "Virginia",
+    "WA": "Washington",
+    "WV": "West Virginia",
+    "WI": "Wisconsin",
+    "WY": "Wyoming",
+}
+"""The 50 states and the District of Columbia, by postal code."""
+
+TERRITORIES = {
+    "AS": "American Samoa",
+    "FM": "Federated States of Micronesia",
+    "GU": "Guam",
+    "MH": "Marshall Islands",
+    "MP": "Northern Mariana Islands",
+    "PR": "Puerto Rico",
+    "PW": "Palau",
+    "VI": "Virgin Islands",
+}
+MILITARY = {
+    "AA": "Armed Forces Americas",
+    "AE": "Armed Forces Europe",
+    "AP": "Armed Forces Pacific",
+}
+_PROVINCES = {
+    "AB": "Alberta",
+    "BC": "British Columbia",
+    "MB": "Manitoba",
+    "NB": "New Brunswick",
+    "NL": "Newfoundland and Labrador",
+    "NS": "Nova Scotia",
+    "NT": "Northwest Territories",
+    "NU": "Nunavut",
+    "ON": "Ontario",
+    "PE": "Prince Edward Island",
+    "QC": "Quebec",
+    "SK": "Saskatchewan",
+    "YT": "Yukon",
+}
+# The abbreviations of the press and of old address books, where they are not postal codes.
+_ABBREVIATED = {
+    "ala": "AL",
+    "ariz": "AZ",
+    "ark": "AR",
+    "calif": "CA",
+    "colo": "CO",
+    "conn": "CT",
+    "del": "DE",
+    "fla": "FL",
+    "ill": "IL",
+    "ind": "IN",
+    "kan": "KS",
+    "kans": "KS",
+    "mass": "MA",
+    "mich": "MI",
+    "minn": "MN",
+    "miss": "MS",
+    "mont": "MT",
+    "neb": "NE",
+    "nebr": "NE",
+    "nev": "NV",
+    "okla": "OK",
+    "ore": "OR",
+    "penn": "PA",
+    "penna": "PA",
+    "tenn": "TN",
+    "tex": "TX",
+    "wash": "WA",
+    "wis": "WI",
+    "wisc": "WI",
+    "wyo": "WY",
+    "washington dc": "DC",
+    "washington d c": "DC",
+    "d c": "DC",
+    "n carolina": "NC",
+    "s carolina": "SC",
+    "n dakota": "ND",
+    "s dakota": "SD",
+    "w virginia": "WV",
+    "n h": "NH",
+    "n j": "NJ",
+    "n m": "NM",
+    "n y": "NY",
+    "n c": "NC",
+    "n d": "ND",
+    "r i": "RI",
+    "s c": "SC",
+    "s d": "SD",
+    "w va": "WV",
+    "us virgin islands": "VI",
+    "u s virgin islands": "VI",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A place that no state's sales tax reaches here: a territory, a military post, abroad."""
+
+    reason: str
+
+
+@functools.cache
+def _spellings() -> dict[str, str]:
+    known = {name.lower(): code for code, name in (STATES | TERRITORIES | MILITARY).items()}
+    known |= {name.lower(): code for code, name in _PROVINCES.items()}
+    known |= {code.lower(): code for code in STATES | TERRITORIES | MILITARY | _PROVINCES}
+    return known | _ABBREVIATED
+
+
+@functools.lru_cache(maxsize=4096)
+def state_code(text: str) -> str | Elsewhere | None:
+    """The postal code of a state as somebody wrote it: "tx", "Texas", "Tex.", "US-TX".
+
+    Returns:
+        The code; `Elsewhere` for a territory, a military "state" or a Canadian province; `None`
+        for anything else. An unknown text is never guessed at.
+    """
+    plain = re.sub(r"[^a-z]+", " ", text.lower()).strip()
+    plain = re.sub(r"^us (?=[a-z]{2}$)", "", plain)
+    code = _spellings().get(plain)
+    if code is None or code in STATES:
+        return code
+    if code in TERRITORIES:
+        return Elsewhere(f"{TERRITORIES[code]} is a territory with a tax system of its own")
+    if code in MILITARY:
+        return Elsewhere(f"{MILITARY[code]} is a military address: no state's rate applies")
+    return Elsewhere(f"{_PROVINCES[code]} is in Canada")
