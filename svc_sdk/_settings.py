@@ -26,6 +26,7 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 """Where `svc-tools serve` listens unless told otherwise."""
 
 _KEY_HEADER = "X-API-Key"
+_LAST_PORT = 65_535
 # A key shorter than this could be a part of any text: hiding it would only garble the message.
 _HIDE_FROM = 8
 
@@ -127,6 +128,8 @@ def _checked_url(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url.strip())
     except httpx.InvalidURL as error:
         raise ValueError(f"base_url: {error}; {expected}") from None
+    if url.port is not None and not 0 < url.port <= _LAST_PORT:
+        raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
     if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:

@@ -219,6 +219,11 @@ class AsyncSvc:
         """Close the connections."""
         await self.aclose()
 
+    @property
+    def base_url(self) -> str:
+        """The address of the service, without a trailing slash."""
+        return self._settings.base_url
+
     def __repr__(self) -> str:
         """The address only: the key is shown nowhere."""
         return f"{type(self).__name__}(base_url={self._settings.base_url!r})"

@@ -33,9 +33,11 @@ def test_both_clients_have_the_same_face():
     assert {PAIRS.get(name, name) for name in sync} == set(aio)
     for name, method in sync.items():
         twin = aio[PAIRS.get(name, name)]
+        assert inspect.getdoc(method) == inspect.getdoc(twin), name
+        if isinstance(method, property):
+            continue
         ours = str(inspect.signature(method)).replace("httpx.Client", "httpx.AsyncClient")
         assert ours == str(inspect.signature(twin)), name
-        assert inspect.getdoc(method) == inspect.getdoc(twin), name
         assert inspect.iscoroutinefunction(twin) == (name != "__init__"), name
 
 

@@ -1,0 +1,84 @@
+"""`df.svc` is there as soon as pandas is, and pandas is not loaded for its sake.
+
+A command or a server that needs no frames thereby starts without pandas (half a second).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+__all__ = ["when_pandas_is_loaded"]
+
+
+def when_pandas_is_loaded() -> None:
+    """Register the accessor now, or right after pandas is imported."""
+    if "pandas" in sys.modules:
+        _register()
+    else:
+        sys.meta_path.insert(0, _Finder())
+
+
+def _register() -> None:
+    import pandas as pd  # noqa: PLC0415 - it is loaded already
+
+    accessor: type
+    try:
+        from svc_tools.frames.accessor import SvcAccessor as accessor  # noqa: N813, PLC0415 - late
+    except ModuleNotFoundError as error:  # pandas is there, but not the rest of the extra
+        accessor = _without(error)
+    pd.api.extensions.register_dataframe_accessor("svc")(accessor)
+
+
+def _without(error: ImportError) -> type:
+    """An accessor that says what is missing, when it is used."""
+    message = f"df.svc needs more: pip install 'svc-tax-tools[pandas]' ({error})"
+
+    class Missing:
+        def __init__(self, _frame: object) -> None:
+            raise ImportError(message)
+
+    return Missing
+
+
+class _Finder(MetaPathFinder):
+    """Finds pandas as the others do, once, and has its loader call back."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - the finder's signature
+        target: ModuleType | None = None,  # noqa: ARG002 - as above
+    ) -> ModuleSpec | None:
+        if fullname != "pandas":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("pandas")
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    """Loads a module as its own loader does, then registers."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            spec.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _register()

@@ -1,0 +1,185 @@
+"""The commands. Each reads its arguments, calls one function of the toolkit, and shows the result.
+
+Exit codes: 0 an answer; 1 no answer (the place was not found, the service failed); 2 the command,
+or the configuration, is not usable.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import httpx
+import typer
+from rich.console import Console
+
+from svc_sdk import DEFAULT_BASE_URL, Svc, SvcError, __version__
+from svc_tools import config
+from svc_tools.cli.show import show_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+__all__ = ["app"]
+
+NO_ANSWER = 1
+NOT_USABLE = 2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="US sales-tax rates: look them up, serve them, see what the toolkit does.",
+)
+book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
+app.add_typer(book, name="book")
+
+
+def _errors() -> Console:
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Failures become one sentence and an exit code; no stack trace reaches a person."""
+    try:
+        yield
+    except SvcError as error:
+        _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
+        raise typer.Exit(NO_ANSWER) from None
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
+        raise typer.Exit(NOT_USABLE) from None
+
+
+def _escaped(error: Exception) -> str:
+    return str(error).replace("[", r"\[")
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback signature
+    if wanted:
+        typer.echo(f"svc-tools {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """US sales-tax rates on the command line."""
+
+
+@app.command()
+def lookup(  # noqa: PLR0917 - Typer reads the signature
+    state: Annotated[str, typer.Argument(help="State code, such as TX.")],
+    zip_code: Annotated[str | None, typer.Option("--zip", help="ZIP or ZIP+4.")] = None,
+    address: Annotated[str | None, typer.Option(help="Street address, or the whole line.")] = None,
+    city: Annotated[str | None, typer.Option(help="City of the address.")] = None,
+    location: Annotated[str | None, typer.Option(help="Place name, such as Austin.")] = None,
+    lat: Annotated[float | None, typer.Option(help="Latitude in degrees, with --lng.")] = None,
+    lng: Annotated[float | None, typer.Option(help="Longitude in degrees, with --lat.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
+    period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,  # noqa: FBT002 - a flag
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    embedded: Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")] = False,  # noqa: FBT002 - a flag
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")
+    ] = None,
+) -> None:
+    """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
+    with _explained(), _client(embedded=embedded, base_url=base_url) as client:
+        answer = client.lookup(
+            state,
+            zip=zip_code,
+            address=address,
+            city=city,
+            location=location,
+            lat=lat,
+            lng=lng,
+            as_of=as_of,
+            period=period,
+            mode="full" if full else "simple",
+        )
+        if as_json:
+            typer.echo(answer.model_dump_json(indent=2))
+        else:
+            show_answer(
+                Console(), answer, service=config.service_name(client), as_of=as_of or period
+            )
+
+
+@contextmanager
+def _client(*, embedded: bool, base_url: str | None) -> Iterator[Svc]:
+    """The client that was asked for; the embedded service only where it was named."""
+    if embedded:
+        if base_url:
+            raise ValueError("--embedded brings its own address; leave --base-url out")
+        client = config.connect("embedded")
+    else:
+        account = config.configured(base_url=base_url)
+        if account is None:
+            raise config.ConfigurationError(
+                f"No service is configured: set {config.URL_VARIABLE} and {config.KEY_VARIABLE},"
+                " or ask the embedded service with --embedded"
+            )
+        client = Svc(account[0], base_url=account[1])
+    with client:
+        yield client
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
+        httpx.URL(DEFAULT_BASE_URL).port or 0
+    ),
+    db: Annotated[Path | None, typer.Option(help="Database of keys and nexus records.")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(help="A key that is valid for this run, and stored nowhere.")
+    ] = None,
+) -> None:
+    """Serve the embedded service until Ctrl+C."""
+    with _explained():
+        admin = _admin()
+        try:
+            admin.serve(host, port, db, api_key, lambda line: print(line, flush=True))  # noqa: T201 - read line by line
+        except admin.StartError as error:
+            raise ValueError(str(error)) from None
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder for the files that are made.")] = Path(
+        "demo-output"
+    ),
+) -> None:
+    """See the main job done: orders with messy places, their rates and tax, three files."""
+    with _explained():
+        from svc_tools.demo import run_demo  # noqa: PLC0415 - loads pandas
+
+        with config.connect("embedded") as client:
+            code = run_demo(output, client=client, console=Console(), progress=True)
+    raise typer.Exit(code)
+
+
+@book.command("compile")
+def compile_book(
+    source: Annotated[Path, typer.Argument(help="Folder of published rate files.")],
+    output: Annotated[Path, typer.Option(help="Folder for the compiled book.")],
+) -> None:
+    """Compile published rate files into a rate book, and say what was left out and why."""
+    with _explained():
+        typer.echo(_admin().compile_book(source, output).render())
+
+
+def _admin() -> ModuleType:
+    try:
+        return import_module("svc_tools.service.admin")  # a lazy door (DESIGN)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{config.INSTALL_SERVICE} ({error})") from error

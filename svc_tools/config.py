@@ -1,0 +1,125 @@
+"""Where the key and the address come from; the only place that reads the environment."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import SecretStr
+
+from svc_sdk import Svc
+
+if TYPE_CHECKING:
+    from svc_tools.service.embedded import EmbeddedService
+
+__all__ = ["ConfigurationError", "EmbeddedSvc", "configured", "connect", "service_name"]
+
+KEY_VARIABLE = "SVC_API_KEY"
+URL_VARIABLE = "SVC_BASE_URL"
+INSTALL_SERVICE = (
+    "The embedded service is not installed. Install it with: pip install 'svc-tax-tools[service]'"
+)
+_UNCONFIGURED = (
+    "No service is configured, so the rates come from the EMBEDDED service and its own rate book"
+    f" (edition {{edition}}). For your account set {URL_VARIABLE} and {KEY_VARIABLE}, or pass"
+    ' client=svc_tools.connect(...). client=svc_tools.connect("embedded") chooses the embedded'
+    " service without this warning."
+)
+
+
+class ConfigurationError(ValueError):
+    """The key or the address is missing; the message says what to set."""
+
+
+class EmbeddedSvc(Svc):
+    """A client of the embedded service, which keeps running until the process ends."""
+
+    def __init__(self, service: EmbeddedService) -> None:
+        super().__init__(service.api_key, base_url=service.base_url)
+        self.book_edition = service.book_edition
+        """The edition of the rate book that answers."""
+        self.book_digest = service.book_digest
+        """The SHA-256 of that rate book, in hex."""
+
+
+def connect(
+    target: Literal["embedded"] | None = None,
+    *,
+    api_key: str | SecretStr | None = None,
+    base_url: str | None = None,
+    timeout: float = 10.0,
+    max_retries: int = 3,
+) -> Svc:
+    """A ready client: of a service with an account, or of the embedded one.
+
+    `connect("embedded")` starts the embedded service on a free loopback port in a background
+    thread, with a key of its own, and stops it when the process ends. `connect()` takes the key
+    and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where neither
+    is set it is the embedded service too, with a warning that says so.
+
+    Args:
+        target: "embedded", or nothing.
+        api_key: the key of the account.
+        base_url: the address of the service.
+        timeout: seconds, per request.
+        max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
+
+    Raises:
+        ConfigurationError: only one of key and address is known, or both "embedded" and one of
+            them were given.
+        ImportError: the embedded service is wanted and not installed.
+    """
+    if target is not None:
+        if target != "embedded":
+            raise ConfigurationError(
+                f"connect: {target!r} is not known; expected 'embedded', or api_key= and base_url="
+            )
+        if api_key is not None or base_url is not None:
+            raise ConfigurationError("connect: 'embedded' brings its own key and address")
+        return _embedded()
+    account = configured(api_key=api_key, base_url=base_url)
+    if account is not None:
+        key, url = account
+        return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+    client = _embedded()
+    warnings.warn(_UNCONFIGURED.format(edition=client.book_edition), UserWarning, stacklevel=2)
+    return client
+
+
+def configured(
+    *, api_key: str | SecretStr | None = None, base_url: str | None = None
+) -> tuple[SecretStr, str] | None:
+    """The key and the address: the arguments, then the environment; `None` where neither is set.
+
+    Raises:
+        ConfigurationError: one of the two is missing.
+    """
+    key = SecretStr(api_key) if isinstance(api_key, str) else api_key
+    key = key or SecretStr(os.environ.get(KEY_VARIABLE, "").strip())
+    url = base_url or os.environ.get(URL_VARIABLE, "").strip()
+    if key.get_secret_value() and url:
+        return key, url
+    if key.get_secret_value():
+        raise ConfigurationError(
+            f"There is a key but no address: set {URL_VARIABLE} (or pass base_url=) to the address"
+            f' of the service, or use connect("embedded")'
+        )
+    if url:
+        raise ConfigurationError(
+            f"There is an address ({url}) but no key: set {KEY_VARIABLE} (or pass api_key=)"
+        )
+    return None
+
+
+def service_name(client: Svc) -> str:
+    """What a reader should know of who answered: the embedded service, or its address."""
+    return "embedded service" if isinstance(client, EmbeddedSvc) else client.base_url
+
+
+def _embedded() -> EmbeddedSvc:
+    try:
+        from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
+    return EmbeddedSvc(embedded.start())

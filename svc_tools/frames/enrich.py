@@ -1,0 +1,230 @@
+"""Rates onto rows: same index, same order, one outcome each."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from svc_sdk import Svc
+from svc_tools.config import EmbeddedSvc, connect, service_name
+from svc_tools.frames.columns import find_inputs, free_columns
+from svc_tools.frames.exact import RateForm, rate_column
+from svc_tools.frames.questions import Asked, ask
+from svc_tools.lookup import Outcome, look_up, refused
+from svc_tools.places import Question, Refusal, same_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pandas.api.extensions import ExtensionArray
+
+    from svc_tools.lookup import Found
+    from svc_tools.places import Place
+
+__all__ = ["LookupFailedError", "enrich"]
+
+MISMATCH = "place_input_mismatch"
+_REASONS_SHOWN = 3
+
+
+class LookupFailedError(Exception):
+    """Rows have no usable answer, and `errors="raise"` asked for an exception.
+
+    Attributes:
+        frame: the enriched frame, with everything that was found: nothing is lost.
+    """
+
+    def __init__(self, message: str, frame: pd.DataFrame) -> None:
+        super().__init__(message)
+        self.frame = frame
+
+
+def enrich(
+    frame: pd.DataFrame,
+    given: Mapping[str, object],
+    *,
+    client: Svc | None,
+    prefix: str,
+    errors: Literal["coerce", "raise"],
+    progress: bool,
+    rates: RateForm,
+) -> pd.DataFrame:
+    """Look every row up; see `SvcAccessor.lookup` for the meaning of the arguments."""
+    if errors not in {"coerce", "raise"}:
+        raise ValueError(f"errors: {errors!r} is not known; expected 'coerce' or 'raise'")
+    if rates not in {"decimal", "string", "float"}:
+        raise ValueError(f"rates: {rates!r} is not known; expected 'decimal', 'string' or 'float'")
+    if client is not None and not isinstance(client, Svc):
+        raise TypeError(f"client: expected svc_sdk.Svc, not {type(client).__name__}")
+    inputs = find_inputs(frame, given, prefix=prefix)
+    kept = free_columns(frame, prefix)
+    asked = ask(frame, inputs)
+    with contextlib.ExitStack() as stack:
+        service = client if client is not None else stack.enter_context(connect())
+        notes = [*inputs.notes, *_notes(asked)]
+        if progress:
+            _say(notes)
+        places = dict.fromkeys(asked.places())
+        with _progress(len(places), shown=progress) as advance:
+            outcomes, stopped = look_up(service, places, on_outcome=advance)
+        enriched = kept.copy(deep=False)
+        for name, column in _columns(asked, outcomes, service, rates).items():
+            enriched[prefix + name] = column
+        enriched.attrs["svc_lookup"] = {
+            "rows": len(frame),
+            "asked": len(places),
+            "service": service_name(service),
+            "notes": notes,
+            "stopped": stopped,
+        }
+    if stopped:
+        warnings.warn(
+            f"The lookup ended early: {stopped}. What was found is in the frame; the other rows"
+            " are not_attempted.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if errors == "raise":
+        _raise_for(enriched, prefix)
+    return enriched
+
+
+def _notes(asked: Asked) -> list[str]:
+    told = {
+        "state_from_zip": "the state was taken from the ZIP in {} rows",
+        "zip_repaired": "the ZIP was tidied up (94105.0, 2134, 941051804 …) in {} rows",
+    }
+    counted = ((text, asked.count(attribute)) for attribute, text in told.items())
+    return [text.format(f"{count:,}") for text, count in counted if count]
+
+
+def _say(notes: list[str]) -> None:
+    for note in notes:
+        print(f"svc: {note}", file=sys.stderr)  # noqa: T201 - said to the person, as tqdm does
+
+
+@contextlib.contextmanager
+def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], object] | None]:
+    """A progress bar where there is somebody to see it; text where the notebook has no widgets."""
+    if not shown or not total:
+        yield None
+        return
+    try:
+        from tqdm import TqdmWarning  # noqa: PLC0415 - only where a bar is shown
+    except ModuleNotFoundError:
+        yield None
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found": the text bar serves
+        from tqdm.auto import tqdm  # noqa: PLC0415 - as above
+
+        bar = tqdm(total=total, desc="places", unit="place", leave=False)
+    with bar:
+        yield bar.update
+
+
+def _columns(
+    asked: Asked, outcomes: Mapping[Place, Outcome], client: Svc, rates: RateForm
+) -> dict[str, Any]:
+    results = [_result(one, outcomes) for one in asked.questions]
+    found = [outcome.found for outcome in results]
+    mismatch = [_mismatch(*pair) for pair in zip(asked.questions, found, strict=True)]
+    codes = asked.codes
+
+    def each(name: str) -> list[Any]:
+        return [None if one is None else getattr(one, name) for one in found]
+
+    def units(name: str) -> ExtensionArray | np.ndarray:
+        return rate_column(each(name), codes, rates)
+
+    def text(values: list[str | None]) -> ExtensionArray:
+        return pd.array(values, dtype="str").take(codes)
+
+    def field(name: str) -> ExtensionArray:
+        return text(each(name))
+
+    return {
+        "combined_rate": units("combined"),
+        "state_rate": units("state"),
+        "county_rate": units("county"),
+        "city_rate": units("city"),
+        "combined_district_rate": units("districts"),
+        "freight_taxable": pd.array(each("freight_taxable"), dtype="boolean").take(codes),
+        "confidence": field("confidence"),
+        "warnings": text([_warnings(*pair) for pair in zip(found, mismatch, strict=True)]),
+        "resolved_via": field("resolved_via"),
+        "effective_date": _dates(each("effective_date")).take(codes),
+        "effective_date_basis": field("effective_date_basis"),
+        "resolved_state": field("resolved_state"),
+        "resolved_zip": field("resolved_zip"),
+        "resolved_city": field("resolved_city"),
+        "resolved_county": field("resolved_county"),
+        "lookup_status": text([outcome.status for outcome in results]),
+        "lookup_error": text([outcome.error for outcome in results]),
+        "lookup_source": text([_source(one, client) for one in found]),
+        "lookup_edition": text([_edition(one, client) for one in found]),
+    }
+
+
+def _result(one: Question | Refusal, outcomes: Mapping[Place, Outcome]) -> Outcome:
+    return refused(one) if isinstance(one, Refusal) else outcomes[one.place]
+
+
+def _mismatch(one: Question | Refusal, found: Found | None) -> bool:
+    """Whether the row's city, which was not sent, is another than the answer's (SPEC 2.4)."""
+    if isinstance(one, Refusal) or found is None or not one.named_city or not found.resolved_city:
+        return False
+    known = (found.resolved_city, *found.accepted_places)
+    return not any(same_place(one.named_city, name) for name in known)
+
+
+def _warnings(found: Found | None, mismatch: bool) -> str | None:  # noqa: FBT001 - private
+    codes = dict.fromkeys(found.warnings if found else ())
+    if mismatch:
+        codes[MISMATCH] = None
+    return "; ".join(codes) or None
+
+
+def _dates(values: list[str | None]) -> pd.arrays.ArrowExtensionArray:
+    dates = pa.array([_date(value) for value in values], pa.date32())
+    return pd.arrays.ArrowExtensionArray(pa.chunked_array([dates]))
+
+
+def _date(value: str | None) -> date | None:
+    with contextlib.suppress(ValueError):
+        return date.fromisoformat(value) if value else None
+    return None
+
+
+def _source(found: Found | None, client: Svc) -> str:
+    """Who answered, and from what, where the service says so."""
+    name = service_name(client)
+    return f"{name}: {found.source}" if found and found.source else name
+
+
+def _edition(found: Found | None, client: Svc) -> str | None:
+    if found and found.edition:
+        return found.edition
+    return client.book_edition if isinstance(client, EmbeddedSvc) else None
+
+
+def _raise_for(frame: pd.DataFrame, prefix: str) -> None:
+    status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
+    bad = ~status.isin(["ok", "partial"])
+    if not bad.any():
+        return
+    reasons = (status[bad] + ": " + error[bad].fillna("")).value_counts()
+    shown = "; ".join(f"{count} x {text}" for text, count in reasons[:_REASONS_SHOWN].items())
+    more = f" and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
+    raise LookupFailedError(
+        f"{int(np.count_nonzero(bad)):,} of {len(frame):,} rows have no usable answer:"
+        f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
+        frame,
+    )

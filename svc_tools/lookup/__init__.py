@@ -1,0 +1,6 @@
+"""Many places at once: each distinct one is asked for once, and every one gets an outcome."""
+
+from svc_tools.lookup.engine import look_up
+from svc_tools.lookup.outcomes import STATUSES, Found, Outcome, Status, refused
+
+__all__ = ["STATUSES", "Found", "Outcome", "Status", "look_up", "refused"]

@@ -1,0 +1,170 @@
+"""Many places over one client: asked once each, an outcome for every one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.faults import GOOD, KEY, answer, serving
+
+from svc_sdk import Svc
+from svc_tools.lookup import look_up
+from svc_tools.places import Place
+
+
+@pytest.fixture
+def faults():
+    with serving() as state:
+        yield state
+
+
+@pytest.fixture
+def client(faults):
+    with Svc(KEY, base_url=faults.base_url, max_retries=0) as one:
+        yield one
+
+
+def places(count):
+    return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
+
+
+def with_fields(rate=None, **meta):
+    body = json.loads(GOOD)
+    body["rate"] |= rate or {}
+    body["meta"] |= meta
+    return answer(body=json.dumps(body).encode())
+
+
+def only(client):
+    (outcome,) = look_up(client, places(1))[0].values()
+    return outcome
+
+
+def test_distinct_places_are_asked_once_and_every_one_has_an_outcome(client, faults):
+    asked = places(50)
+    seen = []
+    outcomes, stopped = look_up(client, asked * 3, on_outcome=lambda: seen.append(1))
+    assert stopped is None
+    assert list(outcomes) == asked
+    assert {outcome.status for outcome in outcomes.values()} == {"ok"}
+    assert len(faults.seen) == len(seen) == 50
+    assert len({request.target for request in faults.seen}) == 50
+
+
+def test_rates_are_whole_numbers_of_the_last_decimal(client):
+    found = only(client).found
+    assert (found.combined, found.state, found.city, found.districts) == (8250, 6250, 1000, 1000)
+    assert (found.resolved_state, found.resolved_zip, found.freight_taxable) == (
+        "TX",
+        "78701",
+        True,
+    )
+
+
+@pytest.mark.parametrize("code", ["local_rates_not_covered", "districts_not_covered"])
+def test_an_answer_known_to_lack_a_part_is_partial(client, faults, code):
+    faults.will(with_fields(warnings=[{"code": code}, "look twice"]))
+    outcome = only(client)
+    assert (outcome.status, outcome.error) == ("partial", code)
+    assert outcome.found.warnings == (code, "look twice")
+
+
+def test_an_answer_without_confidence_is_no_answer(client, faults):
+    faults.will(with_fields(confidence="none"))
+    outcome = only(client)
+    assert (outcome.status, outcome.found) == ("unresolved", None)
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ({"combined_rate": None}, "no combined_rate"),
+        ({"combined_rate": "0.0825001"}, "five decimals"),
+        ({"city_rate": "0.0100001"}, "five decimals"),
+        ({"combined_rate": "-0.01000"}, "-0.01000"),
+        ({"combined_rate": "100.00000"}, "100.00000"),
+    ],
+)
+def test_a_rate_that_does_not_fit_is_never_rounded_or_zero(client, faults, rate, said):
+    faults.will(with_fields(rate))
+    outcome = only(client)
+    assert (outcome.status, outcome.found) == ("failed", None)
+    assert said in outcome.error
+
+
+def test_a_part_that_is_missing_stays_missing(client, faults):
+    faults.will(with_fields({"county_rate": None, "freight_taxable": None}))
+    found = only(client).found
+    assert (found.combined, found.county, found.freight_taxable) == (8250, None, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome_status", "said"),
+    [(404, "unresolved", "gone"), (400, "failed", "ref-7"), (503, "failed", "ref-7")],
+)
+def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcome_status, said):
+    error = b'{"error": {"code": "X", "message": "it is gone", "support_reference": "ref-7"}}'
+    faults.will(answer(status, error), answer())
+    outcomes, stopped = look_up(client, places(20))
+    assert stopped is None
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert statuses.count(outcome_status) == 1
+    assert statuses.count("ok") == 19
+    assert [said in o.error for o in outcomes.values() if o.status == outcome_status] == [True]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "UNAUTHORIZED"),
+        (402, "BILLING_REQUIRED"),
+        (403, "TIER_INSUFFICIENT"),
+        (429, "QUOTA_EXCEEDED"),
+    ],
+)
+def test_a_refused_key_plan_or_quota_ends_the_run(client, faults, status, code):
+    body = json.dumps({"error": {"code": code, "message": "no more"}}).encode()
+    faults.will(*[answer()] * 5, answer(status, body))
+    outcomes, stopped = look_up(client, places(500))
+    assert code in stopped
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert statuses.count("ok") == 5
+    assert statuses.count("not_attempted") > 450
+    assert len(faults.seen) < 50
+    assert {o.error for o in outcomes.values() if o.status == "not_attempted"} == {stopped}
+
+
+def test_a_limit_that_passes_does_not_end_the_run(client, faults):
+    body = b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}'
+    faults.will(answer(429, body), answer())
+    outcomes, stopped = look_up(client, places(20))
+    assert stopped is None
+    assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 19
+
+
+def test_an_interrupt_keeps_what_was_found(client):
+    seen = []
+
+    def interrupt():
+        seen.append(1)
+        if len(seen) == 10:
+            raise KeyboardInterrupt
+
+    outcomes, stopped = look_up(client, places(200), on_outcome=interrupt)
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert stopped == "interrupted"
+    assert statuses.count("ok") >= 10
+    assert statuses.count("not_attempted") > 100
+
+
+def test_something_odd_at_one_place_does_not_lose_the_others(client):
+    odd = Place("", "zip", zip="78701")  # the client refuses an empty state
+    outcomes, _ = look_up(client, [*places(5), odd])
+    assert outcomes[odd].status == "failed"
+    assert "state" in outcomes[odd].error
+    assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 5
+
+
+def test_nothing_to_ask_is_no_request(client, faults):
+    assert look_up(client, []) == ({}, None)
+    assert faults.seen == []

@@ -1,0 +1,209 @@
+"""What a row asks, or why it is not asked."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from svc_tools.places import Cells, Elsewhere, Question, Refusal, question, same_place, state_code
+
+
+def asked(*, dated=False, **cells):
+    one = question(Cells(**cells), dated=dated)
+    assert isinstance(one, Question), one
+    return one
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("TX", "TX"),
+        ("tx", "TX"),
+        (" Texas ", "TX"),
+        ("NEW  YORK", "NY"),
+        ("N.Y.", "NY"),
+        ("Calif.", "CA"),
+        ("US-WA", "WA"),
+        ("D.C.", "DC"),
+        ("Washington, D.C.", "DC"),
+        ("Washington", "WA"),
+        ("West Virginia", "WV"),
+        ("W. Va.", "WV"),
+        ("Virginia", "VA"),
+        ("ZZ", None),
+        ("Texass", None),
+        ("", None),
+        ("48", None),
+    ],
+)
+def test_states_are_understood_as_written_and_never_guessed(text, code):
+    assert state_code(text) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("PR", "Puerto Rico"),
+        ("Puerto Rico", "territory"),
+        ("AE", "military"),
+        ("ON", "Canada"),
+        ("British Columbia", "Canada"),
+        ("U.S. Virgin Islands", "territory"),
+    ],
+)
+def test_what_lies_outside_says_where(text, said):
+    found = state_code(text)
+    assert isinstance(found, Elsewhere)
+    assert said in found.reason
+    refusal = question(Cells(state=text, zip="00901"), dated=False)
+    assert refusal == Refusal("unsupported", found.reason)
+
+
+def test_the_mode_is_address_then_coordinates_then_zip_then_place():
+    everything = {
+        "state": "TX",
+        "address": "500 W 2nd St",
+        "city": "Austin",
+        "zip": "78701",
+        "lat": 30.26,
+        "lng": -97.74,
+        "location": "Austin",
+    }
+    modes = []
+    for gone in (None, "address", "lat", "zip"):
+        everything.pop(gone, None)
+        if gone == "lat":
+            everything.pop("lng")
+        modes.append(asked(**everything).place.mode)
+    assert modes == ["address", "coordinates", "zip", "place"]
+
+
+def test_an_address_goes_in_parts_or_in_one_line():
+    parts = asked(state="TX", address="500 W 2nd St", city="Austin", zip="78701").place
+    assert parts.arguments() == {"address": "500 W 2nd St", "city": "Austin", "zip": "78701"}
+    line = asked(state="TX", address="500 W 2nd St, Austin, TX 78701").place
+    assert line.arguments() == {"address": "500 W 2nd St, Austin, TX 78701"}
+    with_zip = asked(state="TX", address="500 W 2nd", zip="78701").place
+    assert with_zip.arguments() == {"address": "500 W 2nd", "zip": "78701"}
+
+
+def test_an_address_that_no_service_would_read_gives_way_to_the_next_mode():
+    assert asked(state="TX", address="12 Elm", location="Austin").place.mode == "place"
+    refusal = question(Cells(state="TX", address="12 Elm"), dated=False)
+    assert refusal.status == "invalid"
+    assert "10 to 200" in refusal.reason
+
+
+def test_a_city_beside_a_zip_is_not_sent_but_kept_for_comparison():
+    one = asked(state="TX", zip="78701", city="Dallas")
+    assert one.place.arguments() == {"zip": "78701"}
+    assert one.named_city == "Dallas"
+
+
+def test_a_missing_state_comes_from_a_zip_that_lies_in_one_state():
+    one = asked(zip="94105")
+    assert (one.place.state, one.state_from_zip) == ("CA", True)
+    assert asked(address="1 Market St, San Francisco, CA 94105").place.state == "CA"
+    for cells, said in (
+        ({"zip": "42223"}, "KY and TN"),
+        ({"location": "Springfield"}, "names none"),
+        ({"zip": "00000"}, "no state's range"),
+    ):
+        refusal = question(Cells(**cells), dated=False)
+        assert refusal.status == "invalid"
+        assert said in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("cell", "day"),
+    [
+        (date(2024, 2, 29), date(2024, 2, 29)),
+        (datetime(2024, 2, 29, 23, 59, tzinfo=UTC), date(2024, 2, 29)),
+        ("2024-02-29", date(2024, 2, 29)),
+        (" 2024-02-29 23:59:00 ", date(2024, 2, 29)),
+        (None, None),
+        ("", None),
+    ],
+)
+def test_dates_are_calendar_dates(cell, day):
+    assert asked(state="TX", zip="78701", as_of=cell).place.as_of == day
+
+
+@pytest.mark.parametrize("cell", ["03/04/2024", "2024-02-30", "yesterday", 45000, 45000.0, "2024"])
+def test_a_date_with_two_meanings_or_none_is_refused(cell):
+    refusal = question(Cells(state="TX", zip="78701", as_of=cell), dated=True)
+    assert refusal.status == "invalid"
+    assert "as_of" in refusal.reason
+
+
+def test_a_row_without_its_date_is_refused_rather_than_answered_as_of_today():
+    refusal = question(Cells(state="TX", zip="78701"), dated=True)
+    assert refusal == Refusal("invalid", "as_of: the row has no date")
+
+
+@pytest.mark.parametrize(
+    "missing", [None, "", "  ", "nan", "NaN", "None", "N/A", "#N/A", float("nan"), "null"]
+)
+def test_missing_is_missing_in_every_usual_spelling(missing):
+    refusal = question(Cells(state="TX", zip=missing, city=missing), dated=False)
+    assert refusal.status == "invalid"
+    assert "no address, coordinates, ZIP or place name" in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "said"),
+    [
+        (30.0, None, "lng"),
+        (None, -97.0, "lat"),
+        (95.0, -97.0, "lat"),
+        (30.0, -197.0, "lng"),
+        ("north", -97.0, "lat"),
+        ("inf", -97.0, "lat"),
+    ],
+)
+def test_coordinates_that_cannot_be_right_are_refused(lat, lng, said):
+    refusal = question(Cells(state="TX", lat=lat, lng=lng, zip="78701"), dated=False)
+    assert refusal.status == "invalid"
+    assert refusal.reason.startswith(said)
+
+
+def test_coordinates_may_be_text():
+    place = asked(state="TX", lat="30.25", lng=" -97.75 ").place
+    assert place.arguments() == {"lat": 30.25, "lng": -97.75}
+
+
+def test_a_name_too_long_to_send_is_refused():
+    refusal = question(Cells(state="TX", location="x" * 65), dated=False)
+    assert "64" in refusal.reason
+
+
+def test_equal_places_are_equal_however_they_were_written():
+    spellings = [("ma", "2134"), ("Massachusetts", 2134.0), ("MA", " 02134 "), ("Mass.", "02134")]
+    assert len({asked(state=state, zip=cell).place for state, cell in spellings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("St. Louis", "Saint Louis"),
+        ("SAINT LOUIS", "st louis"),
+        ("Coeur d'Alene", "Coeur D Alene"),
+        ("Cañon City", "Canon City"),
+        ("NYC", "New York"),
+        ("New York City", "New York"),
+        ("Ft. Worth", "Fort Worth"),
+        ("N. Las Vegas", "North Las Vegas"),
+        ("Winston-Salem", "Winston Salem"),
+    ],
+)
+def test_the_same_place_in_two_spellings(one, other):
+    assert same_place(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Dallas", "Austin"), ("Kansas City", "Arkansas City"), ("Las Vegas", "North Las Vegas")],
+)
+def test_different_places_stay_different(one, other):
+    assert not same_place(one, other)
