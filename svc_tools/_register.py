@@ -5,6 +5,7 @@ A command or a server that needs no frames thereby starts without pandas (half a
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from importlib.abc import Loader, MetaPathFinder
@@ -27,25 +28,22 @@ def when_pandas_is_loaded() -> None:
 
 
 def _register() -> None:
-    import pandas as pd  # noqa: PLC0415 - it is loaded already
-
-    accessor: type
     try:
-        from svc_tools.frames.accessor import SvcAccessor as accessor  # noqa: N813, PLC0415 - late
-    except ModuleNotFoundError as error:  # pandas is there, but not the rest of the extra
-        accessor = _without(error)
-    pd.api.extensions.register_dataframe_accessor("svc")(accessor)
+        # it registers the accessor itself, also where it is what loads pandas
+        importlib.import_module("svc_tools.frames")
+    except ModuleNotFoundError as error:  # pandas is there, but not the rest of its extra
+        _register_reminder(error)
 
 
-def _without(error: ImportError) -> type:
+def _register_reminder(error: ModuleNotFoundError) -> None:
     """An accessor that says what is missing, when it is used."""
     message = f"df.svc needs more: pip install 'svc-tax-tools[pandas]' ({error})"
 
-    class Missing:
+    class Reminder:
         def __init__(self, _frame: object) -> None:
             raise ImportError(message)
 
-    return Missing
+    sys.modules["pandas"].api.extensions.register_dataframe_accessor("svc")(Reminder)
 
 
 class _Finder(MetaPathFinder):

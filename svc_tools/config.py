@@ -13,7 +13,14 @@ from svc_sdk import Svc
 if TYPE_CHECKING:
     from svc_tools.service.embedded import EmbeddedService
 
-__all__ = ["ConfigurationError", "EmbeddedSvc", "configured", "connect", "service_name"]
+__all__ = [
+    "ConfigurationError",
+    "EmbeddedSvc",
+    "configured",
+    "connect",
+    "service_name",
+    "unconfigured",
+]
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
@@ -79,11 +86,17 @@ def connect(
             raise ConfigurationError("connect: 'embedded' brings its own key and address")
         return _embedded()
     account = configured(api_key=api_key, base_url=base_url)
-    if account is not None:
-        key, url = account
-        return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+    if account is None:
+        return unconfigured(stacklevel=3)
+    key, url = account
+    return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+
+
+def unconfigured(*, stacklevel: int) -> EmbeddedSvc:
+    """The embedded service where nothing is configured, with the one warning that says so."""
     client = _embedded()
-    warnings.warn(_UNCONFIGURED.format(edition=client.book_edition), UserWarning, stacklevel=2)
+    message = _UNCONFIGURED.format(edition=client.book_edition)
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)
     return client
 
 

@@ -50,12 +50,16 @@ def _explained() -> Iterator[None]:
     except SvcError as error:
         _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
         raise typer.Exit(NO_ANSWER) from None
+    except ModuleNotFoundError as error:
+        install = "This command needs more: pip install 'svc-tax-tools[all]'"
+        _errors().print(f"[bold red]Error.[/] {_escaped(f'{install} ({error})')}")
+        raise typer.Exit(NOT_USABLE) from None
     except (ValueError, TypeError, ImportError, OSError) as error:
         _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
         raise typer.Exit(NOT_USABLE) from None
 
 
-def _escaped(error: Exception) -> str:
+def _escaped(error: object) -> str:
     return str(error).replace("[", r"\[")
 
 
@@ -179,7 +183,4 @@ def compile_book(
 
 
 def _admin() -> ModuleType:
-    try:
-        return import_module("svc_tools.service.admin")  # a lazy door (DESIGN)
-    except ModuleNotFoundError as error:
-        raise ImportError(f"{config.INSTALL_SERVICE} ({error})") from error
+    return import_module("svc_tools.service.admin")  # a lazy door (DESIGN)

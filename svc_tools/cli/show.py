@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from svc_tools.lookup import lacking, part_is_known
+
 if TYPE_CHECKING:
     from decimal import Decimal
 
@@ -46,12 +48,16 @@ def show_answer(console: Console, answer: TaxResponse, *, service: str, as_of: s
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
     console.print(f"[bold]{escape(' '.join(part for part in (place, rate.zip) if part))}[/]")
     shown = "no rate" if total is None else percent(total)
-    console.print(f"[bold cyan]{shown}[/]  combined, {escape(as_of) if as_of else 'today'}")
+    day = escape(as_of) if as_of else "today"
+    if lacking(answer):
+        console.print(f"[bold yellow]{shown}[/]  [bold]PARTIAL: a part is not known[/], {day}")
+    else:
+        console.print(f"[bold cyan]{shown}[/]  combined, {day}")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(min_width=12)
     table.add_column(justify="right")
     for name, field in _PARTS:
-        part = rate.as_decimal(field)
+        part = rate.as_decimal(field) if part_is_known(answer, field) else None
         table.add_row(name, "not known" if part is None else percent(part))
     freight = {True: "taxable", False: "not taxable"}.get(rate.freight_taxable is True)
     table.add_row("Delivery", freight if isinstance(rate.freight_taxable, bool) else "not known")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import warnings
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,9 +12,10 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_sdk import Svc
-from svc_tools.config import EmbeddedSvc, connect, service_name
+from svc_tools.config import EmbeddedSvc, configured, connect, service_name, unconfigured
 from svc_tools.frames.columns import find_inputs, free_columns
 from svc_tools.frames.exact import RateForm, rate_column
+from svc_tools.frames.notes import say
 from svc_tools.frames.questions import Asked, ask
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.places import Question, Refusal, same_place
@@ -67,10 +67,13 @@ def enrich(
     kept = free_columns(frame, prefix)
     asked = ask(frame, inputs)
     with contextlib.ExitStack() as stack:
-        service = client if client is not None else stack.enter_context(connect())
+        service = client
+        if service is None:
+            ready = connect() if configured() else unconfigured(stacklevel=4)
+            service = stack.enter_context(ready)
         notes = [*inputs.notes, *_notes(asked)]
         if progress:
-            _say(notes)
+            say(notes)
         places = dict.fromkeys(asked.places())
         with _progress(len(places), shown=progress) as advance:
             outcomes, stopped = look_up(service, places, on_outcome=advance)
@@ -103,11 +106,6 @@ def _notes(asked: Asked) -> list[str]:
     }
     counted = ((text, asked.count(attribute)) for attribute, text in told.items())
     return [text.format(f"{count:,}") for text, count in counted if count]
-
-
-def _say(notes: list[str]) -> None:
-    for note in notes:
-        print(f"svc: {note}", file=sys.stderr)  # noqa: T201 - said to the person, as tqdm does
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import pandas as pd
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, decimals
+from svc_tools.frames.notes import say
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -64,7 +65,7 @@ def add_tax(
     taxed[tax_name] = decimals(tax, missing, MONEY)
     taxed[error_name] = pd.array(reasons, dtype="str")
     if progress and snapped:
-        print(f"svc: {snapped:,} amounts were a hair off a whole cent and snapped to it")  # noqa: T201 - said to the person
+        say([f"floats off a whole cent by a rounding error, read as that cent: {snapped:,}"])
     return taxed
 
 

@@ -1,6 +1,23 @@
 """Many places at once: each distinct one is asked for once, and every one gets an outcome."""
 
 from svc_tools.lookup.engine import look_up
-from svc_tools.lookup.outcomes import STATUSES, Found, Outcome, Status, refused
+from svc_tools.lookup.outcomes import (
+    STATUSES,
+    Found,
+    Outcome,
+    Status,
+    lacking,
+    part_is_known,
+    refused,
+)
 
-__all__ = ["STATUSES", "Found", "Outcome", "Status", "look_up", "refused"]
+__all__ = [
+    "STATUSES",
+    "Found",
+    "Outcome",
+    "Status",
+    "lacking",
+    "look_up",
+    "part_is_known",
+    "refused",
+]

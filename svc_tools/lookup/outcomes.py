@@ -18,8 +18,10 @@ __all__ = [
     "Outcome",
     "Status",
     "failed",
+    "lacking",
     "not_attempted",
     "of_answer",
+    "part_is_known",
     "refused",
 ]
 
@@ -27,8 +29,11 @@ Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "faile
 STATUSES: tuple[str, ...] = get_args(Status)
 """Every status a row can have, from the best to the least known."""
 
-PARTIAL_CODES = frozenset({"local_rates_not_covered", "districts_not_covered"})
-"""Warnings by which a service says that its answer lacks a part of the rate (WIRE)."""
+PARTIAL_CODES = {
+    "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
+    "districts_not_covered": ("combined_district_rate",),
+}
+"""Warnings by which a service says that its answer lacks parts of the rate (WIRE): these."""
 
 # What a decimal128(7, 5) column can hold; a rate of 100 (10,000 %) is none anyway.
 _TOO_LARGE = 10_000_000
@@ -78,10 +83,8 @@ def of_answer(answer: TaxResponse) -> Outcome:
         found = _found(answer)
     except ValueError as error:
         return Outcome("failed", f"the answer cannot be used: {error}")
-    lacking = [code for code in found.warnings if code in PARTIAL_CODES]
-    if lacking:
-        return Outcome("partial", ", ".join(lacking), found)
-    return Outcome("ok", None, found)
+    codes = lacking(answer)
+    return Outcome("partial", ", ".join(codes), found) if codes else Outcome("ok", None, found)
 
 
 def failed(error: SvcError) -> Outcome:
@@ -112,9 +115,9 @@ def _found(answer: TaxResponse) -> Found:
     return Found(
         combined=combined,
         state=_units("state_rate", rate.state_rate),
-        county=_units("county_rate", rate.county_rate),
-        city=_units("city_rate", rate.city_rate),
-        districts=_units("combined_district_rate", rate.combined_district_rate),
+        county=_part(answer, "county_rate"),
+        city=_part(answer, "city_rate"),
+        districts=_part(answer, "combined_district_rate"),
         freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=meta.confidence,
         warnings=tuple(
@@ -131,6 +134,24 @@ def _found(answer: TaxResponse) -> Found:
         edition=_text(extra.get("edition")),
         accepted_places=tuple(map(str, places)) if isinstance(places, list) else (),
     )
+
+
+def lacking(answer: TaxResponse) -> tuple[str, ...]:
+    """The warnings of an answer that say it lacks a part of the rate."""
+    codes = (one.code if isinstance(one, Advisory) else one for one in answer.warnings)
+    return tuple(code for code in codes if code in PARTIAL_CODES)
+
+
+def part_is_known(answer: TaxResponse, field: str) -> bool:
+    """Whether a part of the rate is known: the zero of a part that is not covered is none."""
+    value = answer.rate.as_decimal(field)
+    return value is not None and not (
+        value == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
+    )
+
+
+def _part(answer: TaxResponse, field: str) -> int | None:
+    return _units(field, getattr(answer.rate, field)) if part_is_known(answer, field) else None
 
 
 def _units(field: str, rate: str | None) -> int | None:

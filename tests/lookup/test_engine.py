@@ -69,6 +69,20 @@ def test_an_answer_known_to_lack_a_part_is_partial(client, faults, code):
     assert outcome.found.warnings == (code, "look twice")
 
 
+def test_the_zero_of_a_part_that_is_not_covered_is_missing(client, faults):
+    zero = {"county_rate": "0.00000", "city_rate": "0.00000", "combined_district_rate": "0.00000"}
+    faults.will(with_fields(zero, warnings=[{"code": "local_rates_not_covered"}]))
+    found = only(client).found
+    assert (found.state, found.county, found.city, found.districts) == (6250, None, None, None)
+
+
+def test_a_zero_that_is_covered_is_a_zero(client, faults):
+    zero = {"county_rate": "0.00000", "combined_district_rate": "0.00000"}
+    faults.will(with_fields(zero, warnings=[{"code": "districts_not_covered"}]))
+    found = only(client).found
+    assert (found.county, found.districts) == (0, None)
+
+
 def test_an_answer_without_confidence_is_no_answer(client, faults):
     faults.will(with_fields(confidence="none"))
     outcome = only(client)

@@ -1,0 +1,33 @@
+# Each target makes .venv where it is missing and installs what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	$(BIN)/svc-tools demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
+	$(BIN)/python -m coverage report --fail-under=90 --format=total
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy tests/typing_contract.py
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo-output build dist .coverage .coverage.*

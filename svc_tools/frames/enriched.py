@@ -1,0 +1,138 @@
+"""How an enriched frame is read: its columns, statuses and states.
+
+An enriched frame is what `df.svc.lookup()` returns (and `df.svc.tax()` adds to): the user's
+columns and, after a prefix of the user's choice, the columns named here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.lookup import STATUSES
+from svc_tools.places import STATES, normal_zip, state_code, states_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+__all__ = [
+    "CONFIDENCES",
+    "LOOKUP_COLUMNS",
+    "RATE_COLUMNS",
+    "STATUSES",
+    "TAX_COLUMNS",
+    "require_columns",
+    "require_one",
+    "state_codes",
+    "texts",
+]
+
+RATE_COLUMNS = (
+    "combined_rate",
+    "state_rate",
+    "county_rate",
+    "city_rate",
+    "combined_district_rate",
+)
+"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25 %)."""
+
+LOOKUP_COLUMNS = (
+    *RATE_COLUMNS,
+    "freight_taxable",
+    "confidence",
+    "warnings",
+    "resolved_via",
+    "effective_date",
+    "effective_date_basis",
+    "resolved_state",
+    "resolved_zip",
+    "resolved_city",
+    "resolved_county",
+    "lookup_status",
+    "lookup_error",
+    "lookup_source",
+    "lookup_edition",
+)
+"""Every column that a lookup adds, without the prefix."""
+
+TAX_COLUMNS = ("tax", "tax_error")
+"""The columns that `df.svc.tax()` adds, without the prefix."""
+
+CONFIDENCES = ("exact", "high", "medium", "low", "none")
+"""The values of `confidence` (SPEC 2.1), from the best to the worst."""
+
+
+def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
+    """Refuse a frame that lacks one of the columns `names`; `remedy` says what to do.
+
+    Raises:
+        ValueError: columns are missing; it names them, the columns there are, and the remedy.
+    """
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
+        more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
+        raise ValueError(
+            f"the frame has no column {', '.join(map(repr, absent))} (it has: {there}{more});"
+            f" {remedy}"
+        )
+
+
+def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
+    """Refuse a label that several columns bear: which one is meant cannot be known.
+
+    Raises:
+        ValueError: it names the argument and the label.
+    """
+    if sum(name == label for name in frame.columns) > 1:
+        raise ValueError(f"{argument}: the frame has several columns {label!r}; rename all but one")
+
+
+def texts(frame: pd.DataFrame, name: Hashable) -> list[str | None]:
+    """A column as text; `None` where a value is missing or the column is not there.
+
+    Of several columns of one name it is the first.
+    """
+    if name not in frame.columns:
+        return [None] * len(frame)
+    column = frame.iloc[:, list(frame.columns).index(name)]
+    return [
+        None if gone else str(value)
+        for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
+
+
+def state_codes(frame: pd.DataFrame, *, prefix: str = "") -> list[str | None]:
+    """The two-letter code of each row's state; `None` where no state of the 50 and DC is named.
+
+    That is the state that was asked for. A row without an answer has the state that it names in a
+    column of a usual name, else that of its ZIP Code where that lies in one state only.
+    """
+    states, zips = (_named(frame, names) for names in (_STATE_COLUMNS, _ZIP_COLUMNS))
+    resolved = texts(frame, f"{prefix}resolved_state")
+    return [_state(*cells) for cells in zip(resolved, states, zips, strict=True)]
+
+
+_STATE_COLUMNS = frozenset({"state", "state_code", "ship_to_state", "shipping_state"})
+_ZIP_COLUMNS = frozenset({"zip", "zip_code", "zipcode", "postal_code", "ship_to_zip"})
+
+
+def _named(frame: pd.DataFrame, names: frozenset[str]) -> list[str | None]:
+    found = [name for name in frame.columns if str(name).casefold() in names]
+    return texts(frame, found[0]) if found else [None] * len(frame)
+
+
+def _state(resolved: str | None, state: str | None, zip_code: str | None) -> str | None:
+    named = resolved or state
+    if named is not None and named.strip():
+        code = state_code(named)
+        return code if isinstance(code, str) else None
+    if zip_code is None:
+        return None
+    try:
+        known = normal_zip(zip_code, None)
+    except ValueError:
+        return None
+    lies_in = states_of(known) & STATES.keys() if isinstance(known, str) else frozenset[str]()
+    return next(iter(lies_in)) if len(lies_in) == 1 else None

@@ -1,0 +1,158 @@
+"""The Summary sheet of the workbook: a `Summary` laid out for reading and for print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.frames.rate_notes import RATE_NOTES
+from svc_tools.frames.summary_words import MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svc_tools.frames.cells import Sheet
+    from svc_tools.frames.summary import Count, Summary, Totals
+
+__all__ = ["write_summary"]
+
+_LAST_COLUMN = 7
+_PER_LINE = 130  # characters of a paragraph's line
+
+
+def write_summary(sheet: Sheet, summary: Summary, *, attention_rows: int) -> None:
+    """Fill `sheet`: counts, tax by state, reasons, sources, and what the rates are not."""
+    sheet.on_paper()
+    sheet.widths(24, 12, 16, 14, 14, 18, 14, 16)
+    sheet.put(0, 0, "Sales-tax rates: summary", "title")
+    row = _facts(sheet, 2, summary, attention_rows)
+    row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
+    confidence = ("Answered rows by confidence", "Confidence")
+    row = _counts(sheet, row, confidence, summary.by_confidence)
+    if summary.by_warning:
+        row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
+    if summary.money is not None:
+        row = _states(sheet, row, summary, summary.money)
+    if summary.failures:
+        row = _failures(sheet, row, summary)
+    row = _sources(sheet, row, summary)
+    _notes(sheet, row)
+
+
+def _facts(sheet: Sheet, row: int, summary: Summary, attention_rows: int) -> int:
+    facts: list[tuple[str, object, str]] = [
+        ("Rows", summary.rows, "count"),
+        ("Distinct places asked", summary.places, "count"),
+        ("Service", summary.service, "plain"),
+        ("Rows that need a person", attention_rows, "count"),
+    ]
+    if summary.money is not None:
+        facts += [
+            ("Sales", summary.money.sales, "money"),
+            ("Tax computed", summary.money.tax, "money"),
+            ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
+        ]
+    for name, value, kind in facts:
+        sheet.put(row, 0, name)
+        sheet.put(row, 1, "not recorded" if value is None else value, kind)
+        row += 1
+    return row + 1
+
+
+def _header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
+    """A section's title and its header row (names with a leading `>` stand right)."""
+    sheet.put(row, 0, title, "section")
+    for column in range(_LAST_COLUMN + 1):
+        name = names[column] if column < len(names) else " "
+        look = "header_right" if ">" in name else "header_indented" if column else "header"
+        sheet.put(row + 1, column, name.lstrip(">"), look)
+    return row + 2
+
+
+def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
+    """A section of counts: its title, the header of the first column, one line per count."""
+    row = _header(sheet, row, titles[0], (titles[1], ">Rows", "Meaning"))
+    for count in counts:
+        sheet.put(row, 0, count.name)
+        sheet.put(row, 1, count.rows, "count")
+        sheet.put(row, 2, MEANINGS.get(count.name), "indented")
+        row += 1
+    return row + 1
+
+
+_STATE_HEADERS = (
+    "State",
+    ">Rows",
+    ">Sales, whole rate",
+    ">Tax",
+    ">Partial rows",
+    ">Untaxed (partial)",
+    ">No-rate rows",
+    ">Untaxed (no rate)",
+)
+
+
+def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> int:
+    row = _header(sheet, row, "Tax by state, US dollars", _STATE_HEADERS)
+    for state in summary.states:
+        _totals(sheet, row, state.state or "not known", state.totals, ("plain", "count", "money"))
+        row += 1
+    _totals(sheet, row, "Total", money, ("strong", "strong_count", "strong_money"))
+    row += 1
+    if money.partial_tax:
+        sheet.put(
+            row,
+            0,
+            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
+            " a lower bound, in no figure above.",
+        )
+        row += 1
+    return row + 1
+
+
+def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str, str, str]) -> None:
+    """One line of the table; what a state has no rows of stays empty."""
+    text, count, money = kinds
+    partial, missing, whole = totals.partial_rows, totals.open_rows, totals.whole_rows
+    sheet.put(row, 0, name, text)
+    cells = (
+        (totals.rows, count),
+        (totals.taxed_sales if whole else None, money),
+        (totals.tax if whole else None, money),
+        (partial or None, count),
+        (totals.untaxed_sales if partial else None, money),
+        (missing or None, count),
+        (totals.open_sales if missing else None, money),
+    )
+    for column, (value, kind) in enumerate(cells, start=1):
+        sheet.put(row, column, value, kind)
+
+
+def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
+    row = _header(sheet, row, "Why rows have no rate", ("Status", ">Rows", "Reason"))
+    for failure in summary.failures:
+        sheet.put(row, 0, failure.status)
+        sheet.put(row, 1, failure.rows, "count")
+        sheet.put(row, 2, failure.reason, "indented")
+        row += 1
+    if summary.other_failures:
+        sheet.put(row, 1, summary.other_failures, "count")
+        sheet.put(row, 2, "other reasons: see the sheet Attention", "indented")
+        row += 1
+    return row + 1
+
+
+def _sources(sheet: Sheet, row: int, summary: Summary) -> int:
+    row = _header(sheet, row, "Sources of the rates", ("Edition", ">Rows", "Source"))
+    for source in summary.sources:
+        sheet.put(row, 0, source.edition)
+        sheet.put(row, 1, source.rows, "count")
+        sheet.put(row, 2, source.source, "indented")
+        row += 1
+    return row + 1
+
+
+def _notes(sheet: Sheet, row: int) -> None:
+    row = _header(sheet, row, "What these rates are and are not", ()) - 1
+    for note in RATE_NOTES:
+        sheet.paragraph(row, _LAST_COLUMN, f"\u2022 {note}", lines=-(-len(note) // _PER_LINE))
+        row += 1

@@ -1,0 +1,109 @@
+"""An enriched frame as an Excel workbook: a summary, every line, and what needs a person.
+
+Cells hold values, never formulas that came from the data: a text that starts with `=`, `+`, `-`
+or `@` stays text, also after somebody edits it. Missing is an empty cell, never 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from svc_tools.frames.attention import attention
+from svc_tools.frames.cells import Column, column_kind, open_book
+from svc_tools.frames.enriched import LOOKUP_COLUMNS, RATE_COLUMNS, require_columns
+from svc_tools.frames.summary import summarize
+from svc_tools.frames.summary_sheet import write_summary
+from svc_tools.frames.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+    from pathlib import Path
+
+    from svc_tools.frames.attention import Flag
+    from svc_tools.frames.summary import Summary
+
+__all__ = ["write_workbook"]
+
+_MOST_ROWS = 1_048_575  # a sheet's rows less the header
+_MOST_COLUMNS = 16_384
+
+
+def write_workbook(
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    summary: Summary | None = None,
+    amount: Hashable = "amount",
+    prefix: str = "",
+) -> None:
+    """Write an enriched frame as a workbook with the sheets Summary, Lines and Attention.
+
+    The file appears whole or not at all. Rates are numbers shown as per cent, money is shown
+    with cents, dates are dates.
+
+    Args:
+        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        path: where to write it, `.xlsx`; an existing file is replaced.
+        summary: what `summarize(frame)` said, if you have it; otherwise it is made here.
+        amount: the column of amounts that the tax was computed from.
+        prefix: the prefix of the lookup's columns.
+
+    Raises:
+        ValueError: the frame has not been looked up, does not fit on a sheet, or `path` does not
+            end in `.xlsx`.
+        FileNotFoundError: the folder does not exist.
+    """
+    if path.suffix.lower() != ".xlsx":
+        raise ValueError(f"path: {path.name!r} must end in .xlsx")
+    if len(frame) > _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS - 6:
+        raise ValueError(
+            f"a sheet holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, the frame has"
+            f" {len(frame):,} rows and {len(frame.columns):,} columns: write it in parts, or as"
+            " CSV or Parquet"
+        )
+    require_columns(frame, (f"{prefix}lookup_status",), "look the rates up first: df.svc.lookup()")
+    summary = summary or summarize(frame, amount=amount, prefix=prefix)
+    flags = attention(frame, prefix=prefix)
+    kinds = {f"{prefix}{name}": "rate" for name in RATE_COLUMNS} | {
+        f"{prefix}tax": "money",
+        str(amount): "money",
+    }
+    with whole_file(path) as draft, open_book(draft, title="Sales-tax rates") as book:
+        write_summary(book.sheet("Summary"), summary, attention_rows=len(flags))
+        index = not isinstance(frame.index, pd.RangeIndex)  # which only counts the rows
+        lines = _columns(frame, kinds, index=index)
+        book.sheet("Lines").table(lines, len(frame), frozen_columns=1)
+        to_check = frame.iloc[[flag.position for flag in flags]]
+        dropped = {f"{prefix}{name}" for name in LOOKUP_COLUMNS} - {
+            f"{prefix}{name}" for name in ("lookup_status", "confidence", "combined_rate")
+        }
+        shown = [
+            column
+            for column in _columns(to_check, kinds, index=index)
+            if column.name not in dropped
+        ]
+        book.sheet("Attention").table([*_flag_columns(flags), *shown], len(flags))
+
+
+def _columns(frame: pd.DataFrame, kinds: Mapping[str, str], *, index: bool) -> list[Column]:
+    """The frame's columns, after its index if that is wanted."""
+    values: list[tuple[str, list[object]]] = []
+    if index:
+        for level in range(frame.index.nlevels):
+            name = frame.index.names[level]
+            label = "index" if name is None else str(name)
+            values.append((label, frame.index.get_level_values(level).tolist()))
+    for place, name in enumerate(frame.columns):
+        values.append((str(name), frame.iloc[:, place].tolist()))
+    return [Column(name, cells, kinds.get(name) or column_kind(cells)) for name, cells in values]
+
+
+def _flag_columns(flags: Sequence[Flag]) -> list[Column]:
+    return [
+        Column("needs_attention", [flag.reason for flag in flags]),
+        Column("what_to_do", [flag.to_do for flag in flags]),
+        # from 1, and 1 for the header
+        Column("row_in_lines", [flag.position + 2 for flag in flags], "row"),
+    ]

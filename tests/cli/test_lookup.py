@@ -1,0 +1,141 @@
+"""`svc-tools lookup`: readable by a person, JSON for a program, exit codes for a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.faults import KEY, answer, serving
+
+
+def svc_tools(*arguments, **environment):
+    """Run the command as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "svc_tools", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"COLUMNS": "80"} | environment,
+    )
+
+
+@pytest.fixture
+def account():
+    with serving() as faults:
+        yield faults, {"SVC_API_KEY": KEY, "SVC_BASE_URL": faults.base_url}
+
+
+def test_a_person_reads_rate_parts_confidence_and_source():
+    done = svc_tools("lookup", "CA", "--zip", "94105", "--as-of", "2026-02-01", "--embedded")
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in (
+        "8.625 %",
+        "State",
+        "City",
+        "Districts",
+        "Confidence",
+        "San Francisco",
+        "2026-02-01",
+    ):
+        assert text in done.stdout
+    assert "embedded service" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rate"),
+    [
+        (("OR", "--zip", "97201"), "0.00 %"),
+        (("NJ", "--zip", "07030"), "6.625 %"),
+        (("WA", "--location", "Seattle", "--as-of", "2024-06-01"), "10.35 %"),
+        (("CA", "--lat", "34.0537", "--lng", "-118.2428"), "9.75 %"),
+        (("PA", "--address", "1 Market St", "--city", "Philadelphia"), "8.00 %"),
+        (("WA", "--location", "Seattle", "--period", "20221"), "10.25 %"),
+    ],
+)
+def test_every_mode_on_the_command_line(arguments, rate):
+    done = svc_tools("lookup", *arguments, "--embedded")
+    assert done.returncode == 0
+    assert rate in done.stdout
+
+
+def test_a_partial_rate_never_looks_whole():
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--embedded")
+    assert "PARTIAL" in done.stdout
+    assert "combined" not in done.stdout
+    assert "0.00 %" not in done.stdout
+    assert done.stdout.count("  not known") == 3
+
+
+def test_a_program_reads_json():
+    done = svc_tools("lookup", "CA", "--zip", "94105", "--json", "--full", "--embedded")
+    body = json.loads(done.stdout)
+    assert body["rate"]["combined_rate"] == "0.08625"
+    assert {"candidates", "components", "resolved_place"} <= set(body)
+
+
+def test_a_scheduled_job_never_gets_the_embedded_service_by_accident():
+    done = svc_tools("lookup", "CA", "--zip", "94105")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--embedded" in done.stderr
+    assert "SVC_BASE_URL" in done.stderr
+
+
+def test_a_configured_service_is_asked_with_the_key(account):
+    faults, environment = account
+    done = svc_tools("lookup", "TX", "--zip", "78701", **environment)
+    assert done.returncode == 0
+    assert "8.25 %" in done.stdout
+    assert faults.base_url in done.stdout
+    assert faults.seen[0].headers["x-api-key"] == KEY
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_no_answer_is_exit_code_1_with_the_reason(account):
+    faults, environment = account
+    error = b'{"error": {"code": "NOT_FOUND", "message": "no such [ZIP]"}}'
+    faults.will(answer(404, error, x_request_id="ref-3"))
+    done = svc_tools("lookup", "TX", "--zip", "99999", **environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no such [ZIP]" in done.stderr
+    assert "ref-3" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("CA",), "exactly one"),
+        (("CA", "--zip", "94105", "--location", "San Francisco"), "exactly one"),
+        (("CA", "--zip", "94105", "--as-of", "03/04/2024"), "as_of"),
+        (("CA", "--lat", "1"), "lng"),
+        (("CA", "--zip", "94105", "--base-url", "http://127.0.0.1:1"), "--base-url"),
+    ],
+)
+def test_a_command_that_cannot_be_right_is_exit_code_2(arguments, said):
+    done = svc_tools("lookup", *arguments, "--embedded")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_text_from_a_service_is_shown_as_it_is(account):
+    faults, environment = account
+    body = (
+        b'{"rate": {"combined_rate": null, "city": "[red]Austin[/red]", "state": "TX"},'
+        b' "meta": {"confidence": "[b]", "warnings": ["look [twice]",'
+        b' {"code": "odd", "message": "[link=x]y[/link]"}]}}'
+    )
+    faults.will(answer(body=body))
+    done = svc_tools("lookup", "TX", "--zip", "78701", **environment)
+    for text in ("[red]Austin[/red]", "[b]", "look [twice]", "[link=x]y[/link]", "no rate"):
+        assert text in done.stdout
+    assert "0.00 %" not in done.stdout
+
+
+def test_help_and_version():
+    assert "lookup" in svc_tools("--help").stdout
+    assert svc_tools("--version").stdout.startswith("svc-tools 0.")

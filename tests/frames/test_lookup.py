@@ -1,0 +1,384 @@
+"""`df.svc.lookup`: one row in, one row out, and nothing that looks right and is not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.faults import GOOD, answer
+
+import svc_tools
+from svc_sdk import AsyncSvc
+from svc_tools.frames.enriched import LOOKUP_COLUMNS
+
+MIXED = pd.DataFrame(
+    {
+        "order": ["a", "b", "c", "d", "e", "f"],
+        "state": ["CA", "New Jersey", "tx", "PR", "OR", None],
+        "zip": ["94105", "7030", "78701", "00901", "97201.0", "see notes"],
+        "city": ["San Francisco", "Hoboken", "Austin", "San Juan", "Seattle", None],
+    },
+    index=[10, 10, 7, 5, 3, 1],
+)
+
+
+@pytest.fixture
+def mixed(embedded):
+    return MIXED.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
+
+
+def answered(rate=None, **meta):
+    body = json.loads(GOOD)
+    body["rate"] |= rate or {}
+    body["meta"] |= meta
+    return answer(body=json.dumps(body).encode())
+
+
+def test_same_rows_same_order_same_index(mixed):
+    assert list(mixed.index) == list(MIXED.index)
+    pd.testing.assert_frame_equal(mixed[list(MIXED.columns)], MIXED)
+    assert list(mixed.columns) == [*MIXED.columns, *LOOKUP_COLUMNS]
+
+
+def test_every_row_has_its_own_outcome(mixed):
+    assert list(mixed["lookup_status"]) == [
+        "ok",
+        "ok",
+        "partial",
+        "unsupported",
+        "ok",
+        "invalid",
+    ]
+    rates = list(mixed["combined_rate"])
+    assert rates[:2] == [Decimal("0.08625"), Decimal("0.06625")]
+    assert rates[4] == 0
+    assert [pd.isna(rate) for rate in rates] == [False, False, False, True, False, True]
+    errors = mixed["lookup_error"]
+    assert "territory" in errors.iloc[3]
+    assert "see notes" in errors.iloc[5]
+    assert errors.iloc[:2].isna().all()
+    assert errors.iloc[2] == "local_rates_not_covered"
+
+
+def test_who_answered_and_from_what_stands_in_every_answered_row(mixed):
+    there = mixed[mixed["lookup_status"].isin(["ok", "partial"])]
+    assert there["lookup_source"].str.startswith("embedded service: ").all()
+    assert there["lookup_edition"].notna().all()
+    assert (mixed["lookup_source"].str.startswith("embedded service")).all()
+
+
+def test_rates_are_exact_and_the_parts_add_up(mixed):
+    assert str(mixed["combined_rate"].dtype) == "decimal128(7, 5)[pyarrow]"
+    there = mixed[mixed["combined_rate"].notna()]
+    parts = ["state_rate", "county_rate", "city_rate", "combined_district_rate"]
+    assert (there[parts].sum(axis=1) == there["combined_rate"]).all()
+    assert mixed["freight_taxable"].dtype == "boolean"
+    assert list(mixed["resolved_state"].dropna()) == ["CA", "NJ", "TX", "OR"]
+
+
+@pytest.mark.parametrize(
+    ("form", "value"), [("string", "0.08625"), ("float", 0.08625), ("decimal", Decimal("0.08625"))]
+)
+def test_rates_in_the_form_that_was_asked_for(embedded, form, value):
+    frame = MIXED.svc.lookup(client=embedded, rates=form, as_of="2026-02-01", progress=False)
+    assert frame["combined_rate"].iloc[0] == value
+    assert pd.isna(frame["combined_rate"].iloc[5])
+
+
+def test_only_distinct_places_are_asked_for(faults, scripted):
+    frame = pd.DataFrame(
+        {
+            "state": ["MA", "ma", "Massachusetts", "TX"] * 100,
+            "zip": ["2134", 2134.0, " 02134 ", "78701"] * 100,
+        }
+    )
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert len(faults.seen) == 2
+    assert result.attrs["svc_lookup"]["asked"] == 2
+    assert len(result) == 400
+
+
+def test_a_city_beside_a_zip_is_compared_with_the_answer(scripted, faults):
+    frame = pd.DataFrame(
+        {"state": "TX", "zip": "78701", "city": ["austin ", "Dallas", None, "AUSTIN city"]}
+    )
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert list(result["warnings"].fillna("")) == ["", "place_input_mismatch", "", ""]
+    assert len(faults.seen) == 1
+
+
+def test_a_name_that_the_zip_also_goes_by_is_no_mismatch(scripted, faults):
+    faults.will(answered(accepted_places=["West Lake Hills"]))
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "city": ["West Lake Hills"]})
+    assert frame.svc.lookup(client=scripted, progress=False)["warnings"].isna().all()
+
+
+def test_a_mismatch_that_the_service_reports_is_not_said_twice(scripted, faults):
+    faults.will(answered(warnings=[{"code": "place_input_mismatch"}, "as is"]))
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "city": ["Dallas"]})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert result["warnings"].iloc[0] == "place_input_mismatch; as is"
+
+
+def test_columns_are_found_by_their_usual_names_and_said(scripted, capsys):
+    frame = pd.DataFrame(
+        {"Ship State": ["TX"], "PostalCode": ["78701"], "Order Date": ["2024-01-01"]}
+    )
+    frame.svc.lookup(client=scripted)
+    said = capsys.readouterr().err
+    assert "state from column 'Ship State'" in said
+    assert "zip from column 'PostalCode'" in said
+    assert "as_of from column 'Order Date'" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("zip", "zip"),
+        ("ZIP Code", "zip"),
+        ("zipcode", "zip"),
+        ("postal_code", "zip"),
+        ("ship_to_zip", "zip"),
+        ("shippingPostalCode", "zip"),
+    ],
+)
+def test_usual_names_of_a_zip(scripted, faults, name, role):
+    pd.DataFrame({"state": ["TX"], name: ["78701"]}).svc.lookup(client=scripted, progress=False)
+    assert f"{role}=78701" in faults.seen[0].target
+
+
+def test_two_candidates_for_one_argument_are_an_error_that_names_them(scripted, faults):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "ship_zip": ["75201"]})
+    with pytest.raises(ValueError, match=r"'zip', 'ship_zip'.*zip="):
+        frame.svc.lookup(client=scripted, progress=False)
+    frame.svc.lookup(client=scripted, zip="ship_zip", progress=False)
+    assert "zip=75201" in faults.seen[0].target
+
+
+def test_false_keeps_a_column_out(scripted, faults):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "address": ["500 W 2nd St, Austin"]})
+    frame.svc.lookup(client=scripted, address=False, progress=False)
+    assert "zip=78701" in faults.seen[0].target
+
+
+def test_one_value_for_all_rows(scripted, faults):
+    frame = pd.DataFrame({"postal": ["78701", "75201"]})
+    frame.svc.lookup(client=scripted, state="Texas", as_of="2024-05-01", progress=False)
+    assert {seen.target for seen in faults.seen} == {
+        "/v1/tax/TX?zip=78701&as_of=2024-05-01",
+        "/v1/tax/TX?zip=75201&as_of=2024-05-01",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"state": "ship_staet"}, "ship_staet"),
+        ({"zip": "zpi"}, "zpi"),
+        ({"as_of": "order_dat"}, "order_dat"),
+        ({"lat": "latt", "lng": 1.0}, "latt"),
+        ({"errors": "ignore"}, "errors"),
+        ({"rates": "Decimal"}, "rates"),
+    ],
+)
+def test_an_argument_that_is_no_column_and_no_value_is_an_error(scripted, faults, arguments, said):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    with pytest.raises(ValueError, match=said):
+        frame.svc.lookup(client=scripted, progress=False, **arguments)
+    assert faults.seen == []
+
+
+def test_a_whole_column_is_not_taken_for_a_name(scripted):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    with pytest.raises(TypeError, match="zip"):
+        frame.svc.lookup(zip=frame["zip"], client=scripted, progress=False)
+
+
+def test_an_asynchronous_client_is_refused():
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    with pytest.raises(TypeError, match="AsyncSvc"):
+        frame.svc.lookup(client=AsyncSvc("k"))
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.to_datetime(["2024-02-29 23:10", None]),
+        ["2024-02-29", None],
+        [date(2024, 2, 29), None],
+        pd.array([date(2024, 2, 29), None], dtype="date32[pyarrow]"),
+        pd.array(["2024-02-29", None], dtype="string"),
+        pd.Categorical(["2024-02-29", None]),
+    ],
+    ids=["datetime64", "text", "date", "arrow", "string", "categorical"],
+)
+def test_dates_of_every_kind_and_a_row_without_one(scripted, faults, dates):
+    frame = pd.DataFrame({"state": "TX", "zip": "78701", "order_date": dates})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert list(result["lookup_status"]) == ["ok", "invalid"]
+    assert "no date" in result["lookup_error"].iloc[1]
+    assert [seen.target for seen in faults.seen] == ["/v1/tax/TX?zip=78701&as_of=2024-02-29"]
+
+
+def test_several_date_columns_are_an_error_that_lists_them(scripted, faults):
+    frame = pd.DataFrame(
+        {
+            "state": ["TX"],
+            "zip": ["78701"],
+            "order_date": ["2024-01-01"],
+            "shipped": pd.to_datetime(["2024-01-03"]),
+        }
+    )
+    with pytest.raises(ValueError, match=r"'order_date', 'shipped'"):
+        frame.svc.lookup(client=scripted, progress=False)
+    frame.svc.lookup(client=scripted, as_of="shipped", progress=False)
+    frame.svc.lookup(client=scripted, as_of="today", progress=False)
+    assert [seen.target.partition("&")[2] for seen in faults.seen] == ["as_of=2024-01-03", ""]
+
+
+def test_a_date_column_that_is_not_iso_is_not_silently_ignored(scripted, faults):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "order_date": ["03/04/2024"]})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert list(result["lookup_status"]) == ["invalid"]
+    assert faults.seen == []
+
+
+def test_without_a_date_it_says_as_of_today(scripted, capsys):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    result = frame.svc.lookup(client=scripted)
+    assert "rates as of today" in capsys.readouterr().err
+    assert any("today" in note for note in result.attrs["svc_lookup"]["notes"])
+
+
+def test_times_with_a_zone_have_no_calendar_date_of_their_own(scripted):
+    frame = pd.DataFrame(
+        {"state": ["TX"], "zip": ["78701"], "sold_at": pd.to_datetime(["2024-01-01"], utc=True)}
+    )
+    with pytest.raises(ValueError, match="tz_convert"):
+        frame.svc.lookup(client=scripted, progress=False)
+
+
+def test_a_column_of_yours_is_never_overwritten(scripted, faults):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "confidence": ["mine"]})
+    with pytest.raises(ValueError, match=r"'confidence'.*prefix="):
+        frame.svc.lookup(client=scripted, progress=False)
+    assert faults.seen == []
+    result = frame.svc.lookup(client=scripted, prefix="svc_", progress=False)
+    assert list(result["confidence"]) == ["mine"]
+    assert list(result["svc_confidence"]) == ["high"]
+
+
+def test_running_again_replaces_our_columns(embedded):
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "amount": ["10.00"]})
+    once = frame.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
+    taxed = once.svc.tax(progress=False)
+    again = taxed.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
+    pd.testing.assert_frame_equal(again, once)
+    for keep in (taxed, again):
+        twice = keep.svc.tax(progress=False)
+        pd.testing.assert_frame_equal(twice, taxed)
+
+
+def test_the_frame_itself_is_left_alone(scripted):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    before = frame.copy()
+    result = frame.svc.lookup(client=scripted, progress=False)
+    result.loc[0, "zip"] = "changed"
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"state": [], "zip": []}),
+        pd.DataFrame({"state": ["TX"], "zip": ["78701"]}),
+        pd.DataFrame({"state": [np.nan] * 3, "zip": [np.nan] * 3}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": pd.Categorical(["78701", "78702"])}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": pd.array([78701, None], dtype="Int64")}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": pd.array(["78701", None], "string[pyarrow]")}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": pd.Series(["78701", 78702], dtype=object)}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": [78701.0, np.nan]}),
+        pd.DataFrame({"state": ["TX"] * 2, "zip": ["78701", pd.NA]}, index=[1, 1]),
+    ],
+    ids=["empty", "one", "nan", "categorical", "Int64", "arrow", "object", "float", "dup-index"],
+)
+def test_every_kind_of_column(scripted, frame):
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert len(result) == len(frame)
+    assert list(result.index) == list(frame.index)
+    missing = frame["zip"].isna()
+    assert list(result["lookup_status"]) == ["invalid" if gone else "ok" for gone in missing]
+
+
+def test_frames_that_cannot_be_read_clearly_are_refused(scripted):
+    multi = pd.DataFrame(
+        [["TX", "78701"]], columns=pd.MultiIndex.from_tuples([("a", "s"), ("a", "z")])
+    )
+    with pytest.raises(TypeError, match="MultiIndex"):
+        multi.svc.lookup(client=scripted)
+    double = pd.DataFrame([["TX", "78701", "75201"]], columns=["state", "z", "z"])
+    with pytest.raises(ValueError, match="several columns 'z'"):
+        double.svc.lookup(zip="z", client=scripted)
+    lists = pd.DataFrame({"state": ["TX"], "zip": [["78701"]]})
+    with pytest.raises(TypeError, match="zip"):
+        lists.svc.lookup(client=scripted, progress=False)
+
+
+def test_errors_raise_carries_everything_that_was_found(embedded):
+    with pytest.raises(svc_tools.LookupFailedError, match="2 of 6 rows") as caught:
+        MIXED.svc.lookup(client=embedded, as_of="2026-02-01", errors="raise", progress=False)
+    assert list(caught.value.frame["lookup_status"]).count("ok") == 3
+    good = MIXED.iloc[:2].svc.lookup(client=embedded, as_of="2026-02-01", errors="raise")
+    assert len(good) == 2
+
+
+def test_a_refused_key_stops_the_run_and_warns_once(scripted, faults):
+    faults.will(answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}'))
+    frame = pd.DataFrame({"state": "TX", "zip": [f"78{number}" for number in range(100, 400)]})
+    with pytest.warns(UserWarning, match="no such key") as seen:
+        result = frame.svc.lookup(client=scripted, progress=False)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    assert set(result["lookup_status"]) == {"failed", "not_attempted"}
+    assert result["combined_rate"].isna().all()
+    assert len(faults.seen) < 40
+
+
+def test_it_works_inside_a_running_event_loop(embedded):
+    async def cell():
+        return MIXED.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
+
+    assert asyncio.run(cell())["lookup_status"].iloc[0] == "ok"
+
+
+def test_the_progress_bar_counts_places(scripted, capsys):
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702", "78702"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame.svc.lookup(client=scripted)
+    assert "/2 [" in capsys.readouterr().err
+
+
+def test_the_result_survives_csv_and_parquet(mixed, tmp_path):
+    mixed.to_csv(tmp_path / "rates.csv")
+    text = (tmp_path / "rates.csv").read_text()
+    assert "0.08625" in text
+    assert "0.06625" in text
+    mixed.to_parquet(tmp_path / "rates.parquet")
+    again = pd.read_parquet(tmp_path / "rates.parquet", dtype_backend="pyarrow")
+    assert list(again["combined_rate"].dropna()) == list(mixed["combined_rate"].dropna())
+
+
+def test_without_configuration_the_embedded_service_answers_loudly():
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"]})
+    with pytest.warns(UserWarning, match="EMBEDDED") as seen:
+        result = frame.svc.lookup(progress=False)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    assert result["lookup_source"].str.startswith("embedded service").all()

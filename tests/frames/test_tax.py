@@ -1,0 +1,199 @@
+"""`df.svc.tax`: exact to the cent, and missing where it is not known."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import svc_tools  # noqa: F401 - registers df.svc
+from svc_tools.frames.tax import rounded_tax, whole_cents
+
+CENT = Decimal("0.01")
+
+
+def looked_up(**columns):
+    """A frame as a lookup leaves it."""
+    frame = pd.DataFrame(columns)
+    if "combined_rate" not in frame:
+        frame["combined_rate"] = "0.08250"
+    if "lookup_status" not in frame:
+        frame["lookup_status"] = "ok"
+    frame["lookup_source"] = "embedded service"
+    return frame
+
+
+def tax_of(amounts, **columns):
+    return looked_up(amount=amounts, **columns).svc.tax(progress=False)
+
+
+@pytest.mark.parametrize(
+    ("amount", "rate", "tax"),
+    [
+        ("10.00", "0.08250", "0.83"),
+        ("4.00", "0.08625", "0.35"),  # 0.345 exactly: half a cent goes up
+        ("-4.00", "0.08625", "-0.35"),  # and a refund mirrors its sale
+        ("0.06", "0.08250", "0.00"),
+        ("0.00", "0.08250", "0.00"),
+        ("100.00", "0.00000", "0.00"),
+        ("999999999.99", "0.10250", "102500000.00"),
+    ],
+)
+def test_tax_is_exact_and_half_a_cent_goes_away_from_zero(amount, rate, tax):
+    result = tax_of([amount], combined_rate=[rate])
+    assert result["tax"].iloc[0] == Decimal(tax)
+    assert result["tax_error"].isna().all()
+    assert str(result["tax"].dtype) == "decimal128(18, 2)[pyarrow]"
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-(10**10), 10**10), st.integers(0, 25_000)), min_size=1, max_size=50
+    )
+)
+def test_tax_is_what_decimal_says(pairs):
+    cents = np.array([cents for cents, _ in pairs], np.int64)
+    units = np.array([units for _, units in pairs], np.int64)
+    expected = [
+        int((Decimal(c) * u / 100_000).quantize(Decimal(1), ROUND_HALF_UP)) for c, u in pairs
+    ]
+    assert rounded_tax(cents, units).tolist() == expected
+
+
+def test_a_million_ties_and_refunds_against_decimal():
+    random = np.random.default_rng(7)
+    cents = random.integers(-2_000_000, 2_000_000, 200_000)
+    cents[::3] = cents[::3] // 100 * 100 + 50  # many exact ties at rates ending in 00
+    units = random.integers(0, 120, 200_000) * 125
+    tax = rounded_tax(cents, units)
+    exact = (cents.astype(object) * units.astype(object)).tolist()
+    expected = [(abs(v) + 50_000) // 100_000 * (1 if v >= 0 else -1) for v in exact]
+    assert tax.tolist() == expected
+
+
+@pytest.mark.parametrize("form", ["decimal", "string", "float"])
+def test_rates_of_every_form_give_the_same_tax(embedded, form):
+    frame = pd.DataFrame({"state": "CA", "zip": "94105", "amount": [4.0, 19.99, 3 * 19.99]})
+    looked = frame.svc.lookup(client=embedded, as_of="2026-02-01", rates=form, progress=False)
+    assert list(looked.svc.tax(progress=False)["tax"]) == [
+        Decimal("0.35"),
+        Decimal("1.72"),
+        Decimal("5.17"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "status", ["unresolved", "invalid", "unsupported", "failed", "not_attempted"]
+)
+def test_a_row_without_a_rate_has_no_tax_and_says_why(status):
+    result = tax_of(
+        ["10.00", "10.00"], lookup_status=["ok", status], combined_rate=["0.08250", None]
+    )
+    assert result["tax"].iloc[0] == Decimal("0.83")
+    assert pd.isna(result["tax"].iloc[1])
+    assert status in result["tax_error"].iloc[1]
+    assert result["tax"].sum() == Decimal("0.83")
+
+
+def test_a_partial_rate_gives_no_tax_unless_it_is_asked_for():
+    frame = looked_up(amount=["10.00", "10.00"], lookup_status=["ok", "partial"])
+    result = frame.svc.tax(progress=False)
+    assert list(result["tax"].isna()) == [False, True]
+    assert "partial='use'" in result["tax_error"].iloc[1]
+    used = frame.svc.tax(partial="use", progress=False)
+    assert list(used["tax"]) == [Decimal("0.83")] * 2
+    with pytest.raises(ValueError, match="partial"):
+        frame.svc.tax(partial="yes")
+
+
+def test_floats_near_a_whole_cent_snap_and_are_counted(capsys):
+    result = looked_up(amount=[1.1 * 3, 0.1 + 0.2, 1.005, 19.99, float("inf"), np.nan]).svc.tax()
+    assert list(result["tax"][:2]) == [Decimal("0.27"), Decimal("0.02")]
+    assert result["tax"].isna().tolist() == [False, False, True, False, True, True]
+    assert "1.005 is not a whole number of cents" in result["tax_error"].iloc[2]
+    assert "inf" in result["tax_error"].iloc[4]
+    assert "missing" in result["tax_error"].iloc[5]
+    assert "that cent: 2" in capsys.readouterr().err
+
+
+@given(st.integers(-(10**13), 10**13))
+def test_the_float_nearest_to_a_cent_is_that_cent(cents):
+    found, wrong, snapped = whole_cents(pd.Series([cents / 100]))
+    assert (found.tolist(), wrong, snapped) == ([cents], {}, 0)
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(1, 99))
+def test_a_fraction_of_a_cent_is_refused_never_rounded(cents, thousandths):
+    amount = (Decimal(cents) + Decimal(thousandths) / 100) / 100
+    _, wrong, _ = whole_cents(pd.Series([float(amount)]))
+    assert list(wrong) == [0]
+    _, wrong, _ = whole_cents(pd.Series([amount], dtype=object))
+    assert list(wrong) == [0]
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        pd.Series([10, -5]),
+        pd.Series([10, -5], dtype="int8"),
+        pd.Series([10.0, -5.0]),
+        pd.Series([10.0, -5.0], dtype="float32"),
+        pd.Series(["10.00", " -5"]),
+        pd.Series([Decimal("10.00"), Decimal(-5)]),
+        pd.Series([10, "-5.00"], dtype=object),
+        pd.Series([10, -5], dtype="Int64"),
+        pd.Series([10, -5], dtype="Float64"),
+        pd.Series([Decimal(10), Decimal(-5)], dtype="object").convert_dtypes(
+            dtype_backend="pyarrow"
+        ),
+        pd.Series(pd.Categorical(["10", "-5"])),
+    ],
+    ids=lambda series: str(series.dtype),
+)
+def test_amounts_of_every_kind(amounts):
+    result = tax_of(amounts)
+    assert list(result["tax"]) == [Decimal("0.83"), Decimal("-0.41")]
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "object", "float64", "string"])
+def test_a_missing_amount_is_no_tax_of_zero(kind):
+    amounts = pd.Series(["10", None] if kind == "string" else [10, None], dtype=kind)
+    result = tax_of(amounts)
+    assert result["tax"].isna().tolist() == [False, True]
+    assert "missing" in result["tax_error"].iloc[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["$10.00", "1,000.00", "(5.00)", "ten", "", "NaN", "1e400", "0.005"]
+)
+def test_text_that_is_no_amount_is_refused_by_row(text):
+    result = tax_of([text, "10.00"])
+    assert result["tax"].isna().tolist() == [True, False]
+    assert result["tax_error"].iloc[0].startswith("amount:")
+
+
+def test_an_amount_too_large_for_exact_arithmetic_is_refused_clearly():
+    with pytest.raises(OverflowError, match="too large"):
+        tax_of(["90000000000000000.00"])
+    huge = tax_of([2**62, 1])
+    assert "out of range" in huge["tax_error"].iloc[0]
+
+
+def test_what_stands_in_the_way_is_named():
+    with pytest.raises(ValueError, match="lookup"):
+        pd.DataFrame({"amount": [1]}).svc.tax()
+    with pytest.raises(ValueError, match="'price'"):
+        looked_up(amount=[1]).svc.tax("price")
+    with pytest.raises(ValueError, match=r"'tax' that is not ours"):
+        looked_up(amount=[1], tax=[1]).svc.tax()
+    with pytest.raises(TypeError, match="truth values"):
+        looked_up(amount=[True]).svc.tax()
+
+
+def test_an_empty_frame_has_an_empty_tax():
+    frame = looked_up(amount=pd.Series([], dtype=float), combined_rate=pd.Series([], dtype=object))
+    assert list(frame.svc.tax(progress=False)["tax"]) == []

@@ -1,0 +1,133 @@
+"""What is loaded when, and what a missing extra says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+BLOCK = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named '{{name}}'", name=name)
+sys.meta_path.insert(0, Block())
+"""
+
+EXTRAS = {
+    "pandas": {"pandas", "pyarrow", "tqdm"},
+    "cli": {"typer", "rich"},
+    "report": {"xlsxwriter", "matplotlib"},
+    "notebook": {"ipywidgets"},
+    "service": {
+        "fastapi",
+        "uvicorn",
+        "sqlalchemy",
+        "platformdirs",
+        "usaddress",
+        "zipcodes",
+        "shapely",
+        "bokeh_sampledata",
+    },
+}
+
+
+def run(code, *, installed=frozenset(EXTRAS)):
+    """Run code in a process that has only some of the extras."""
+    blocked = set().union(*(names for extra, names in EXTRAS.items() if extra not in installed))
+    return subprocess.run(
+        [sys.executable, "-c", BLOCK.format(blocked=blocked) + code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_table_of_extras_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {
+        extra: {
+            requirement.partition(">=")[0].partition("[")[0]
+            for requirement in requirements
+            if not requirement.startswith("svc-tax-tools")
+        }
+        for extra, requirements in project["optional-dependencies"].items()
+        if extra in EXTRAS
+    }
+    assert declared == EXTRAS
+    assert {r.partition(">=")[0] for r in project["dependencies"]} == {"httpx", "pydantic"}
+
+
+@pytest.mark.parametrize(
+    ("installed", "code"),
+    [
+        ((), "import svc_sdk, svc_tools, svc_tools.lookup, svc_tools.places; svc_tools.connect"),
+        (("pandas",), "import pandas, svc_tools; pandas.DataFrame().svc.lookup"),
+        (("cli",), "import svc_tools.cli.commands"),
+        (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
+        (
+            ("pandas", "report"),
+            "import svc_tools.frames.charts, svc_tools.frames.workbook",
+        ),
+    ],
+    ids=["core", "pandas", "cli", "service", "report"],
+)
+def test_each_part_works_with_only_its_own_extra(installed, code):
+    done = run(code, installed=installed)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("installed", "code", "said"),
+    [
+        ((), "import svc_tools; svc_tools.connect('embedded')", "svc-tax-tools[service]"),
+        ((), "from svc_tools.cli import main; main()", "svc-tax-tools[cli]"),
+        (
+            ("cli",),
+            "from svc_tools.cli import main; import sys; sys.argv[1:] = ['serve']; main()",
+            "svc-tax-tools[all]",
+        ),
+    ],
+)
+def test_a_missing_extra_is_one_sentence_with_the_install_command(installed, code, said):
+    done = run(code, installed=installed)
+    assert done.returncode != 0
+    assert said in done.stderr.strip().splitlines()[-1]
+
+
+def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():
+    code = (
+        "import sys, svc_tools\n"
+        "sys.modules['svc_tools.frames.accessor'] = None\n"
+        "import pandas\n"
+        "pandas.DataFrame().svc"
+    )
+    done = run(code)
+    assert "svc-tax-tools[pandas]" in done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "first", ["import svc_tools, pandas as pd", "import pandas as pd, svc_tools"]
+)
+def test_the_accessor_is_there_in_either_order_of_imports(first):
+    code = f"{first}\nprint(pd.DataFrame.svc.__name__, pd.__spec__.loader.__class__.__name__)"
+    assert run(code).stdout.strip() == "SvcAccessor SourceFileLoader"
+
+
+def test_the_toolkit_alone_loads_no_pandas():
+    code = "import svc_tools, sys; print(sorted({'pandas', 'fastapi', 'rich'} & set(sys.modules)))"
+    assert "pandas" not in run(code).stdout
+
+
+def test_nothing_tells_anyone_to_install_somebody_elses_package():
+    wrong = re.compile(r"pip install[^\n]*\bsvc-tools\b")
+    files = [*ROOT.glob("*.md"), ROOT / "Makefile", *ROOT.glob("svc_*/**/*.py")]
+    assert [path.name for path in files if wrong.search(path.read_text())] == []
