@@ -6,6 +6,8 @@ with Svc("your-key", base_url="https://rates.example") as svc:
     svc.lookup("CA", zip="94105").combined_rate_string
 """
 
+from typing import TYPE_CHECKING
+
 from svc_sdk._settings import DEFAULT_BASE_URL
 from svc_sdk._version import __version__
 from svc_sdk.aio import AsyncSvc
@@ -21,20 +23,22 @@ from svc_sdk.errors import (
     TransportError,
     ValidationError,
 )
-from svc_sdk.models import (
-    Advisory,
-    Freshness,
-    HealthResponse,
-    Meta,
-    NexusList,
-    NexusRecord,
-    NexusRemoval,
-    Rate,
-    StateFreshness,
-    TaxResponse,
-    ValidationDetail,
-)
 from svc_sdk.rates import rate_to_decimal, rate_to_float, rate_to_units, units_to_rate
+
+if TYPE_CHECKING:
+    from svc_sdk.models import (
+        Advisory,
+        Freshness,
+        HealthResponse,
+        Meta,
+        NexusList,
+        NexusRecord,
+        NexusRemoval,
+        Rate,
+        StateFreshness,
+        TaxResponse,
+        ValidationDetail,
+    )
 
 __all__ = [
     "DEFAULT_BASE_URL",
@@ -66,3 +70,12 @@ __all__ = [
     "rate_to_units",
     "units_to_rate",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """A model, loaded when it is first asked for: an import stays cheap."""
+    if name in __all__:
+        from svc_sdk import models  # noqa: PLC0415 - as said
+
+        return getattr(models, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,7 @@
-"""From (status, headers, body) to a model or an exception (SPEC 2, 4.1 and 7). Pure."""
+"""From (status, headers, body) to a model or an exception (SPEC 2, 4.1 and 7). Pure.
+
+The models are loaded at the first answer: defining them is half the cost of importing pydantic.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,30 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic
 
 from svc_sdk import errors
-from svc_sdk.models import RATE_FIELDS, ValidationDetail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
 
-__all__ = ["Failure", "Reply", "result"]
+    from svc_sdk import models
 
-Model = TypeVar("Model", bound=pydantic.BaseModel)
+    Read = Callable[["Reply | Failure", int], "Answer"]
+    """Makes the answer of an outcome and a number of attempts, or raises."""
+
+__all__ = [
+    "Answer",
+    "Failure",
+    "Reply",
+    "freshness",
+    "health",
+    "lookup",
+    "nexus_list",
+    "nexus_record",
+    "nexus_removal",
+]
+
+Answer = TypeVar("Answer")
+Model = TypeVar("Model", bound="pydantic.BaseModel")
 Json = Any
 """Parsed JSON: an object, array, string, number, boolean or null."""
 
@@ -83,7 +102,49 @@ def _http_date(value: str) -> datetime | None:
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
 
 
-def result(outcome: Reply | Failure, model: type[Model], *, attempts: int) -> Model:
+def lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
+    """The answer to a lookup (SPEC 2.1). Raises as `_result`."""
+    answer: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
+    return answer
+
+
+def health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
+    """The liveness answer (SPEC 2.6). Raises as `_result`."""
+    answer: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
+    return answer
+
+
+def freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
+    """The age of the data, by state. Raises as `_result`."""
+    answer: models.Freshness = _result(outcome, _models().Freshness, attempts)
+    return answer
+
+
+def nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
+    """The nexus records that were listed. Raises as `_result`."""
+    answer: models.NexusList = _result(outcome, _models().NexusList, attempts)
+    return answer
+
+
+def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
+    """The nexus record that was added or updated. Raises as `_result`."""
+    answer: models.NexusRecord = _result(outcome, _models().NexusRecord, attempts)
+    return answer
+
+
+def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
+    """What a removal did (SPEC 4.1). Raises as `_result`."""
+    answer: models.NexusRemoval = _result(outcome, _models().NexusRemoval, attempts)
+    return answer
+
+
+def _models() -> ModuleType:
+    from svc_sdk import models  # noqa: PLC0415 - loaded at the first answer
+
+    return models
+
+
+def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Model:
     """The model of a good answer.
 
     Raises:
@@ -124,7 +185,9 @@ def _exact_json(body: bytes) -> Json:
     if not inexact:
         return parsed
     rate = parsed.get("rate") if isinstance(parsed, dict) else None
-    exact = {k: rate[k] for k in RATE_FIELDS if k in rate} if isinstance(rate, dict) else {}
+    exact = (
+        {k: rate[k] for k in _models().RATE_FIELDS if k in rate} if isinstance(rate, dict) else {}
+    )
     plain = _floats(parsed)
     if exact:
         plain["rate"] |= exact
@@ -190,11 +253,11 @@ def _plain_message(reply: Reply) -> str:
     return f"The service answered {reply.status}"
 
 
-def _detail(value: Json) -> tuple[ValidationDetail, ...]:
+def _detail(value: Json) -> tuple[models.ValidationDetail, ...]:
     if not isinstance(value, list):
         return ()
     try:
-        return tuple(ValidationDetail.model_validate(item) for item in value)
+        return tuple(_models().ValidationDetail.model_validate(item) for item in value)
     except pydantic.ValidationError:
         return ()
 

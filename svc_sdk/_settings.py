@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx
-from pydantic import SecretStr
 
 from svc_sdk._responses import Failure, Reply
 from svc_sdk._version import __version__
 
 if TYPE_CHECKING:
     import ssl
+
+    from pydantic import SecretStr
 
     from svc_sdk._requests import Call
 
@@ -110,6 +111,8 @@ class Settings:
 
 
 def _checked_key(api_key: str | SecretStr) -> SecretStr:
+    from pydantic import SecretStr  # noqa: PLC0415 - 50 ms that an import does not need
+
     if not isinstance(api_key, str | SecretStr):
         raise TypeError(f"api_key: expected a string, not {type(api_key).__name__}")
     key = (api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key).strip()

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from asyncio import sleep
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 import httpx
 
-from svc_sdk import _requests
-from svc_sdk._responses import Failure, Model, Reply, result
+from svc_sdk import _requests, _responses
 from svc_sdk._retry import decide
 from svc_sdk._settings import DEFAULT_BASE_URL, Settings, shared_tls
-from svc_sdk.models import (
-    Freshness,
-    HealthResponse,
-    NexusList,
-    NexusRecord,
-    NexusRemoval,
-    TaxResponse,
-)
 
 if TYPE_CHECKING:
     from datetime import date
@@ -26,7 +16,24 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from svc_sdk._responses import Answer, Failure, Read, Reply
+    from svc_sdk.models import (
+        Freshness,
+        HealthResponse,
+        NexusList,
+        NexusRecord,
+        NexusRemoval,
+        TaxResponse,
+    )
+
 __all__ = ["AsyncSvc"]
+
+
+async def sleep(seconds: float) -> None:
+    """Wait, as asyncio does; it is loaded where it is used, for it is not small."""
+    import asyncio  # noqa: PLC0415 - as said
+
+    await asyncio.sleep(seconds)
 
 
 class AsyncSvc:
@@ -121,7 +128,7 @@ class AsyncSvc:
             period=period,
             mode=mode,
         )
-        return await self._send(call, TaxResponse)
+        return await self._send(call, _responses.lookup)
 
     async def health(self) -> HealthResponse:
         """Whether the service is alive (SPEC 4.2).
@@ -129,7 +136,7 @@ class AsyncSvc:
         Raises:
             SvcError: it did not say so.
         """
-        return await self._send(_requests.HEALTH, HealthResponse)
+        return await self._send(_requests.HEALTH, _responses.health)
 
     async def freshness(self) -> Freshness:
         """How old and how complete the service's data is, per state.
@@ -137,7 +144,7 @@ class AsyncSvc:
         Raises:
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.FRESHNESS, Freshness)
+        return await self._send(_requests.FRESHNESS, _responses.freshness)
 
     async def list_nexus(
         self, state: str | None = None, nexus_type: str | None = None
@@ -152,7 +159,7 @@ class AsyncSvc:
             NotFoundError: also where a service does not list (404); one may answer 405 as well.
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.list_nexus(state, nexus_type), NexusList)
+        return await self._send(_requests.list_nexus(state, nexus_type), _responses.nexus_list)
 
     async def add_nexus(
         self,
@@ -183,7 +190,7 @@ class AsyncSvc:
             address=address,
             notes=notes,
         )
-        return await self._send(call, NexusRecord)
+        return await self._send(call, _responses.nexus_record)
 
     async def remove_nexus(self, state: str, *, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
@@ -199,7 +206,7 @@ class AsyncSvc:
             ValueError: an empty state or type; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.remove_nexus(state, nexus_type), NexusRemoval)
+        return await self._send(_requests.remove_nexus(state, nexus_type), _responses.nexus_removal)
 
     async def aclose(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
@@ -232,14 +239,14 @@ class AsyncSvc:
         """Refuse to be pickled: the pickle would hold the key."""
         raise TypeError(f"a {type(self).__name__} cannot be pickled; make one where it is used")
 
-    async def _send(self, call: _requests.Call, model: type[Model]) -> Model:
+    async def _send(self, call: _requests.Call, read: Read[Answer]) -> Answer:
         attempt = 0
         while True:
             outcome = await self._exchange(call)
             wait = decide(attempt, self._settings.max_retries, outcome)
             attempt += 1
             if wait is None:
-                return result(outcome, model, attempts=attempt)
+                return read(outcome, attempt)
             await sleep(wait)
 
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:

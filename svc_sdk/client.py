@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 import httpx
 
-from svc_sdk import _requests
-from svc_sdk._responses import Failure, Model, Reply, result
+from svc_sdk import _requests, _responses
 from svc_sdk._retry import decide
 from svc_sdk._settings import DEFAULT_BASE_URL, Settings, shared_tls
-from svc_sdk.models import (
-    Freshness,
-    HealthResponse,
-    NexusList,
-    NexusRecord,
-    NexusRemoval,
-    TaxResponse,
-)
 
 if TYPE_CHECKING:
     from datetime import date
     from types import TracebackType
 
     from pydantic import SecretStr
+
+    from svc_sdk._responses import Answer, Failure, Read, Reply
+    from svc_sdk.models import (
+        Freshness,
+        HealthResponse,
+        NexusList,
+        NexusRecord,
+        NexusRemoval,
+        TaxResponse,
+    )
 
 __all__ = ["Svc"]
 
@@ -121,7 +122,7 @@ class Svc:
             period=period,
             mode=mode,
         )
-        return self._send(call, TaxResponse)
+        return self._send(call, _responses.lookup)
 
     def health(self) -> HealthResponse:
         """Whether the service is alive (SPEC 4.2).
@@ -129,7 +130,7 @@ class Svc:
         Raises:
             SvcError: it did not say so.
         """
-        return self._send(_requests.HEALTH, HealthResponse)
+        return self._send(_requests.HEALTH, _responses.health)
 
     def freshness(self) -> Freshness:
         """How old and how complete the service's data is, per state.
@@ -137,7 +138,7 @@ class Svc:
         Raises:
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.FRESHNESS, Freshness)
+        return self._send(_requests.FRESHNESS, _responses.freshness)
 
     def list_nexus(self, state: str | None = None, nexus_type: str | None = None) -> NexusList:
         """The account's nexus registrations, ordered by state, then type.
@@ -150,7 +151,7 @@ class Svc:
             NotFoundError: also where a service does not list (404); one may answer 405 as well.
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.list_nexus(state, nexus_type), NexusList)
+        return self._send(_requests.list_nexus(state, nexus_type), _responses.nexus_list)
 
     def add_nexus(
         self,
@@ -181,7 +182,7 @@ class Svc:
             address=address,
             notes=notes,
         )
-        return self._send(call, NexusRecord)
+        return self._send(call, _responses.nexus_record)
 
     def remove_nexus(self, state: str, *, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
@@ -197,7 +198,7 @@ class Svc:
             ValueError: an empty state or type; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.remove_nexus(state, nexus_type), NexusRemoval)
+        return self._send(_requests.remove_nexus(state, nexus_type), _responses.nexus_removal)
 
     def close(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
@@ -230,14 +231,14 @@ class Svc:
         """Refuse to be pickled: the pickle would hold the key."""
         raise TypeError(f"a {type(self).__name__} cannot be pickled; make one where it is used")
 
-    def _send(self, call: _requests.Call, model: type[Model]) -> Model:
+    def _send(self, call: _requests.Call, read: Read[Answer]) -> Answer:
         attempt = 0
         while True:
             outcome = self._exchange(call)
             wait = decide(attempt, self._settings.max_retries, outcome)
             attempt += 1
             if wait is None:
-                return result(outcome, model, attempts=attempt)
+                return read(outcome, attempt)
             sleep(wait)
 
     def _exchange(self, call: _requests.Call) -> Reply | Failure:

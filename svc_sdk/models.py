@@ -68,7 +68,8 @@ Text = Annotated[str | None, BeforeValidator(_text)]
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=())
+    # built at first use: importing the library stays cheap
+    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=(), defer_build=True)
 
 
 class Rate(_Answer):

@@ -1,10 +1,26 @@
-"""Nothing of the person who runs the tests is read or written."""
+"""Nothing of the person who runs the tests is read or written; and a service to ask.
+
+With `SVC_TEST_REQUIRE=all` a test that would skip because something is missing fails instead.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 
 import pytest
+from support.faults import KEY
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.skipped and os.environ.get("SVC_TEST_REQUIRE") == "all":
+        report.outcome = "failed"
+        report.longrepr = f"SVC_TEST_REQUIRE=all, and this was skipped: {report.longrepr}"
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,3 +33,21 @@ def _own_home(tmp_path_factory):
         for name in [name for name in os.environ if name.startswith("SVC_") and "TEST" not in name]:
             patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session")
+def service(_own_home, tmp_path_factory):
+    """The embedded service in a process (and, for old dependencies, an environment) of its own."""
+    python = os.environ.get("SVC_TEST_SERVICE_PYTHON", sys.executable)
+    db = tmp_path_factory.mktemp("service") / "service.db"
+    command = [python, "-m", "svc_tools", "serve", "--port", "0", "--db", db, "--api-key", KEY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stdout:
+                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                    yield found[0]
+                    break
+            else:
+                pytest.fail("the service did not start")
+        finally:
+            process.terminate()

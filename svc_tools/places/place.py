@@ -105,7 +105,7 @@ def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
     state = _state(cells.state)
     zip_code = _zip(cells, state)
     if not (address or city or location or point or zip_code):
-        raise ValueError("the row is empty: no address, coordinates, ZIP or place name")
+        raise ValueError("the row gives no address, coordinates, ZIP or place name")
     if dated and as_of is None:
         raise ValueError("as_of: the row has no date")
     at_end = _ZIP_AT_END.search(address) if address else None

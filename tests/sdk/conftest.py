@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import re
-import subprocess
-import sys
 
 import pytest
 from support.faults import KEY, serving
@@ -71,21 +67,3 @@ def waits(monkeypatch):
     monkeypatch.setattr(svc_sdk.client, "sleep", asked.append)
     monkeypatch.setattr(svc_sdk.aio, "sleep", asleep)
     return asked
-
-
-@pytest.fixture(scope="session")
-def service(tmp_path_factory):
-    """The embedded service in a process (and, for old dependencies, an environment) of its own."""
-    python = os.environ.get("SVC_TEST_SERVICE_PYTHON", sys.executable)
-    db = tmp_path_factory.mktemp("service") / "service.db"
-    command = [python, "-m", "svc_tools", "serve", "--port", "0", "--db", db, "--api-key", KEY]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            for line in process.stdout:
-                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                    yield found[0]
-                    break
-            else:
-                pytest.fail("the service did not start")
-        finally:
-            process.terminate()

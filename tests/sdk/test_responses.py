@@ -25,7 +25,7 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk._responses import Reply, result
+from svc_sdk._responses import Reply, lookup
 
 UNPROCESSABLE = {
     "detail": [
@@ -173,7 +173,7 @@ def test_a_removal_without_a_count_is_no_success(connect, faults):
 
 
 def parsed(body):
-    return result(Reply(200, {}, body), TaxResponse, attempts=1)
+    return lookup(Reply(200, {}, body), 1)
 
 
 def with_rate(digits):
@@ -255,7 +255,7 @@ def test_any_bytes_make_an_answer_or_a_service_error(body):
 def test_any_json_error_body_makes_an_svc_error(status, body):
     raw = json.dumps(body).encode()
     with pytest.raises(SvcError) as caught:
-        result(Reply(status, {}, raw), TaxResponse, attempts=2)
+        lookup(Reply(status, {}, raw), 2)
     assert caught.value.status_code == status
     assert isinstance(str(caught.value), str)
 

@@ -1,0 +1,106 @@
+"""Every command and code block of the README runs, against the service it speaks of."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from support.faults import KEY
+
+from svc_sdk import Svc
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def located(text, service):
+    """The block with a running service in place of the reader's own."""
+    return text.replace("https://rates.example", service).replace("your-key", KEY)
+
+
+def run(command, **environment):
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def test_the_python_blocks_run_in_order(service, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks("python"):
+        exec(compile(located(block, service), "README.md", "exec"), names)  # noqa: S102 - the README's own
+    taxed = names["taxed"]
+    assert list(taxed["lookup_status"]) == ["ok", "ok", "ok", "partial"]
+    assert list(taxed["tax"])[:2] == [Decimal("10.35"), Decimal("0.41")]
+    assert taxed["tax"].isna().tolist() == [False, False, False, True]
+    assert (tmp_path / "orders.xlsx").stat().st_size > 5_000
+    assert "0.08625" in capsys.readouterr().out
+    gathered = asyncio.run(names["many"]())
+    assert [answer.rate.state for answer in gathered] == ["CA"] * 3
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ (.+)$", README, re.MULTILINE))
+def test_each_command_line_answers(line):
+    words = shlex.split(line)
+    assert words[0] == "svc-tools"
+    done = run([sys.executable, "-m", "svc_tools", *words[1:]])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_a_real_service_is_reached_as_described(service):
+    (block,) = blocks("bash")
+    *exports, command = located(block, service).strip().splitlines()
+    environment = dict(line.removeprefix("export ").split("=", 1) for line in exports)
+    done = run(
+        [sys.executable, "-m", *command.replace("svc-tools", "svc_tools").split()], **environment
+    )
+    assert done.returncode == 0
+    assert service in done.stdout
+
+
+def test_the_make_targets_exist():
+    targets = set(re.findall(r"\bmake ([a-z]+)", README))
+    assert targets == {"demo", "test"}
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}: " in makefile for target in targets)
+
+
+def test_the_windows_commands_do_what_make_does():
+    (block,) = blocks("bat")
+    makefile = (ROOT / "Makefile").read_text()
+    for piece in ("-m venv", "-c constraints.txt -e", "svc-tools demo"):
+        assert piece in block
+        assert piece in makefile.replace("$(VENV)", ".venv").replace(" .venv", "")
+
+
+def test_the_list_of_states_is_what_the_service_says(service):
+    with Svc(KEY, base_url=service) as client:
+        said = {}
+        for state in client.freshness().states:
+            said.setdefault(state.model_extra["tier"], []).append(state.state)
+    listed = re.findall(r"<!-- (?:tier )?(\w+) -->([A-Z ]+)<!-- end -->", README)
+    assert {tier: states.split() for tier, states in listed} == {
+        tier: sorted(states) for tier, states in said.items()
+    }
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target

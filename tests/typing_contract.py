@@ -1,0 +1,86 @@
+"""The public API as a type checker sees it. Checked by mypy, never run."""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+
+import httpx
+import pandas as pd
+
+import svc_tools
+from svc_sdk import (
+    Advisory,
+    AsyncSvc,
+    Freshness,
+    HealthResponse,
+    NexusList,
+    NexusRecord,
+    NexusRemoval,
+    RateLimitError,
+    Svc,
+    SvcError,
+    TaxResponse,
+    rate_to_decimal,
+    rate_to_float,
+    rate_to_units,
+    units_to_rate,
+)
+from svc_tools.frames import SvcAccessor
+
+
+def sync(client: Svc) -> None:
+    """Every method of the synchronous client."""
+    answer: TaxResponse = client.lookup("TX", zip="78701", as_of=date(2026, 5, 1))
+    client.lookup("TX", address="500 W 2nd St", city="Austin", zip="78701", mode="full")
+    client.lookup("TX", location="Austin", period="20263")
+    client.lookup("TX", lat=30.2, lng=-97.7, as_of="2026-05-01")
+    exact: Decimal | None = answer.combined_rate_decimal
+    text: str | None = answer.combined_rate_string
+    number: float | None = answer.rate.state_rate_as_float()
+    warnings: list[str | Advisory] = answer.warnings
+    health: HealthResponse = client.health()
+    fresh: Freshness = client.freshness()
+    records: NexusList = client.list_nexus("TX", "economic")
+    record: NexusRecord = client.add_nexus("TX", nexus_type="economic")
+    removed: NexusRemoval = client.remove_nexus("TX", nexus_type="economic")
+    print(exact, text, number, warnings, health, fresh, records, record, removed.deleted)
+    client.close()
+
+
+async def aio(key: str) -> None:
+    """The asynchronous client."""
+    async with (
+        httpx.AsyncClient() as http,
+        AsyncSvc(key, base_url="https://rates.example", timeout=5, http_client=http) as client,
+    ):
+        answer: TaxResponse = await client.lookup("TX", zip="78701")
+        removed: NexusRemoval = await client.remove_nexus("TX")
+        print(answer, removed)
+
+
+def rates(maybe: str | None, sure: str) -> None:
+    """A rate that is there stays there; one that may be missing may be missing."""
+    exact: Decimal = rate_to_decimal(sure)
+    number: float | None = rate_to_float(maybe)
+    units: int = rate_to_units(sure)
+    text: str = units_to_rate(units)
+    print(exact, number, text)
+
+
+def failing(error: SvcError) -> Mapping[str, object]:
+    """What an error carries."""
+    wait: float | None = error.retry_after if isinstance(error, RateLimitError) else None
+    return {
+        "status": error.status_code,
+        "code": error.error_code,
+        "reference": error.support_reference,
+        "body": error.response_body,
+        "wait": wait,
+    }
+
+
+def frames(orders: pd.DataFrame) -> pd.DataFrame:
+    """The accessor's class: `df.svc` itself is invisible to type checkers."""
+    client: Svc = svc_tools.connect("embedded")
+    looked: pd.DataFrame = SvcAccessor(orders).lookup(zip="postal", as_of="sold", client=client)
+    return SvcAccessor(looked).tax("amount", partial="use")
