@@ -14,7 +14,7 @@ import pyarrow as pa
 from svc_sdk import Svc
 from svc_tools.config import EmbeddedSvc, configured, connect, service_name, unconfigured
 from svc_tools.frames.columns import find_inputs, free_columns
-from svc_tools.frames.exact import RateForm, rate_column
+from svc_tools.frames.exact import RateForm, rate_column, texts
 from svc_tools.frames.notes import say
 from svc_tools.frames.questions import Asked, ask
 from svc_tools.lookup import Outcome, look_up, refused
@@ -143,10 +143,10 @@ def _columns(
         return rate_column(each(name), codes, rates)
 
     def text(values: list[str | None]) -> ExtensionArray:
-        return pd.array(values, dtype="str").take(codes)
+        return texts(values, codes)
 
     def field(name: str) -> ExtensionArray:
-        return text(each(name))
+        return texts(each(name), codes)
 
     return {
         "combined_rate": units("combined"),

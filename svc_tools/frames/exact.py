@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-__all__ = ["MONEY", "RATE", "RateForm", "decimals", "rate_column"]
+__all__ = ["MONEY", "RATE", "RateForm", "decimals", "rate_column", "texts"]
 
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
@@ -36,17 +36,22 @@ def decimals(
     return pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
 
 
+def texts(values: Sequence[str | None], codes: np.ndarray) -> ExtensionArray:
+    """A column of text: one value per distinct question, taken onto the rows."""
+    distinct: ExtensionArray = pd.array(values, dtype="str")
+    return distinct.take(codes)
+
+
 def rate_column(
     units: Sequence[int | None], codes: np.ndarray, form: RateForm
 ) -> ExtensionArray | np.ndarray:
     """A column of rates: one value per distinct question, taken onto the rows."""
     if form == "string":
-        texts: ExtensionArray = pd.array([units_to_rate(value) for value in units], dtype="str")
-        taken: ExtensionArray = texts.take(codes)
-        return taken
+        return texts([units_to_rate(value) for value in units], codes)
     if form == "float":
         floats = [np.nan if value is None else value / UNITS_PER_ONE for value in units]
-        return np.array(floats, np.float64)[codes]
+        values: np.ndarray = np.array(floats, np.float64)[codes]
+        return values
     missing = np.array([value is None for value in units], bool)
     whole = np.array([0 if value is None else value for value in units], np.int64)
     return decimals(whole[codes], missing[codes], RATE)

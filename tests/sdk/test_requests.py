@@ -239,12 +239,3 @@ def test_an_empty_type_never_comes_to_mean_every_type(connect, faults):
     with pytest.raises(ValueError, match="nexus_type"):
         connect(faults.base_url).remove_nexus("TX", nexus_type="")
     assert faults.seen == []
-
-
-def test_a_missing_pandas_date_is_refused(connect, faults):
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match="as_of"):
-        connect(faults.base_url).lookup("TX", zip="78701", as_of=pandas.NaT)
-    stamp = pandas.Timestamp("2024-02-29 23:00")
-    connect(faults.base_url).lookup("TX", zip="78701", as_of=stamp)
-    assert sent(faults)[1]["as_of"] == "2024-02-29"
