@@ -23,9 +23,10 @@ __all__ = ["Book", "Cell", "Column", "Sheet", "cell_of", "column_kind", "open_bo
 
 _DIGITS = 15
 _LONGEST = 32_767
+_LINE_HEIGHT = 13.5
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _FIRST_YEAR = 1900
-_WIDEST, _NARROWEST, _SAMPLE = 64, 7, 400
+_NARROWEST, _SAMPLE = 7, 400
 
 _BASE = {"font_name": "Calibri", "font_size": 10, "valign": "top"}
 _FORMATS: Mapping[str, Mapping[str, object]] = {
@@ -33,6 +34,7 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     "indented": {"align": "left", "indent": 1},
     "formula_like": {"quote_prefix": True},
     "wrapped": {"text_wrap": True, "quote_prefix": True},
+    "wrapped_indented": {"text_wrap": True, "quote_prefix": True, "align": "left", "indent": 1},
     "rate": {"num_format": "0.000%"},
     "money": {"num_format": "#,##0.00;[Red]-#,##0.00"},
     "row": {"num_format": "0", "align": "center"},
@@ -73,6 +75,8 @@ class Column(NamedTuple):
     name: str
     cells: Sequence[object]
     kind: str = "plain"
+    widest: int = 64
+    """Characters; what is longer is seen when the cell is selected."""
 
 
 def cell_of(value: object) -> Cell:
@@ -168,11 +172,13 @@ class Sheet:
         else:
             self._sheet.write_number(row, column, content, look)
 
-    def paragraph(self, row: int, last_column: int, text: str, *, lines: int) -> None:
-        """A wrapped text over the columns from 0 to `last_column`, `lines` lines high."""
-        self._sheet.merge_range(row, 0, row, last_column, "", self._formats["wrapped"])
-        self._sheet.write_string(row, 0, text, self._formats["wrapped"])
-        self._sheet.set_row(row, 13.5 * lines)
+    def paragraph(self, row: int, columns: tuple[int, int], text: str, *, lines: int) -> None:
+        """A wrapped text over the columns from the first to the last, `lines` lines high."""
+        first, last = columns
+        look = self._formats["wrapped_indented" if first else "wrapped"]
+        self._sheet.merge_range(row, first, row, last, "", look)
+        self._sheet.write_string(row, first, _fitting(text), look)
+        self._sheet.set_row(row, _LINE_HEIGHT * lines)
 
     def widths(self, *widths: float) -> None:
         """Set the widths of the first columns, in characters."""
@@ -204,7 +210,7 @@ class Sheet:
 def _width(column: Column) -> float:
     shown = [_shown_length(value, column.kind) for value in column.cells[:_SAMPLE]]
     # the filter button covers the end of the header
-    return max(_NARROWEST, min(_WIDEST, max([len(column.name) + 3, *[n + 1 for n in shown]])))
+    return max(_NARROWEST, min(column.widest, max([len(column.name) + 3, *[n + 1 for n in shown]])))
 
 
 def _shown_length(value: object, kind: str) -> int:

@@ -30,6 +30,7 @@ _LINE_OF_TEXT, _LEGEND_ROW, _AXIS = 0.19, 0.2, 0.72  # inches: heights
 _LEFT, _GAP, _RIGHT = 0.75, 0.95, 0.35  # inches: beside and between the panels
 _CENTS_BELOW = 10  # dollars: smaller sums are labelled with their cents
 _OTHER = "other"
+_SURE = ("exact", "high", "medium")
 _OTHER_NOTE = (
     "other: no state of the 50 and DC is named (a territory, military, abroad, or missing)."
 )
@@ -325,6 +326,11 @@ def _headline(summary: Summary) -> list[str]:
     if totals is None or not totals.rows:
         return ["No rows."]
     lines = [f"{_exact(totals.tax)} tax on {_exact(totals.taxed_sales)} of sales at whole rates."]
+    doubtful = sum(
+        (part.tax for part in summary.tax_by_confidence if part.confidence not in _SURE), Decimal(0)
+    )
+    if doubtful:
+        lines.append(f"Of this tax, {_exact(doubtful)} rests on rates of low confidence.")
     if totals.partial_tax:
         lines.append(
             f"{_exact(totals.partial_tax)} tax from partial rates, which is a lower bound."

@@ -96,7 +96,7 @@ def texts(frame: pd.DataFrame, name: Hashable) -> list[str | None]:
     """
     if name not in frame.columns:
         return [None] * len(frame)
-    column = frame.iloc[:, list(frame.columns).index(name)]
+    column = next(values for label, values in frame.items() if label == name)
     return [
         None if gone else str(value)
         for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)

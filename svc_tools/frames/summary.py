@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Count", "Failure", "Source", "StateTotals", "Summary", "Totals", "summarize"]
+__all__ = [
+    "ConfidenceTax",
+    "Count",
+    "Failure",
+    "Source",
+    "StateTotals",
+    "Summary",
+    "Totals",
+    "summarize",
+]
 
 ANSWERED = ("ok", "partial")
 _TOP = 10
@@ -56,6 +65,16 @@ class Source:
     source: str
     edition: str
     rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceTax:
+    """The whole rows of one confidence: how many, their sales, and the tax that rests on them."""
+
+    confidence: str
+    rows: int
+    sales: Decimal
+    tax: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +139,7 @@ class Summary:
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
         sources: rows by source and edition of the rate.
+        tax_by_confidence: the tax of whole rows by the confidence of its rate.
         money: the totals of all rows; `None` when the frame has no tax column.
         states: the totals of each state, by code; rows without a known state come last.
     """
@@ -133,6 +153,7 @@ class Summary:
     failures: tuple[Failure, ...]
     other_failures: int
     sources: tuple[Source, ...]
+    tax_by_confidence: tuple[ConfidenceTax, ...]
     money: Totals | None
     states: tuple[StateTotals, ...]
 
@@ -162,29 +183,31 @@ def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str =
     places, service = _asked(frame)
     failures = _failures(status, answered, texts(frame, f"{prefix}lookup_error"))
     tax = f"{prefix}tax"
+    confidence = [value or "not stated" for value in texts(frame, f"{prefix}confidence")]
     groups: dict[str, list[int]] = {}
+    by_confidence: dict[str, list[int]] = {}
     if tax in frame.columns:
         require_columns(frame, (amount,), "name the column of amounts: amount='…'")
-        groups = _group_by_state(
-            state_codes(frame, prefix=prefix), status, _cents(frame[amount]), _cents(frame[tax])
-        )
+        rows = [
+            _row_sums(*row)
+            for row in zip(status, _cents(frame[amount]), _cents(frame[tax]), strict=True)
+        ]
+        groups = _grouped([code or "" for code in state_codes(frame, prefix=prefix)], rows)
+        by_confidence = _grouped(confidence, rows)
     return Summary(
         rows=len(frame),
         places=places,
         service=service,
         by_status=_ordered(Counter(status), STATUSES),
         by_confidence=_ordered(
-            Counter(
-                value or "not stated"
-                for value, known in zip(texts(frame, f"{prefix}confidence"), answered, strict=True)
-                if known
-            ),
+            Counter(value for value, known in zip(confidence, answered, strict=True) if known),
             CONFIDENCES,
         ),
         by_warning=_by_warning(texts(frame, f"{prefix}warnings")),
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
         sources=_sources(frame, answered, prefix),
+        tax_by_confidence=_tax_by_confidence(by_confidence),
         money=_totals(_add_up(groups.values())) if tax in frame.columns else None,
         # rows without a known state sort last, not first
         states=tuple(
@@ -268,22 +291,28 @@ def _sources(frame: pd.DataFrame, answered: Sequence[bool], prefix: str) -> tupl
     )
 
 
-def _group_by_state(
-    codes: Sequence[str | None],
-    status: Sequence[str],
-    amounts: Sequence[int | None],
-    taxes: Sequence[int | None],
-) -> dict[str, list[int]]:
-    """The sums of `_row_sums` by state code, empty for rows whose state is not known."""
-    rows: dict[str, list[tuple[int, ...]]] = {}
-    for code, name, amount, tax in zip(codes, status, amounts, taxes, strict=True):
-        rows.setdefault(code or "", []).append(_row_sums(name, amount, tax))
-    return {code: _add_up(group) for code, group in rows.items()}
+def _grouped(keys: Sequence[str], rows: Sequence[tuple[int, ...]]) -> dict[str, list[int]]:
+    """The rows' sums (of `_row_sums`) by key."""
+    groups: dict[str, list[tuple[int, ...]]] = {}
+    for key, row in zip(keys, rows, strict=True):
+        groups.setdefault(key, []).append(row)
+    return {key: _add_up(group) for key, group in groups.items()}
 
 
 def _add_up(rows: Iterable[Sequence[int]]) -> list[int]:
     columns = list(zip(*rows, strict=True))
     return [sum(column) for column in columns] or [0] * _FIELDS
+
+
+def _tax_by_confidence(groups: dict[str, list[int]]) -> tuple[ConfidenceTax, ...]:
+    totals = {name: _totals(sums) for name, sums in groups.items()}
+    whole = Counter({name: total.whole_rows for name, total in totals.items()})
+    return tuple(
+        ConfidenceTax(
+            count.name, count.rows, totals[count.name].taxed_sales, totals[count.name].tax
+        )
+        for count in _ordered(whole, CONFIDENCES)
+    )
 
 
 def _row_sums(status: str, amount: int | None, tax: int | None) -> tuple[int, ...]:

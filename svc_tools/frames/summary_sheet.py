@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["write_summary"]
 
 _LAST_COLUMN = 7
-_PER_LINE = 130  # characters of a paragraph's line
+_PER_LINE, _PER_REASON = 140, 95  # characters of a line, over all columns and from the third
 
 
 def write_summary(sheet: Sheet, summary: Summary, *, attention_rows: int) -> None:
     """Fill `sheet`: counts, tax by state, reasons, sources, and what the rates are not."""
     sheet.on_paper()
-    sheet.widths(24, 12, 16, 14, 14, 18, 14, 16)
+    sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, "Sales-tax rates: summary", "title")
     row = _facts(sheet, 2, summary, attention_rows)
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
@@ -31,6 +31,7 @@ def write_summary(sheet: Sheet, summary: Summary, *, attention_rows: int) -> Non
     if summary.by_warning:
         row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
     if summary.money is not None:
+        row = _by_confidence(sheet, row, summary)
         row = _states(sheet, row, summary, summary.money)
     if summary.failures:
         row = _failures(sheet, row, summary)
@@ -75,6 +76,18 @@ def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Co
         sheet.put(row, 0, count.name)
         sheet.put(row, 1, count.rows, "count")
         sheet.put(row, 2, MEANINGS.get(count.name), "indented")
+        row += 1
+    return row + 1
+
+
+def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
+    names = ("Confidence of the rate", ">Rows", ">Sales, whole rate", ">Tax")
+    row = _header(sheet, row, "Tax by confidence, US dollars", names)
+    for part in summary.tax_by_confidence:
+        sheet.put(row, 0, part.confidence)
+        sheet.put(row, 1, part.rows, "count")
+        sheet.put(row, 2, part.sales, "money")
+        sheet.put(row, 3, part.tax, "money")
         row += 1
     return row + 1
 
@@ -132,7 +145,8 @@ def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
     for failure in summary.failures:
         sheet.put(row, 0, failure.status)
         sheet.put(row, 1, failure.rows, "count")
-        sheet.put(row, 2, failure.reason, "indented")
+        text = (2, _LAST_COLUMN)
+        sheet.paragraph(row, text, failure.reason, lines=_lines(failure.reason, _PER_REASON))
         row += 1
     if summary.other_failures:
         sheet.put(row, 1, summary.other_failures, "count")
@@ -154,5 +168,11 @@ def _sources(sheet: Sheet, row: int, summary: Summary) -> int:
 def _notes(sheet: Sheet, row: int) -> None:
     row = _header(sheet, row, "What these rates are and are not", ()) - 1
     for note in RATE_NOTES:
-        sheet.paragraph(row, _LAST_COLUMN, f"\u2022 {note}", lines=-(-len(note) // _PER_LINE))
+        text = f"\u2022 {note}"
+        sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
         row += 1
+
+
+def _lines(text: str, per_line: int) -> int:
+    """How many lines a wrapped text takes: merged cells do not grow by themselves."""
+    return -(-len(text) // per_line)

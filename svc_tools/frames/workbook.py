@@ -76,7 +76,7 @@ def write_workbook(
         lines = _columns(frame, kinds, index=index)
         book.sheet("Lines").table(lines, len(frame), frozen_columns=1)
         to_check = frame.iloc[[flag.position for flag in flags]]
-        dropped = {f"{prefix}{name}" for name in LOOKUP_COLUMNS} - {
+        dropped = {f"{prefix}{name}" for name in (*LOOKUP_COLUMNS, "tax_error")} - {
             f"{prefix}{name}" for name in ("lookup_status", "confidence", "combined_rate")
         }
         shown = [
@@ -102,7 +102,7 @@ def _columns(frame: pd.DataFrame, kinds: Mapping[str, str], *, index: bool) -> l
 
 def _flag_columns(flags: Sequence[Flag]) -> list[Column]:
     return [
-        Column("needs_attention", [flag.reason for flag in flags]),
+        Column("needs_attention", [flag.reason for flag in flags], widest=110),
         Column("what_to_do", [flag.to_do for flag in flags]),
         # from 1, and 1 for the header
         Column("row_in_lines", [flag.position + 2 for flag in flags], "row"),

@@ -1,0 +1,134 @@
+"""The demo from end to end: the embedded service, real HTTP, real files."""
+
+import csv
+import io
+
+import openpyxl
+import pytest
+from PIL import Image
+from rich.console import Console
+from support.faults import KEY, answer, serving
+
+from svc_sdk import Svc
+from svc_tools import connect
+from svc_tools.demo import orders, run_demo
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """One run: the folder, what was printed, and the exit code."""
+    folder = tmp_path_factory.mktemp("demo") / "new" / "output"
+    file = io.StringIO()
+    with connect("embedded") as client:
+        code = run_demo(folder, client=client, console=Console(file=file, width=80), progress=False)
+    return folder, file.getvalue(), code
+
+
+@pytest.fixture(scope="module")
+def enriched_rows(ran):
+    with (ran[0] / "enriched.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_ends_well_and_lists_the_files_it_wrote(ran):
+    folder, text, code = ran
+    assert code == 0
+    names = ["enriched.csv", "orders.xlsx", "tax_by_state.png"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    listed = text.split("Files written:\n")[1].splitlines()
+    assert listed == [f"  {folder / name}" for name in names]
+
+
+def test_it_says_what_was_asked_and_what_the_rates_are_not(ran):
+    text = " ".join(ran[1].split())
+    assert text.startswith(f"{len(orders()):,} rows, ")
+    assert "distinct places asked of: embedded service" in text
+    assert "no product rules" in text
+    assert "lower bound" in text
+
+
+def test_every_row_comes_out_in_its_order_with_its_own_cells(enriched_rows):
+    given = orders()
+    assert len(enriched_rows) == len(given)
+    assert [row["order_id"] for row in enriched_rows] == given["order_id"].fillna("").tolist()
+    assert [row["zip"] for row in enriched_rows] == given["zip"].fillna("").tolist()
+
+
+def test_statuses_are_what_the_rows_deserve(enriched_rows):
+    by_state = {}
+    for row in enriched_rows:
+        by_state.setdefault(row["state"].strip(), set()).add(row["lookup_status"])
+    assert by_state["NJ"] == {"ok"}
+    assert by_state["IA"] == {"partial"}
+    assert by_state["AK"] == {"unresolved"}
+    assert by_state["PR"] == by_state["AE"] == by_state["ON"] == {"unsupported"}
+    assert not {"failed", "not_attempted"} & {row["lookup_status"] for row in enriched_rows}
+    (empty,) = [row for row in enriched_rows if not row["order_id"]]
+    assert empty["lookup_status"] == "invalid"
+
+
+def test_tax_is_exact_and_missing_where_the_rate_is_not_whole(enriched_rows):
+    for row in enriched_rows:
+        if row["lookup_status"] != "ok":
+            assert row["tax"] == "", row
+        elif row["state"].strip() == "NJ":
+            assert row["combined_rate"] == "0.06625"
+        elif row["state"].strip() == "OR":
+            assert (row["combined_rate"], row["tax"]) == ("0.00000", "0.00")
+    (line,) = [row for row in enriched_rows if row["order_id"] == "S10001"][:1]
+    assert line["lookup_status"]
+    assert any(row["tax"].startswith("-") for row in enriched_rows)
+
+
+def test_the_workbook_and_the_chart_hold_the_same_rows(ran, enriched_rows):
+    folder, _, _ = ran
+    book = openpyxl.load_workbook(folder / "orders.xlsx", read_only=True)
+    assert book.sheetnames == ["Summary", "Lines", "Attention"]
+    assert sum(1 for _ in book["Lines"].iter_rows(max_col=1)) == len(enriched_rows) + 1
+    book.close()
+    with Image.open(folder / "tax_by_state.png") as image:
+        assert "Tax computed" in image.text["Description"]
+
+
+def test_files_that_are_there_are_kept(tmp_path):
+    mine = tmp_path / "orders.xlsx"
+    mine.write_text("my own work", encoding="utf-8")
+    console = Console(file=io.StringIO(), width=80)
+    with connect("embedded") as client:
+        assert run_demo(tmp_path, client=client, console=console, progress=False) == 0
+    assert mine.read_text(encoding="utf-8") == "my own work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "enriched-2.csv",
+        "orders-2.xlsx",
+        "orders.xlsx",
+        "tax_by_state-2.png",
+    ]
+
+
+def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_asked(tmp_path):
+    path = tmp_path / "output"
+    path.write_text("mine", encoding="utf-8")
+    with (
+        serving() as faults,
+        Svc(KEY, base_url=faults.base_url) as client,
+        pytest.raises(NotADirectoryError, match="is a file; name a folder"),
+    ):
+        run_demo(path, client=client, progress=False)
+    assert faults.seen == []
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.filterwarnings("ignore:The lookup ended early")
+def test_a_service_that_refuses_loses_no_rows_and_is_told_by_the_exit_code(tmp_path):
+    refusal = b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}'
+    file = io.StringIO()
+    with serving() as faults:
+        faults.will(answer(401, refusal))
+        with Svc(KEY, base_url=faults.base_url) as client:
+            console = Console(file=file, width=80)
+            assert run_demo(tmp_path, client=client, console=console, progress=False) == 1
+    with (tmp_path / "enriched.csv").open(encoding="utf-8", newline="") as table:
+        rows = list(csv.DictReader(table))
+    assert len(rows) == len(orders())
+    assert {row["tax"] for row in rows} == {""}
+    assert "not_attempted" in file.getvalue()

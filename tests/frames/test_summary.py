@@ -1,0 +1,196 @@
+"""What a lookup came to: counts and exact totals."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.enriched import enriched, partial, row
+
+from svc_tools.frames.summary import ConfidenceTax, Count, Failure, Source, summarize
+
+
+def test_every_row_is_counted_by_its_status_in_a_fixed_order():
+    summary = summarize(
+        enriched(
+            row(rate=None, lookup_status="invalid"),
+            partial(),
+            row(),
+            row(),
+            row(rate=None, lookup_status="odd"),
+        )
+    )
+    assert summary.by_status == (
+        Count("ok", 2),
+        Count("partial", 1),
+        Count("invalid", 1),
+        Count("odd", 1),
+    )
+    assert summary.rows == 5
+    assert summary.status_rows("ok") == 2
+    assert summary.status_rows("failed") == 0
+
+
+def test_confidence_is_counted_for_answered_rows_only():
+    summary = summarize(enriched(row(), partial(), row(rate=None), row(confidence=None)))
+    assert summary.by_confidence == (Count("high", 1), Count("low", 1), Count("not stated", 1))
+
+
+def test_each_advisory_of_a_row_counts():
+    both = "source_conflict; place_input_mismatch"
+    summary = summarize(enriched(row(warnings=both), row(warnings="source_conflict"), row()))
+    assert summary.by_warning == (Count("source_conflict", 2), Count("place_input_mismatch", 1))
+
+
+def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_a_number():
+    rows = [row(rate=None, lookup_error=f"reason {number:02}") for number in range(12)]
+    summary = summarize(enriched(*rows, row(rate=None, lookup_error="reason 11"), row()))
+    assert summary.failures[0] == Failure("unresolved", "reason 11", 2)
+    assert summary.failures[1] == Failure("unresolved", "reason 00", 1)
+    assert len(summary.failures) == 10
+    assert summary.other_failures == 2
+
+
+def test_sources_and_editions_are_those_of_answered_rows():
+    summary = summarize(enriched(row(), row(), row(lookup_edition=None), row(rate=None)))
+    assert summary.sources == (
+        Source("embedded service: state table", "2026-11", 2),
+        Source("embedded service: state table", "not stated", 1),
+    )
+
+
+def test_places_and_service_come_from_the_note_on_the_frame():
+    frame = enriched(row(), row(), row(), asked=2)
+    assert (summarize(frame).places, summarize(frame).service) == (2, "embedded service")
+
+
+def test_a_note_that_no_longer_fits_the_frame_is_not_used():
+    cut = enriched(row(), row(), asked=2).iloc[:1]
+    assert (summarize(cut).places, summarize(cut).service) == (None, None)
+    bare = enriched(row())
+    bare.attrs.clear()
+    assert summarize(bare).places is None
+
+
+def test_the_totals_keep_whole_partial_and_open_rows_apart():
+    summary = summarize(
+        enriched(
+            row("NJ", "100.00", "0.06625"),
+            row("OR", "50.00", "0.00000"),
+            partial("TX", "200.00"),
+            row("NJ", "10.00", None),
+            row("NJ", None, "0.06625"),
+        )
+    )
+    money = summary.money
+    assert money.rows == 5
+    assert money.tax == Decimal("6.63")
+    assert money.taxed_sales == Decimal("150.00")
+    assert (money.partial_rows, money.untaxed_sales) == (1, Decimal("200.00"))
+    assert money.partial_tax == 0
+    assert (money.open_rows, money.open_sales) == (2, Decimal("10.00"))
+    assert money.whole_rows == 2
+    assert money.sales == Decimal("360.00")
+    assert [state.state for state in summary.states] == ["NJ", "OR", "TX"]
+    nj = summary.states[0].totals
+    assert (nj.rows, nj.tax, nj.open_rows) == (3, Decimal("6.63"), 2)
+
+
+def test_tax_of_partial_rows_that_was_asked_for_stays_apart_from_the_tax():
+    summary = summarize(enriched(row(), partial("TX", "200.00"), use_partial=True))
+    assert summary.money.tax == Decimal("6.63")
+    assert summary.money.partial_tax == Decimal("12.50")
+    assert summary.money.untaxed_sales == 0
+    assert summary.money.partial_sales == Decimal("200.00")
+
+
+def test_the_tax_is_told_by_the_confidence_of_its_rate():
+    summary = summarize(
+        enriched(row(), row("WA", "10.00", "0.10000", confidence="low"), partial(), row(rate=None))
+    )
+    assert summary.tax_by_confidence == (
+        ConfidenceTax("high", 1, Decimal("100.00"), Decimal("6.63")),
+        ConfidenceTax("low", 1, Decimal("10.00"), Decimal("1.00")),
+    )
+    assert summarize(enriched(row(), taxed=False)).tax_by_confidence == ()
+
+
+def test_without_a_tax_there_are_no_totals_rather_than_zeros():
+    summary = summarize(enriched(row(), taxed=False))
+    assert summary.money is None
+    assert summary.states == ()
+
+
+def test_the_state_is_the_answers_else_what_the_row_says_else_that_of_its_zip():
+    summary = summarize(
+        enriched(
+            row("new jersey", resolved_state="NJ"),
+            row("Texas", rate=None),
+            row(None, rate=None, zip="98101"),
+            row("ON", rate=None, zip="M5H 1K4"),
+            row(None, rate=None, zip=None),
+            row(None, rate=None, zip="see notes"),
+        )
+    )
+    assert [(state.state, state.totals.rows) for state in summary.states] == [
+        ("NJ", 1),
+        ("TX", 1),
+        ("WA", 1),
+        ("", 3),
+    ]
+
+
+def test_a_prefix_is_followed():
+    summary = summarize(enriched(row(), partial(), prefix="svc_"), prefix="svc_")
+    assert summary.by_status == (Count("ok", 1), Count("partial", 1))
+    assert summary.money.tax == Decimal("6.63")
+
+
+def test_an_empty_frame_sums_to_nothing():
+    summary = summarize(enriched())
+    assert (summary.rows, summary.by_status, summary.money.rows) == (0, (), 0)
+
+
+def test_a_frame_that_was_not_looked_up_is_refused_with_what_to_do():
+    with pytest.raises(ValueError, match=r"'lookup_status'.*it has: zip.*df\.svc\.lookup\(\)"):
+        summarize(pd.DataFrame({"zip": ["78701"]}))
+
+
+def test_an_unknown_amount_column_is_refused_with_what_to_do():
+    with pytest.raises(ValueError, match=r"'total'.*amount="):
+        summarize(enriched(row()), amount="total")
+
+
+CENTS = st.integers(-10_000_000, 10_000_000).map(lambda cents: Decimal(cents).scaleb(-2))
+UNITS = st.integers(0, 25_000).map(lambda units: Decimal(units).scaleb(-5))
+
+
+@st.composite
+def any_row(draw):
+    amount = draw(st.none() | CENTS)
+    kind = draw(st.sampled_from(["whole", "partial", "open"]))
+    state = draw(st.sampled_from(["NJ", "TX", "WA", None]))
+    if kind == "open":
+        return row(state, amount, None, zip=None)
+    make = row if kind == "whole" else partial
+    return make(state, amount, draw(UNITS), zip=None)
+
+
+@given(st.lists(any_row(), max_size=20), st.booleans())
+def test_the_sums_are_exact_and_no_row_counts_twice(rows, use_partial):
+    summary = summarize(enriched(*rows, use_partial=use_partial))
+    money = summary.money
+    expected = sum(
+        (
+            (Decimal(one["amount"]) * one["rate"]).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            for one in rows
+            if one["lookup_status"] == "ok" and one["amount"] is not None
+        ),
+        Decimal(0),
+    )
+    assert money.tax == expected
+    assert money.sales == sum(one["amount"] for one in rows if one["amount"] is not None)
+    assert money.whole_rows + money.partial_rows + money.open_rows == len(rows)
+    for name in ("rows", "tax", "partial_tax", "taxed_sales", "untaxed_sales", "open_sales"):
+        assert sum(getattr(state.totals, name) for state in summary.states) == getattr(money, name)

@@ -1,0 +1,290 @@
+"""The workbook, read back by another library."""
+
+import io
+import zipfile
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.enriched import MONEY, enriched, partial, row
+
+from svc_tools.frames import workbook
+from svc_tools.frames.cells import Cell, Column, cell_of, column_kind, open_book
+from svc_tools.frames.rate_notes import RATE_NOTES
+from svc_tools.frames.summary import summarize
+from svc_tools.frames.workbook import write_workbook
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a frame and read the workbook back."""
+
+    def write(frame, **arguments):
+        path = tmp_path / "book.xlsx"
+        write_workbook(frame, path, **arguments)
+        return openpyxl.load_workbook(path)
+
+    return write
+
+
+def table(sheet):
+    """A sheet's rows as dicts by header."""
+    header, *rows = sheet.iter_rows()
+    names = [cell.value for cell in header]
+    return [dict(zip(names, cells, strict=True)) for cells in rows]
+
+
+def words(sheet):
+    return [cell.value for cells in sheet.iter_rows() for cell in cells if cell.value is not None]
+
+
+def test_lines_hold_every_row_and_column_in_order(written):
+    frame = enriched(row(), partial(), row(rate=None), order_id=["A1", "A2", "A3"])
+    book = written(frame)
+    assert book.sheetnames == ["Summary", "Lines", "Attention"]
+    lines = table(book["Lines"])
+    assert list(lines[0]) == list(frame.columns)
+    assert [line["order_id"].value for line in lines] == ["A1", "A2", "A3"]
+    assert [line["lookup_status"].value for line in lines] == ["ok", "partial", "unresolved"]
+
+
+def test_rates_and_money_are_numbers_with_their_formats(written):
+    (line,) = table(written(enriched(row("CA", "19.99", "0.08625")))["Lines"])
+    assert line["combined_rate"].value == 0.08625
+    assert line["combined_rate"].number_format == "0.000%"
+    assert line["amount"].value == 19.99
+    assert line["tax"].value == 1.72
+    assert line["tax"].number_format.startswith("#,##0.00")
+
+
+def test_missing_is_an_empty_cell_never_zero(written):
+    (line,) = table(written(enriched(row(None, None, None, zip=None)))["Lines"])
+    for name in ("state", "zip", "amount", "combined_rate", "tax", "effective_date"):
+        assert line[name].value is None, name
+
+
+def test_dates_are_dates_and_zips_keep_their_zeros(written):
+    frame = enriched(
+        row(zip="02134", effective_date=date(2026, 7, 1)),
+        sold=[pd.Timestamp("2026-05-01")],
+        seen=[pd.Timestamp("2026-05-01 13:45:10")],
+    )
+    (line,) = table(written(frame)["Lines"])
+    assert line["zip"].value == "02134"
+    assert line["effective_date"].value == datetime(2026, 7, 1)  # noqa: DTZ001 - a sheet has no zone
+    assert line["sold"].number_format == "yyyy-mm-dd"
+    assert line["seen"].value == datetime(2026, 5, 1, 13, 45, 10)  # noqa: DTZ001 - as above
+    assert line["seen"].number_format == "yyyy-mm-dd hh:mm:ss"
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|'/C calc'!A0", "\t=1", "http://a.example"]
+)
+def test_text_from_the_data_never_becomes_a_formula_or_a_link(written, tmp_path, text):
+    book = written(enriched(row(rate=None, lookup_error=text), note=[text]))
+    (line,) = table(book["Lines"])
+    assert (line["note"].data_type, line["note"].value) == ("s", text)
+    assert line["note"].hyperlink is None
+    (flag,) = table(book["Attention"])
+    assert flag["needs_attention"].value == text
+    if not text.startswith("http"):
+        assert line["note"].quotePrefix
+        assert flag["needs_attention"].quotePrefix
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as parts:
+        for name in parts.namelist():
+            if name.startswith("xl/worksheets/"):
+                assert b"<f>" not in parts.read(name), name
+
+
+def test_headers_are_frozen_and_filtered(written):
+    book = written(enriched(row(), row(rate=None)))
+    assert book["Lines"].freeze_panes == "B2"
+    assert book["Attention"].freeze_panes == "A2"
+    assert book["Lines"].auto_filter.ref.startswith("A1:")
+    assert book["Lines"].auto_filter.ref.endswith("3")
+    assert book["Attention"].auto_filter.ref.endswith("2")
+
+
+def test_columns_are_as_wide_as_what_they_hold(written):
+    sheet = written(enriched(row(), note=["a sentence of forty characters, no more"]))["Lines"]
+    letters = {cell.value: cell.column_letter for cell in sheet[1]}
+    assert sheet.column_dimensions[letters["note"]].width >= 39
+    assert sheet.column_dimensions[letters["combined_district_rate"]].width >= 22
+    assert sheet.column_dimensions[letters["state"]].width < 12
+
+
+def test_attention_lists_the_rows_for_a_person_with_reason_and_line(written):
+    frame = enriched(row(), partial(), row(rate=None, lookup_error="no ZIP 00000"), row())
+    first, second = table(written(frame)["Attention"])
+    assert first["needs_attention"].value == "no ZIP 00000"
+    assert first["row_in_lines"].value == 4
+    assert first["lookup_status"].value == "unresolved"
+    assert second["row_in_lines"].value == 3
+    assert second["what_to_do"].value
+    assert "lookup_error" not in first
+
+
+def test_nothing_to_attend_to_leaves_the_sheet_with_its_header(written):
+    assert table(written(enriched(row()))["Attention"]) == []
+
+
+def test_the_summary_says_counts_totals_sources_and_limits(written):
+    frame = enriched(row(), row("OR", "50.00", "0.00000"), partial(), row(rate=None), asked=3)
+    sheet = written(frame)["Summary"]
+    said = words(sheet)
+    assert {"Rows", "Distinct places asked", "embedded service", "no such place"} <= set(said)
+    assert {"embedded service: state table", "2026-11"} <= set(said)
+    for note in RATE_NOTES:
+        assert f"\u2022 {note}" in said
+    by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
+    assert by_name["Distinct places asked"][0] == 3
+    assert by_name["Tax computed"][0] == 6.63
+    assert by_name["Sales with no tax"][0] == 200
+    assert by_name["ok"][0] == 2
+    assert by_name["NJ"] == [2, 100, 6.63, None, None, 1, 100]
+    assert by_name["OR"] == [1, 50, 0, None, None, None, None]
+    assert by_name["TX"] == [1, None, None, 1, 100, None, None]
+    assert by_name["Total"] == [4, 150, 6.63, 1, 100, 1, 100]
+
+
+def test_tax_from_partial_rates_is_said_apart(written):
+    sheet = written(enriched(row(), partial(), use_partial=True))["Summary"]
+    by_name = {cells[0].value: cells[2].value for cells in sheet.iter_rows()}
+    assert by_name["Total"] == 100
+    assert any("6.25 of tax was computed from partial rates" in str(word) for word in words(sheet))
+
+
+def test_a_summary_that_is_at_hand_is_used(written):
+    frame = enriched(row())
+    other = summarize(enriched(row(), row()))
+    by_name = {
+        cells[0].value: cells[1].value
+        for cells in written(frame, summary=other)["Summary"].iter_rows()
+    }
+    assert by_name["Rows"] == 2
+
+
+def test_a_frame_without_tax_has_no_table_of_tax(written):
+    assert "Tax by state, US dollars" not in words(written(enriched(row(), taxed=False))["Summary"])
+
+
+def test_an_index_that_says_something_is_kept(written):
+    frame = enriched(row(), row(rate=None))
+    frame.index = pd.Index(["A1", "A2"], name="order")
+    book = written(frame)
+    assert [line["order"].value for line in table(book["Lines"])] == ["A1", "A2"]
+    assert [line["order"].value for line in table(book["Attention"])] == ["A2"]
+
+
+def test_a_prefix_is_followed(written):
+    book = written(enriched(row(), row(rate=None), prefix="p_"), prefix="p_")
+    line, _ = table(book["Lines"])
+    assert line["p_combined_rate"].number_format == "0.000%"
+    assert line["p_tax"].value == 6.63
+    assert len(table(book["Attention"])) == 1
+
+
+def test_an_empty_frame_makes_a_workbook(written):
+    assert table(written(enriched())["Lines"]) == []
+
+
+def test_two_columns_of_one_name_are_both_written(written):
+    frame = enriched(row())
+    frame.insert(0, "zip", ["first"], allow_duplicates=True)
+    assert [cell.value for cell in written(frame)["Lines"][2]][:3] == ["first", "NJ", "07030"]
+
+
+def test_a_failure_leaves_the_old_workbook_and_no_litter(tmp_path, monkeypatch):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"old")
+
+    def broken(*_args, **_kwargs):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(workbook, "write_summary", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        write_workbook(enriched(row()), path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"book\.xls.*\.xlsx"):
+        write_workbook(enriched(row()), tmp_path / "book.xls")
+    with pytest.raises(ValueError, match=r"df\.svc\.lookup\(\)"):
+        write_workbook(pd.DataFrame({"zip": ["78701"]}), tmp_path / "book.xlsx")
+    with pytest.raises(FileNotFoundError, match="create it"):
+        write_workbook(enriched(row()), tmp_path / "no" / "book.xlsx")
+    monkeypatch.setattr(workbook, "_MOST_ROWS", 1)
+    with pytest.raises(ValueError, match=r"2 rows.*in parts"):
+        write_workbook(enriched(row(), row()), tmp_path / "book.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (None, Cell("blank", None)),
+        (np.nan, Cell("blank", None)),
+        (pd.NA, Cell("blank", None)),
+        (pd.NaT, Cell("blank", None)),
+        (Decimal("NaN"), Cell("blank", None)),
+        ("", Cell("text", "")),
+        (True, Cell("boolean", value=True)),
+        (np.False_, Cell("boolean", value=False)),
+        (7, Cell("number", Decimal(7))),
+        (np.int64(-7), Cell("number", Decimal(-7))),
+        (Decimal("0.08625"), Cell("number", Decimal("0.08625"))),
+        (Decimal("1234567890123.45"), Cell("number", Decimal("1234567890123.45"))),
+        (Decimal("12345678901234567.89"), Cell("text", "12345678901234567.89")),
+        (12345678901234567890, Cell("text", "12345678901234567890")),
+        (1.1, Cell("number", Decimal("1.1"))),
+        (float("inf"), Cell("text", "inf")),
+        (date(2026, 1, 2), Cell("moment", date(2026, 1, 2))),
+        (date(1899, 1, 2), Cell("text", "1899-01-02")),
+        (pd.Timestamp("2026-01-02T03:04Z"), Cell("text", "2026-01-02T03:04:00+00:00")),
+        (["a"], Cell("text", "['a']")),
+    ],
+)
+def test_a_value_becomes_the_cell_that_does_not_change_it(value, cell):
+    assert cell_of(value) == cell
+
+
+def test_text_too_long_for_a_cell_is_cut_visibly():
+    cell = cell_of("x" * 40_000)
+    assert len(cell.value) <= 32_767
+    assert cell.value.endswith("(was cut)")
+
+
+def test_half_a_surrogate_pair_does_not_stop_the_workbook(written):
+    (line,) = table(written(enriched(row(), note=pd.Series(["a\ud800b"], dtype=object)))["Lines"])
+    assert line["note"].value == "a?b"
+
+
+def test_kinds_of_columns_are_seen_from_their_values():
+    assert column_kind([None, pd.Timestamp("2026-01-01")]) == "date"
+    assert column_kind([pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01 10:00")]) == "time"
+    assert column_kind([Decimal("1.50"), None]) == "money"
+    assert column_kind([Decimal("1.50"), Decimal("1.505")]) == "plain"
+    assert column_kind(["a", 1]) == "plain"
+    assert column_kind([None]) == "plain"
+
+
+@given(st.lists(st.decimals("-1e8", "1e8", places=5), min_size=1, max_size=20))
+def test_decimals_have_their_own_digits_in_the_file(numbers):
+    file = io.BytesIO()
+    with open_book(file, title="numbers") as book:
+        book.sheet("Numbers").table([Column("number", numbers)], len(numbers))
+    sheet = openpyxl.load_workbook(file)["Numbers"]
+    assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
+
+
+def test_amounts_that_are_decimals_are_shown_as_money(written):
+    frame = enriched(row(), unit_price=pd.array([Decimal("3.50")], dtype=MONEY))
+    (line,) = table(written(frame)["Lines"])
+    assert line["unit_price"].number_format.startswith("#,##0.00")
