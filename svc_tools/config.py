@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
@@ -44,6 +45,8 @@ class EmbeddedSvc(Svc):
 
     def __init__(self, service: EmbeddedService) -> None:
         super().__init__(service.api_key, base_url=service.base_url)
+        # a notebook rarely closes a client: its connections end with it, or with the process
+        weakref.finalize(self, self._http.close)
         self.book_edition = service.book_edition
         """The edition of the rate book that answers."""
         self.book_digest = service.book_digest

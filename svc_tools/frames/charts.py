@@ -7,6 +7,7 @@ alternative, and `save_chart` writes it into the PNG.
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.frames.enriched import require_columns
@@ -16,7 +17,6 @@ from svc_tools.frames.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
-    from pathlib import Path
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -133,7 +133,7 @@ def describe_tax_by_state(
     return _describe(_summary(frame, amount=amount, prefix=prefix))
 
 
-def save_chart(figure: Figure, path: Path) -> None:
+def save_chart(figure: Figure, path: str | Path) -> None:
     """Write a figure as a PNG whose metadata carry its text alternative.
 
     Raises:
@@ -141,7 +141,7 @@ def save_chart(figure: Figure, path: Path) -> None:
         OSError: the file cannot be written.
     """
     description = str(figure.get_label())
-    with whole_file(path) as draft:
+    with whole_file(Path(path)) as draft:
         figure.savefig(
             draft,
             format="png",

@@ -101,11 +101,11 @@ def enrich(
 
 def _notes(asked: Asked) -> list[str]:
     told = {
-        "state_from_zip": "the state was taken from the ZIP in {} rows",
-        "zip_repaired": "the ZIP was tidied up (94105.0, 2134, 941051804 …) in {} rows",
+        "state_from_zip": "rows whose state was taken from the ZIP",
+        "zip_repaired": "rows whose ZIP was tidied up (94105.0, 2134, 941051804 …)",
     }
     counted = ((text, asked.count(attribute)) for attribute, text in told.items())
-    return [text.format(f"{count:,}") for text, count in counted if count]
+    return [f"{text}: {count:,}" for text, count in counted if count]
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ or `@` stays text, also after somebody edits it. Missing is an empty cell, never
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -19,7 +20,6 @@ from svc_tools.frames.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
-    from pathlib import Path
 
     from svc_tools.frames.attention import Flag
     from svc_tools.frames.summary import Summary
@@ -32,7 +32,7 @@ _MOST_COLUMNS = 16_384
 
 def write_workbook(
     frame: pd.DataFrame,
-    path: Path,
+    path: str | Path,
     *,
     summary: Summary | None = None,
     amount: Hashable = "amount",
@@ -55,6 +55,7 @@ def write_workbook(
             end in `.xlsx`.
         FileNotFoundError: the folder does not exist.
     """
+    path = Path(path)
     if path.suffix.lower() != ".xlsx":
         raise ValueError(f"path: {path.name!r} must end in .xlsx")
     if len(frame) > _MOST_ROWS or len(frame.columns) > _MOST_COLUMNS - 6:

@@ -30,7 +30,13 @@ _WORDS = {
     "ctr": "center",
     "centre": "center",
 }
-_KNOWN_AS = {"nyc": "new york", "new york city": "new york", "sf": "san francisco"}
+_KNOWN_AS = {
+    "nyc": "new york",
+    "washington dc": "washington",
+    "washington d c": "washington",
+    "new york city": "new york",
+    "sf": "san francisco",
+}
 _ENDINGS = (" city", " town", " township", " village", " county")
 
 

@@ -191,6 +191,7 @@ def test_equal_places_are_equal_however_they_were_written():
         ("Coeur d'Alene", "Coeur D Alene"),
         ("Cañon City", "Canon City"),
         ("NYC", "New York"),
+        ("Washington, D.C.", "Washington"),
         ("New York City", "New York"),
         ("Ft. Worth", "Fort Worth"),
         ("N. Las Vegas", "North Las Vegas"),
