@@ -1,0 +1,115 @@
+"""The door for programs: the service inside this process, on a free loopback port.
+
+One per process and database. It ends with `close()`, or quietly when the process ends; a forked
+child starts its own. The caller's event loop and signal handlers are left alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svc_tools.service.app import create_app
+from svc_tools.service.background import BackgroundServer
+from svc_tools.service.database import default_path
+from svc_tools.service.errors import StartError, StoreError
+from svc_tools.service.keys import KeyRing, new_key
+from svc_tools.service.ratebook import load_book
+from svc_tools.service.store import Store
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+__all__ = ["EmbeddedService", "StartError", "StoreError", "start"]
+
+
+class EmbeddedService:
+    """A running service over one database. `start()` makes these.
+
+    Attributes:
+        base_url: where it listens, such as `http://127.0.0.1:49152`.
+        api_key: the key of this run, for the local account; it is kept in memory only.
+        book_edition: the edition of the rate book that it answers from.
+        book_digest: the SHA-256 of that book's files, in hex.
+    """
+
+    def __init__(self, db: Path) -> None:
+        book = load_book()
+        store = Store(db)
+        self.book_edition = book.edition
+        self.book_digest = book.digest
+        self.api_key: SecretStr = new_key()
+        keys = KeyRing(store, self.api_key)
+        self._server = BackgroundServer(
+            create_app(book=book, store=store, keys=keys, loopback=True)
+        )
+        self.base_url = self._server.base_url
+
+    def __repr__(self) -> str:
+        """Where it listens and from what it answers; not the key."""
+        return f"EmbeddedService(base_url={self.base_url!r}, book_edition={self.book_edition!r})"
+
+    @property
+    def running(self) -> bool:
+        """Whether it answers requests."""
+        return self._server.running
+
+    def close(self) -> None:
+        """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
+        self._server.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: this service is the parent's."""
+        self._server.leave_to_parent()
+
+
+class _Services:
+    """The running services of this process by database."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[Path, EmbeddedService] = {}
+        # What a forked child inherited. Kept, so that no finaliser of it runs in the child.
+        self._inherited: list[EmbeddedService] = []
+
+    def start(self, db: Path) -> EmbeddedService:
+        with self._lock:
+            service = self._running.get(db)
+            if service is None or not service.running:
+                service = self._running[db] = EmbeddedService(db)
+            return service
+
+    def close(self) -> None:
+        with self._lock:
+            services = list(self._running.values())
+            self._running.clear()
+        for service in services:
+            service.close()
+
+    def leave_to_parent(self) -> None:
+        self._lock = threading.Lock()  # a thread that is not here may hold the parent's
+        for service in self._running.values():
+            service.leave_to_parent()
+            self._inherited.append(service)
+        self._running = {}
+
+
+_services = _Services()
+atexit.register(_services.close)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_services.leave_to_parent)
+
+
+def start(db: Path | None = None) -> EmbeddedService:
+    """The running service of this process over a database; started where there is none.
+
+    Args:
+        db: the database, or `None` for the user's own (that of `svc-tools serve` too).
+
+    Raises:
+        StartError: it cannot start; `StoreError` where the database is the reason.
+    """
+    return _services.start(Path(db or default_path()).resolve())

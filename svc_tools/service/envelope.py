@@ -1,0 +1,156 @@
+"""Answers: JSON bodies, the error envelope of WIRE "Errors", and the 422 body of SPEC 4.1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from fastapi import HTTPException
+from pydantic_core import to_json
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi.exceptions import RequestValidationError
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+__all__ = [
+    "REQUEST_ID",
+    "Problem",
+    "envelope",
+    "invalid",
+    "json_bytes",
+    "json_response",
+    "on_invalid_body",
+    "on_problem",
+    "request_id_of",
+]
+
+REQUEST_ID = "svc.request_id"
+"""The key of the ASGI scope under which a request's id stands."""
+
+_GIVEN_CUT = 80
+"""How much of a value that was not understood is repeated to the caller, in characters."""
+
+_INPUT_CUT = 200
+
+# Only the statuses that the framework itself can raise need a code of their own here.
+_CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+_MESSAGES = {
+    400: "The body of the request could not be read as JSON",
+    404: "There is nothing at this address; see /openapi.json for what there is",
+    405: "This address does not answer that method; the Allow header names those it does",
+}
+
+
+class Problem(HTTPException):
+    """An answer that is an error: raised anywhere in a request, sent as the envelope.
+
+    Args:
+        status: the HTTP status.
+        code: the machine-readable code of WIRE "Errors".
+        message: what was given, what is expected, what to do.
+        extra: more facts for a program, sent as `detail`.
+        headers: headers of the answer.
+        retry_after: seconds after which trying again makes sense; sent in header and body.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        extra: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        sent = dict(headers or {})
+        if retry_after is not None:
+            sent["Retry-After"] = str(retry_after)
+        super().__init__(status, message, sent)
+        self.code = code
+        self.extra = extra
+        self.retry_after = retry_after
+
+
+def invalid(name: str, given: str, expected: str) -> Problem:
+    """The 400 for a value that is not understood: names it, what was given, what is expected."""
+    shown = _sendable(given if len(given) <= _GIVEN_CUT else f"{given[:_GIVEN_CUT]}…")
+    return Problem(
+        400,
+        "INVALID_INPUT",
+        f"{name}: given {shown!r}, expected {expected}",
+        extra={"parameter": name, "given": shown, "expected": expected},
+    )
+
+
+def json_bytes(value: object) -> bytes:
+    """Plain values as JSON; a float that JSON cannot say (NaN, infinity) becomes null."""
+    return to_json(value, inf_nan_mode="null")
+
+
+def json_response(
+    value: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A JSON answer from plain values."""
+    return Response(json_bytes(value), status, headers, "application/json")
+
+
+def envelope(problem: HTTPException, request_id: str) -> Response:
+    """The error envelope, for our own problems and for those that the framework raises."""
+    status = problem.status_code
+    error: dict[str, object] = {
+        "code": _CODES.get(status, "ERROR"),
+        "message": _MESSAGES.get(status, problem.detail),
+        "support_reference": request_id,
+    }
+    if isinstance(problem, Problem):
+        error |= {"code": problem.code, "message": problem.detail}
+        if problem.retry_after is not None:
+            error["retry_after_seconds"] = problem.retry_after
+        if problem.extra:
+            error["detail"] = dict(problem.extra)
+    return json_response({"error": error}, status=status, headers=problem.headers)
+
+
+def request_id_of(scope: Scope) -> str:
+    """The id of the request, as the guard gave it."""
+    return cast("str", scope[REQUEST_ID])
+
+
+async def on_problem(request: Request, error: Exception) -> Response:
+    """Send the envelope of a `Problem` or of an `HTTPException` of the framework."""
+    return envelope(cast("HTTPException", error), request_id_of(request.scope))
+
+
+async def on_invalid_body(_request: Request, error: Exception) -> Response:
+    """The 422 of SPEC 4.1, with no more of the caller's input in it than helps."""
+    items = cast("RequestValidationError", error).errors()
+    return json_response({"detail": [_validation_item(item) for item in items]}, status=422)
+
+
+def _sendable(text: str) -> str:
+    """The text without lone surrogates: a JSON body can name them, UTF-8 cannot carry them."""
+    return text.encode(errors="replace").decode()
+
+
+def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
+    shown: dict[str, object] = {
+        "loc": list(cast("tuple[object, ...]", item["loc"])),
+        "msg": item["msg"],
+        "type": item["type"],
+    }
+    given = item.get("input")
+    if isinstance(given, str):
+        shown["input"] = _sendable(given[:_INPUT_CUT])
+    elif isinstance(given, int | float):
+        shown["input"] = given
+    context = item.get("ctx")
+    if isinstance(context, dict):
+        shown["ctx"] = {
+            str(name): value if isinstance(value, int) else str(value)
+            for name, value in context.items()
+        }
+    return shown

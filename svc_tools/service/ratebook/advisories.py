@@ -1,0 +1,122 @@
+"""The warnings of an answer: objects with a `code`, a sentence and the fields behind it (WIRE)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from svc_tools.service.ratebook.figures import rate_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from svc_tools.service.ratebook.rating import Component, Rated
+    from svc_tools.service.ratebook.schema import StateRow
+
+__all__ = [
+    "Advisory",
+    "address_not_matched",
+    "after_edition",
+    "before_history",
+    "districts_not_covered",
+    "local_rates_not_covered",
+    "place_mismatch",
+    "several_areas",
+    "source_conflict",
+]
+
+Advisory = dict[str, object]
+"""One warning, ready for JSON."""
+
+
+def place_mismatch(given: str, resolved: str) -> Advisory:
+    """The caller's city is not the place that decided (SPEC 2.4)."""
+    return {
+        "code": "place_input_mismatch",
+        "message": f"The place given, {given}, is not the one the rate is for: {resolved}.",
+        "customer_input_place": given,
+        "resolved_place_name": resolved,
+    }
+
+
+def several_areas(what: str, rated: Sequence[Rated]) -> Advisory:
+    """A ZIP, name or point leads to several areas; the lowest and highest of their rates."""
+    combined = [option.combined for option in rated]
+    lowest, highest = min(combined), max(combined)
+    low, high = rate_text(lowest), rate_text(highest)
+    spread = f"all at {low}" if lowest == highest else f"with rates from {low} to {high}"
+    return {
+        "code": "zip_spans_jurisdictions",
+        "message": f"{what} may lie in any of {len(rated)} jurisdictions, {spread}.",
+        "candidates": len(rated),
+        "lowest_combined_rate": low,
+        "highest_combined_rate": high,
+    }
+
+
+def local_rates_not_covered(state: StateRow) -> Advisory:
+    """The answer is the state part alone, and there is more to pay."""
+    return {
+        "code": "local_rates_not_covered",
+        "message": f"Only the state part is known: {state.name} also has local rates that this"
+        " book does not cover.",
+        "state": state.state,
+    }
+
+
+def districts_not_covered(state: StateRow, until: date) -> Advisory:
+    """Districts had rates on that day and the book cannot say where they applied."""
+    return {
+        "code": "districts_not_covered",
+        "message": f"Until {until} special districts of {state.name} had rates that the book"
+        " cannot place on the map: the rate may be too low.",
+        "state": state.state,
+        "until": until.isoformat(),
+    }
+
+
+def before_history(day: date, oldest: date) -> Advisory:
+    """The day lies before the oldest row, which was used."""
+    return {
+        "code": "as_of_before_history",
+        "message": f"The book knows this rate from {oldest} on; for {day} it gives the oldest one"
+        " it has.",
+        "as_of": day.isoformat(),
+        "oldest": oldest.isoformat(),
+    }
+
+
+@lru_cache(maxsize=1024)
+def after_edition(day: date, end: date) -> Advisory:
+    """The day lies after what the edition covers; the newest row was used."""
+    return {
+        "code": "as_of_after_edition",
+        "message": f"The edition is good until {end}; for {day} it gives the newest rate it has,"
+        " which may have changed since.",
+        "as_of": day.isoformat(),
+        "edition_end": end.isoformat(),
+    }
+
+
+def address_not_matched(used: str) -> Advisory:
+    """The street was not looked at; the ZIP or the place of the address decided."""
+    return {
+        "code": "address_not_matched",
+        "message": f"The street address was not matched: the rate is that of {used}.",
+        "used": used,
+    }
+
+
+def source_conflict(component: Component) -> Advisory:
+    """Sources disagree about a row that decides."""
+    row, name = component.row, component.jurisdiction.name
+    advisory: Advisory = {
+        "code": "source_conflict",
+        "message": f"Sources disagree about {name}. {row.note}",
+        "jurisdiction": name,
+        "rate": rate_text(row.units),
+    }
+    if row.conflict_units is not None:
+        advisory["other_rate"] = rate_text(row.conflict_units)
+    return advisory

@@ -1,0 +1,147 @@
+"""California: the CDTFA list of cities and counties, and the changes after it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from svc_tools.service.ratebook.compile.checks import (
+    RowError,
+    fraction_units,
+    iso_date,
+    percent_units,
+    quarter_end,
+)
+from svc_tools.service.ratebook.compile.draft import slug
+from svc_tools.service.ratebook.compile.facts import CA_CHANGED, CA_CHANGES
+from svc_tools.service.ratebook.schema import Area, Source
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
+
+    from svc_tools.service.ratebook.compile.draft import Draft
+
+__all__ = ["read_california"]
+
+_SOURCE = "ca-cdtfa"
+_LATER = "ca-cdtfa-later"
+_BASE = 7_250  # 6.00 % state and 1.25 % uniform local, everywhere in California
+_CITY_COUNTIES = frozenset({"075"})  # San Francisco
+
+
+def read_california(path: Path, draft: Draft) -> None:
+    """Add California's cities and unincorporated areas.
+
+    The list gives totals. 7.25 % of each is the state and uniform local part; all that is above
+    it are district taxes, and the book keeps them as one district rate of the area.
+
+    Raises:
+        RowError: the file name has no date.
+    """
+    found = re.search(r"(\d{4}-\d{2}-\d{2})\.csv$", path.name)
+    if not found:
+        raise RowError(f"{path.name}: expected a name that ends in its date, YYYY-MM-DD.csv")
+    day = iso_date(found.group(1))
+    _add_sources(day, draft)
+    draft.add_rate("CA", _BASE, _SOURCE, begin=day)
+    changed: set[str] = set()
+    with path.open(newline="", encoding="utf-8") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            subject = f"line {number} ({row['Location']})"
+            try:
+                _add_row(row, day, changed, draft)
+            except RowError as error:
+                draft.report.add("left_out", path.name, subject, str(error))
+    for name in sorted(set(CA_CHANGES) - changed):
+        draft.report.add("left_out", path.name, name, f"changed on {CA_CHANGED}, is not listed")
+
+
+def _add_sources(day: date, draft: Draft) -> None:
+    publisher = "California Department of Tax and Fee Administration (CDTFA)"
+    licence = "official figures, published for use by sellers"
+    year, number = day.year, (day.month + 2) // 3
+    draft.sources[_SOURCE] = Source(
+        _SOURCE,
+        "California city and county sales and use tax rates",
+        publisher,
+        day.isoformat(),
+        licence,
+        "official",
+        None,
+        quarter_end(year, number),
+        quarter_end(year, number, later=2),
+    )
+    year, number = CA_CHANGED.year, (CA_CHANGED.month + 2) // 3
+    draft.sources[_LATER] = Source(
+        _LATER,
+        "California rates changed after the CDTFA list, from a compiled copy of the later list",
+        publisher,
+        CA_CHANGED.isoformat(),
+        licence,
+        "third_hand",
+        None,
+        quarter_end(year, number),
+        quarter_end(year, number, later=2),
+    )
+
+
+def _add_row(row: dict[str, str], day: date, changed: set[str], draft: Draft) -> None:
+    name, county = row["Location"].strip(), row["County"].strip()
+    if row["Type"] not in {"City", "County"}:
+        raise RowError(f"not a rate: {county[:60]}... (the unincorporated area has its own row)")
+    total = fraction_units(row["Rate"])
+    if total < _BASE:
+        raise RowError(f"rate {row['Rate']} is below the uniform {_BASE} units")
+    fips = draft.county_fips("CA", f"{county} County")
+    if fips is None:
+        raise RowError(f"{county!r} is not a county of California")
+    is_city = row["Type"] == "City"
+    whole = fips in _CITY_COUNTIES  # city and county are one: no city limits to know
+    if whole and not is_city:
+        return
+    code = slug(name) if is_city else fips
+    level = "city" if is_city else "county"
+    title = name if is_city else draft.counties["CA", fips].name
+    key = draft.add_jurisdiction("CA", "district", f"{level}-{code}", f"{title}: district taxes")
+    kind = "city" if is_city else "unincorporated"
+    draft.add_area(
+        Area(
+            f"CA:{level}:{code}",
+            "CA",
+            "county" if whole else kind,
+            title if is_city else f"{title} (unincorporated area)",
+            (fips,),
+            (key,),
+            _names(name) if is_city else (),
+            "",
+            0,
+        )
+    )
+    if name not in CA_CHANGES:
+        draft.add_rate(key, total - _BASE, _SOURCE, begin=day)
+        return
+    changed.add(name)
+    later = percent_units(CA_CHANGES[name])
+    draft.add_rate(key, total - _BASE, _SOURCE, begin=day, end=CA_CHANGED - timedelta(days=1))
+    draft.add_rate(
+        key,
+        later - _BASE,
+        _LATER,
+        begin=CA_CHANGED,
+        conflict_cap="medium",
+        conflict_units=total - _BASE,
+        note=f"The list of {day} has another rate; the change of {CA_CHANGED} was seen in a"
+        " compiled copy of the later list, not in the list itself.",
+    )
+    draft.report.add(
+        "conflict", _SOURCE, name, f"{total} units by the list, {later} from {CA_CHANGED} on"
+    )
+
+
+def _names(name: str) -> tuple[str, ...]:
+    """A city's name, and the one its post office uses."""
+    short = re.sub(r"^City of ", "", name)
+    return (name,) if short == name else (name, short)

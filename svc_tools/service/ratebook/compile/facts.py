@@ -1,0 +1,116 @@
+"""Published facts that no table at hand carries: dates, freight, the latest changes.
+
+Each is a fact of law as the state's revenue department publishes it, with the day it was last
+read (`FACTS_READ`). The compiled tables are checked against them; nothing here is an estimate.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import NamedTuple
+
+__all__ = [
+    "CA_CHANGED",
+    "CA_CHANGES",
+    "FACTS_READ",
+    "FREIGHT_CONFLICTS",
+    "FREIGHT_TAXED",
+    "LOCAL_RULE",
+    "NO_TAX",
+    "PLACE_NAMES",
+    "RENAMED",
+    "STATE_HISTORY",
+    "TIERS",
+    "StateSpan",
+]
+
+FACTS_READ = date(2026, 11, 21)
+"""The day these facts were last read."""
+
+TIERS = {
+    "A": "CT DC DE IN KY MA MD ME MI MT NH NJ OR RI",
+    "B": "FL HI MS NC NV OH PA VA WI",
+    "C": "CA WA",
+    "E": "AL AR AZ CO GA IA ID IL KS LA MN MO ND NE NM NY OK SC SD TN TX UT VT WV WY",
+    "none": "AK",
+}
+"""What the book covers: `A` state alone, `B` by county, `C` by city, `E` the state part only."""
+
+LOCAL_RULE = {"A": "none", "B": "county", "C": "city", "E": "unknown", "none": "unknown"}
+
+NO_TAX = frozenset(("AK", "DE", "MT", "NH", "OR"))
+"""States without a sales tax of their own: whether freight is taxed has no answer there."""
+
+FREIGHT_TAXED = (
+    "AR CT DC GA HI IN KY LA MI MN MS NE NJ NM NY NC ND OH PA RI SC SD TN TX VT WA WV WI"
+)
+"""States that tax separately stated delivery charges on taxable goods."""
+
+FREIGHT_CONFLICTS = frozenset(("DC", "IN", "LA", "MI"))
+"""States where sources disagree whether separately stated delivery charges are taxed."""
+
+RENAMED = {"46102": "Oglala Lakota County"}
+"""Counties whose name changed since the boundary set was drawn, by five-digit code."""
+
+PLACE_NAMES = {("WI", "53000"): ("Milwaukee", "079")}
+"""Names of the places that levy a city rate in SST files, which carry place codes only."""
+
+
+class StateSpan(NamedTuple):
+    """One span of a state's rate: `percent` from `begin` (`None`: open) to `end`."""
+
+    percent: str
+    begin: date | None
+    end: date | None
+    effective: date | None
+    conflict_percent: str = ""
+    note: str = ""
+
+
+_DC_NOTE = (
+    "The District's own page gives 6.0 % from 2018-10-01 and 7.0 % from 2026-10-01; a compiled"
+    " table puts a step of 6.5 % at 2025-10-01 between them."
+)
+
+STATE_HISTORY = {
+    "DC": (
+        StateSpan("6.0", date(2018, 10, 1), date(2025, 9, 30), date(2018, 10, 1), "", _DC_NOTE),
+        StateSpan("6.0", date(2025, 10, 1), date(2026, 9, 30), date(2018, 10, 1), "6.5", _DC_NOTE),
+        StateSpan("7.0", date(2026, 10, 1), None, date(2026, 10, 1), "", _DC_NOTE),
+    ),
+    "LA": (
+        StateSpan("5.0", date(2025, 1, 1), date(2029, 12, 31), date(2025, 1, 1)),
+        StateSpan("4.75", date(2030, 1, 1), None, date(2030, 1, 1), "", "scheduled"),
+    ),
+    "NM": (StateSpan("4.875", date(2023, 7, 1), None, date(2023, 7, 1)),),
+    "SD": (
+        StateSpan("4.5", None, date(2023, 6, 30), None),
+        StateSpan("4.2", date(2023, 7, 1), date(2027, 6, 30), date(2023, 7, 1)),
+        StateSpan("4.5", date(2027, 7, 1), None, date(2027, 7, 1), "", "scheduled"),
+    ),
+}
+"""States whose dates are known; the newest span in force must agree with the state table."""
+
+CA_CHANGED = date(2026, 4, 1)
+CA_CHANGES = {
+    "Santa Clara County": "9.75",
+    "Campbell": "10.5",
+    "Cupertino": "9.75",
+    "Dunsmuir": "8.25",
+    "Gilroy": "9.75",
+    "Los Altos": "9.75",
+    "Los Altos Hills": "9.75",
+    "Los Gatos": "9.875",
+    "McFarland": "9.25",
+    "Milpitas": "10.0",
+    "Monte Sereno": "9.75",
+    "Morgan Hill": "9.75",
+    "Mountain View": "9.75",
+    "Palo Alto": "9.75",
+    "San Jose": "10.0",
+    "Santa Clara": "9.75",
+    "Santa Fe Springs": "11.0",
+    "Saratoga": "9.75",
+    "Sunnyvale": "9.75",
+}
+"""Combined percent of the areas that changed on `CA_CHANGED`, by a compiled copy of that list."""

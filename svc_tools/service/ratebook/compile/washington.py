@@ -1,0 +1,198 @@
+"""Washington: the rate of every Department of Revenue location code, quarter by quarter."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.compile.checks import (
+    RowError,
+    fraction_units,
+    quarter_end,
+    sst_date,
+)
+from svc_tools.service.ratebook.names import title_name
+from svc_tools.service.ratebook.schema import Area, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from svc_tools.service.ratebook.compile.draft import Draft
+
+__all__ = ["read_washington"]
+
+_SOURCE = "wa-dor"
+_NON_RTA = {40: 17, 41: 27, 42: 31}
+"""Code groups outside the regional transit authority: King, Pierce, Snohomish."""
+
+
+class _Quarter(NamedTuple):
+    begin: date
+    end: date
+    code: int
+    name: str
+    state: int
+    local: int
+    rta: int
+
+
+class _Run(NamedTuple):
+    local: int
+    rta: int
+    begin: date
+    end: date | None
+    effective: date | None
+
+
+def read_washington(path: Path, draft: Draft) -> None:
+    """Add Washington: the state rate, and the local and transit rate of every location code.
+
+    Quarters in a row with the same rates become one span; a span that follows another rate is
+    dated by the table (its Effective Date), one that begins where the table or the code begins
+    is not. Rows with shifted columns are dropped and listed: their quarter stays empty.
+    """
+    quarters = _checked(path, draft)
+    if not quarters:
+        raise RowError(f"{path.name}: no readable row")
+    first = min(quarter.begin for quarter in quarters)
+    last = max(quarter.end for quarter in quarters)
+    year, number = last.year, (last.month + 2) // 3
+    draft.sources[_SOURCE] = Source(
+        _SOURCE,
+        "Washington local sales and use tax rates by location code, quarterly",
+        "Washington State Department of Revenue",
+        f"{year}Q{number}",
+        "official figures, published for use by sellers",
+        "official",
+        first,
+        last,
+        quarter_end(year, number, later=2),
+    )
+    _add_state(quarters, first, path.name, draft)
+    by_code: dict[int, list[_Quarter]] = defaultdict(list)
+    for quarter in quarters:
+        by_code[quarter.code].append(quarter)
+    for code, history in sorted(by_code.items()):
+        _add_location(code, sorted(history), first, last, draft)
+
+
+def _checked(path: Path, draft: Draft) -> list[_Quarter]:
+    found: dict[tuple[date, int], _Quarter] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            subject = f"line {number} ({row['location']})"
+            try:
+                quarter = _parse(row)
+            except RowError as error:
+                draft.report.add(
+                    "left_out", path.name, subject, f"columns do not hold what they should: {error}"
+                )
+                continue
+            if (quarter.begin, quarter.code) in found:
+                draft.report.add("left_out", path.name, subject, "the code stands there twice")
+                continue
+            found[quarter.begin, quarter.code] = quarter
+    return list(found.values())
+
+
+def _parse(row: dict[str, str]) -> _Quarter:
+    begin, end = sst_date(row["effective"]), sst_date(row["expiration"])
+    if end != quarter_end(begin.year, (begin.month + 2) // 3):
+        raise RowError(f"{begin} to {end} is not a quarter")
+    if not re.fullmatch(r"\d{3,4}", row["location_code"]):
+        raise RowError(f"location code {row['location_code']!r}")
+    state, local, rta, total = (
+        fraction_units(row[name]) for name in ("state_rate", "local_rate", "rta", "total_rate")
+    )
+    if state + local != total:  # Local includes RTA
+        raise RowError(f"{row['state_rate']} and {row['local_rate']} are not {row['total_rate']}")
+    if rta > local:
+        raise RowError(f"RTA {row['rta']} is more than the local rate {row['local_rate']}")
+    code = int(row["location_code"])
+    return _Quarter(begin, end, code, row["location"].strip(), state, local - rta, rta)
+
+
+def _add_state(quarters: Iterable[_Quarter], first: date, name: str, draft: Draft) -> None:
+    rates = {quarter.state for quarter in quarters}
+    if len(rates) != 1:
+        raise RowError(f"{name}: the state part changes within the table: {sorted(rates)}")
+    draft.add_rate("WA", rates.pop(), _SOURCE, begin=first, effective=first)
+
+
+def _runs(history: list[_Quarter], first: date, last: date) -> list[_Run]:
+    """Spans of equal rates; the last one stays open when the code is still in the table."""
+    runs: list[_Run] = []
+    day = timedelta(days=1)
+    for quarter in history:
+        rates = quarter.local, quarter.rta
+        previous = runs[-1] if runs else None
+        follows = previous is not None and previous.end == quarter.begin - day
+        if previous and follows and rates == previous[:2]:
+            runs[-1] = previous._replace(end=quarter.end)
+        else:
+            dated = follows and quarter.begin != first
+            runs.append(_Run(*rates, quarter.begin, quarter.end, quarter.begin if dated else None))
+    if runs[-1].end == last:
+        runs[-1] = runs[-1]._replace(end=None)
+    return runs
+
+
+def _add_location(
+    code: int, history: list[_Quarter], first: date, last: date, draft: Draft
+) -> None:
+    county = _county(code)
+    kind, rank = _kind(history[-1].name, code)
+    level = "county" if kind == "unincorporated" else "city"
+    text = f"{code:04d}"
+    name = _display(history[-1].name)
+    key = draft.add_jurisdiction("WA", level, text, name)
+    parts = [key]
+    runs = _runs(history, first, last)
+    if any(run.rta for run in runs):
+        parts.append(draft.add_jurisdiction("WA", "district", text, f"{name}: regional transit"))
+    for run in runs:
+        for part, units in zip(parts, run[:2], strict=False):
+            draft.add_rate(
+                part, units, _SOURCE, begin=run.begin, end=run.end, effective=run.effective
+            )
+    cities = () if kind == "unincorporated" else _cities(history)
+    draft.add_area(
+        Area(f"WA:{text}", "WA", kind, name, (county,), tuple(parts), cities, text, rank)
+    )
+
+
+def _county(code: int) -> str:
+    """FIPS code of a location's county: both lists are in alphabetical order."""
+    group = code // 100
+    return f"{_NON_RTA.get(group, group) * 2 - 1:03d}"
+
+
+def _kind(name: str, code: int) -> tuple[str, int]:
+    outside = code // 100 in _NON_RTA
+    if re.search(r"\b(TRIBES?|NATION)\b", name) or "HBZ" in name:
+        return "named", 9
+    if "PTBA" in name:
+        return "unincorporated", 2 + outside
+    if re.search(r"\bCOUNTY\b", name):
+        return "unincorporated", int(outside)
+    return "city", int(outside)
+
+
+def _display(name: str) -> str:
+    name, _, county = name.partition("/")
+    if county:
+        place = re.fullmatch(r"(\w+)(.*)", county)
+        name = f"{name} ({place[1]} County){place[2]}" if place else f"{name} ({county})"
+    return title_name(name)
+
+
+def _cities(history: list[_Quarter]) -> tuple[str, ...]:
+    """Every name the table has used, without the marks of county and transit area."""
+    names = (
+        re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", quarter.name) for quarter in reversed(history)
+    )
+    return tuple(dict.fromkeys(title_name(name) for name in names))

@@ -1,0 +1,92 @@
+"""How old and how complete a book is, state by state (WIRE `GET /v1/freshness`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import RateRow, StateRow
+
+__all__ = ["freshness_report"]
+
+_COVERS = {
+    "A": "the whole rate: no local general sales tax",
+    "B": "state and county rates, and the few cities and districts that add to them",
+    "C": "state, county, city and district rates, a city being told by its name",
+    "E": "the state part only",
+    "none": "nothing: no state tax, local taxes unknown",
+}
+_BEST = {"A": "high", "B": "high", "C": "medium", "E": "low", "none": "none"}
+
+
+def freshness_report(book: Book) -> dict[str, object]:
+    """The book's edition and digest, and one entry for each state in order of its code."""
+    local = _local_rows(book)
+    return {
+        "book": {
+            "edition": book.edition,
+            "digest": book.digest,
+            "loaded_at": book.loaded_at,
+            "states": len(book.states),
+            "jurisdictions": len(book.jurisdictions),
+            "rates": sum(len(rows) for rows in book.rates.values()),
+        },
+        "states": [
+            _entry(book, row, local.get(row.state, [])) for _, row in sorted(book.states.items())
+        ],
+    }
+
+
+def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
+    found: dict[str, list[tuple[RateRow, ...]]] = {}
+    for key, rows in book.rates.items():
+        jurisdiction = book.jurisdictions[key]
+        if jurisdiction.level != "state":
+            found.setdefault(jurisdiction.state, []).append(rows)
+    return found
+
+
+def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[str, object]:
+    own = book.rates[row.state]
+    main = _main_source(local) or _main_source([own])
+    until = [book.sources[own[-1].source].state_until]
+    if local:
+        until.append(book.sources[main].local_until)
+    third_hand = any(rows[-1].trust == "third_hand" for rows in local)
+    confidence = "medium" if row.tier == "B" and third_hand else _BEST[row.tier]
+    if any(rate.conflict_cap == "low" for rate in own):
+        confidence = "low"
+    begins = [_first(own)]
+    if local:
+        begins.append(min(_first(rows) for rows in local))
+    if row.districts_until:
+        begins.append(row.districts_until + timedelta(days=1))
+    return {
+        "state": row.state,
+        "name": row.name,
+        "tier": row.tier,
+        "source": book.sources[main].name,
+        "edition": book.sources[main].edition,
+        "trust": book.sources[main].trust,
+        "loaded_at": book.loaded_at,
+        "covers": _COVERS[row.tier],
+        "history_from": max(begins).isoformat(),
+        "covered_until": min(until).isoformat(),
+        "confidence": confidence,
+        "missing": row.missing,
+        "jurisdictions": 1 + len(local),
+    }
+
+
+def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
+    """The source most of the rows come from; empty without rows."""
+    counts = Counter(rows[0].source for rows in groups)
+    return min(counts, key=lambda key: (-counts[key], key)) if counts else ""
+
+
+def _first(rows: tuple[RateRow, ...]) -> date:
+    """The first day the rows know a rate with its date."""
+    return min(row.begin for row in rows if row.begin)

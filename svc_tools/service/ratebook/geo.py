@@ -1,0 +1,109 @@
+"""Points on the map: the county a point lies in, and the ZIP place nearest to it."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.fips import present_county
+
+if TYPE_CHECKING:
+    from shapely import STRtree
+
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.zips import ZipPlace
+
+__all__ = ["Hit", "counties_at", "nearest_place"]
+
+NEAR_DEGREES = 0.01
+"""Within this (about a kilometre) the simplified boundaries do not tell two counties apart."""
+
+_COAST_DEGREES = 0.05
+
+
+class Hit(NamedTuple):
+    """One county at a point, or near it: `degrees` away (0 when the point lies in it)."""
+
+    state: str
+    county: str
+    degrees: float
+
+
+class _Map(NamedTuple):
+    tree: STRtree
+    counties: list[tuple[str, str]]
+
+
+@lru_cache(maxsize=1)
+def _map() -> _Map:
+    """The boundaries of every county, read on the first lookup by coordinates."""
+    from bokeh_sampledata.us_counties import records  # noqa: PLC0415 - heavy, and seldom needed
+    from shapely import STRtree  # noqa: PLC0415 - the same
+
+    rows = records()
+    return _Map(
+        STRtree([row["geometry"] for row in rows]),
+        [(row["state"], present_county(row["fips"])[2:]) for row in rows],
+    )
+
+
+def counties_at(lat: float, lng: float) -> list[Hit]:
+    """The counties a point lies in or near, the nearest first; empty far from any.
+
+    A point off the coast takes the counties within about five kilometres.
+    """
+    from shapely import Point  # noqa: PLC0415 - heavy, and seldom needed
+
+    county_map = _map()
+    point = Point(lng, lat)
+    for reach in (NEAR_DEGREES, _COAST_DEGREES):
+        near = county_map.tree.query(point, predicate="dwithin", distance=reach)
+        if len(near):
+            break
+    hits = []
+    for index in near:
+        state, county = county_map.counties[index]
+        hits.append(Hit(state, county, point.distance(county_map.tree.geometries[index])))
+    return sorted(hits, key=lambda hit: (hit.degrees, hit.state, hit.county))
+
+
+def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> ZipPlace | None:
+    """The ZIP place nearest to a point within a county, or within the state when it has none."""
+    by_county = _places(book, state)
+    places = by_county.get(county) or by_county.get("")
+    if not places:
+        return None
+    narrow = math.cos(math.radians(lat))
+
+    def distance(entry: tuple[float, float, ZipPlace]) -> tuple[float, str]:
+        there_lat, there_lng, place = entry
+        return math.hypot(there_lat - lat, (there_lng - lng) * narrow), place.zip
+
+    return min(places, key=distance)[2]
+
+
+_Places = dict[str, list[tuple[float, float, "ZipPlace"]]]
+
+
+def _places(book: Book, state: str) -> _Places:
+    """A state's ZIP places with coordinates by county, all under `""`; standard ZIPs first."""
+    key = ("places", state)
+    found = book.memo.get(key)
+    if isinstance(found, dict):
+        return found
+    standard: _Places = {}
+    others: _Places = {}
+    for place in book.zips.state(state).values():
+        lat, lng = float(place.lat), float(place.lng)
+        if not lat:
+            continue
+        entry = (lat, lng, place)
+        table = standard if place.kind == "STANDARD" else others
+        table.setdefault(place.county, []).append(entry)
+        if place.county:
+            table.setdefault("", []).append(entry)
+    for county, entries in others.items():
+        standard.setdefault(county, entries)
+    book.memo[key] = standard
+    return standard

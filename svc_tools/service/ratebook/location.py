@@ -1,0 +1,57 @@
+"""Where a lookup leads, before any rate is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from svc_tools.service.ratebook.advisories import Advisory
+    from svc_tools.service.ratebook.schema import Area
+
+__all__ = ["Location", "Option"]
+
+
+class Option(NamedTuple):
+    """One area that a lookup may lie in, and why."""
+
+    area: Area | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What a ZIP, an address, a name or a point leads to.
+
+    Attributes:
+        via: the finest thing that decides: `zip5`, `place`, `coordinates` (WIRE `resolved_via`).
+        decided: what decides, as `confidence.Grounds.decided`.
+        what: the place in words, for messages.
+        options: the areas it may be, the one to answer for first; empty where the state alone
+            is known.
+        zip: five digits, where a ZIP was given.
+        city: the city's name, where one is known.
+        county: three-digit FIPS code, where one is known.
+        no_crosswalk: the county is the postal table's single one.
+        near_boundary: the point is near a county boundary.
+        ambiguous: the name leads to several places, one of them likelier than the rest.
+        tied: the name leads to several places and nothing says which.
+        advisories: warnings that came up on the way.
+        point: latitude and longitude as given.
+        nearest_zip: the ZIP place nearest to the point.
+    """
+
+    via: str
+    decided: str
+    what: str
+    options: tuple[Option, ...] = ()
+    zip: str | None = None
+    city: str | None = None
+    county: str | None = None
+    no_crosswalk: bool = False
+    near_boundary: bool = False
+    ambiguous: bool = False
+    tied: bool = False
+    advisories: tuple[Advisory, ...] = ()
+    point: tuple[float, float] | None = None
+    nearest_zip: str | None = None

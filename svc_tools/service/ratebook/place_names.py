@@ -1,0 +1,80 @@
+"""Every place name of a state and what it leads to: codes, cities, counties, names of ZIPs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from svc_tools.service.ratebook.names import bare_county, name_key
+
+if TYPE_CHECKING:
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import Area
+    from svc_tools.service.ratebook.zips import ZipPlace
+
+__all__ = ["PlaceNames", "place_names"]
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceNames:
+    """Every name of a state, by its key.
+
+    Attributes:
+        codes: official location codes -> area.
+        cities: names of areas that are cities -> those areas, the first in rank first.
+        counties: full names of counties, and those of named areas' kind -> FIPS codes.
+        bare: counties' names without their last word -> FIPS codes.
+        preferred: the names ZIPs go by -> those ZIPs.
+        others: further names of ZIPs -> those ZIPs.
+        spelled: key -> how the name is written.
+    """
+
+    codes: dict[str, Area]
+    cities: dict[str, list[Area]]
+    counties: dict[str, str]
+    bare: dict[str, list[str]]
+    preferred: dict[str, list[ZipPlace]]
+    others: dict[str, list[ZipPlace]]
+    spelled: dict[str, str]
+
+
+def place_names(book: Book, state: str) -> PlaceNames:
+    """The index of a state's names, made when the first of them is asked for."""
+    memo = ("names", state)
+    found = book.memo.get(memo)
+    if isinstance(found, PlaceNames):
+        return found
+    names = PlaceNames({}, {}, {}, {}, {}, {}, {})
+    _add_areas(book, state, names)
+    for (where, fips), county in book.counties.items():
+        if where == state:
+            names.counties[name_key(county.name)] = fips
+            names.spelled[name_key(county.name)] = county.name
+            names.bare.setdefault(bare_county(county.name), []).append(fips)
+    for place in book.zips.state(state).values():
+        _add(names.preferred, names.spelled, place.city, place)
+        for other in (*place.accepted, *place.refused):
+            _add(names.others, names.spelled, other, place)
+    book.memo[memo] = names
+    return names
+
+
+def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
+    """The official codes, cities and named pieces of map of a state."""
+    for area in sorted(book.areas.values(), key=lambda area: (area.rank, area.id)):
+        if area.state != state:
+            continue
+        if area.code:
+            names.codes[area.code] = area
+        called = () if area.kind == "overlay" else area.cities
+        own = (area.name,) if area.kind in {"named", "unincorporated"} else ()
+        for name in dict.fromkeys((*called, *own)):
+            _add(names.cities, names.spelled, name, area)
+
+
+def _add(table: dict[str, list[_Item]], spelled: dict[str, str], name: str, item: _Item) -> None:
+    key = name_key(name)
+    table.setdefault(key, []).append(item)
+    spelled.setdefault(key, name)

@@ -1,0 +1,168 @@
+"""Answering one lookup: locate it, rate the areas it may lie in, say how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.service.ratebook import advisories
+from svc_tools.service.ratebook.answer import Answer
+from svc_tools.service.ratebook.by_address import locate_address
+from svc_tools.service.ratebook.by_place import locate_place
+from svc_tools.service.ratebook.by_point import locate_point
+from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.confidence import Grounds, confidence
+from svc_tools.service.ratebook.figures import rate_text
+from svc_tools.service.ratebook.fips import OUTSIDE
+from svc_tools.service.ratebook.location import Option
+from svc_tools.service.ratebook.query import NotResolved
+from svc_tools.service.ratebook.rating import Absent, Rated, rate_area
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from svc_tools.service.ratebook.advisories import Advisory
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.location import Location
+    from svc_tools.service.ratebook.query import Query
+    from svc_tools.service.ratebook.schema import StateRow
+
+__all__ = ["resolve"]
+
+_STATE_ALONE = (Option(None, "the state part is all the book has"),)
+
+
+def resolve(book: Book, query: Query, *, today: date) -> Answer:
+    """Answer one lookup from a book.
+
+    Args:
+        book: the rates.
+        query: what is asked, in exactly one mode.
+        today: the day a query without `as_of` is for.
+
+    Returns:
+        The rate with its confidence and warnings.
+
+    Raises:
+        NotResolved: nothing honest can be said; HTTP 404.
+    """
+    state = _supported(book, query.state)
+    location = _locate(book, query)
+    day = query.as_of or today
+    rated = _rate(book, state, location, day)
+    chosen = rated[0][0]
+    if location.tied and len({option.combined for option, _ in rated}) > 1:
+        raise _undecided(location, state, rated)
+    several = len(rated) > 1
+    ambiguous = location.ambiguous and len({option.combined for option, _ in rated}) > 1
+    conflicts = [component for component in chosen.components if component.row.conflict_cap]
+    caps = {component.row.conflict_cap for component in conflicts}
+    unplaced = bool(state.districts_until and day <= state.districts_until)
+    after = day > chosen.edition_end
+    level = confidence(
+        Grounds(
+            tier=state.tier,
+            decided=location.decided,
+            several=several,
+            no_crosswalk=location.no_crosswalk,
+            near_boundary=location.near_boundary,
+            ambiguous=ambiguous,
+            third_hand=any(c.row.trust == "third_hand" for c in chosen.components),
+            conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
+            districts_unplaced=unplaced,
+            before_history=chosen.history_from is not None,
+            after_edition=after,
+        )
+    )
+    notes: list[Advisory] = list(location.advisories)
+    if several:
+        notes.append(advisories.several_areas(location.what, [option for option, _ in rated]))
+    if state.local == "unknown":
+        notes.append(advisories.local_rates_not_covered(state))
+    if unplaced and state.districts_until:
+        notes.append(advisories.districts_not_covered(state, state.districts_until))
+    notes += [advisories.source_conflict(component) for component in conflicts]
+    if chosen.history_from:
+        notes.append(advisories.before_history(day, chosen.history_from))
+    if after:
+        notes.append(advisories.after_edition(day, chosen.edition_end))
+    return Answer(book, state, location, rated, day, level, tuple(notes), query.period)
+
+
+def _supported(book: Book, code: str) -> StateRow:
+    state = book.states.get(code)
+    if state is None:
+        reason = OUTSIDE.get(code, f"{code!r} is not a state or the District of Columbia")
+        raise NotResolved("STATE_NOT_SUPPORTED", f"no rates for {code}: {reason}", {"state": code})
+    if state.tier == "none":
+        raise NotResolved(
+            "NOT_FOUND",
+            f"{state.name} has no state sales tax, and the book does not have the rates of its"
+            " boroughs and cities: nothing honest can be answered",
+            {"state": code},
+        )
+    return state
+
+
+def _locate(book: Book, query: Query) -> Location:
+    if query.address is not None or query.street is not None:
+        return locate_address(
+            book, query.state, line=query.address, city=query.city, zip_code=query.zip
+        )
+    if query.location is not None:
+        return locate_place(book, query.state, query.location)
+    if query.lat is not None and query.lng is not None:
+        return locate_point(book, query.state, query.lat, query.lng)
+    if query.zip is not None:
+        return locate_zip(book, query.state, query.zip)
+    raise NotResolved("NOT_FOUND", "the lookup names no place", {"state": query.state})
+
+
+def _rate(
+    book: Book, state: StateRow, location: Location, day: date
+) -> tuple[tuple[Rated, str], ...]:
+    """The rates of every possible area on the day, the answered one first."""
+    rated: list[tuple[Rated, str]] = []
+    for number, (area, why) in enumerate(location.options or _STATE_ALONE):
+        found = rate_area(book, state.state, area, day)
+        if isinstance(found, Rated):
+            rated.append((found, why))
+        elif number == 0 and (found.existed or len(location.options) <= 1):
+            raise _absent(found, state, day)
+    if not rated:
+        raise NotResolved(
+            "NOT_FOUND",
+            f"none of the areas that {location.what} may lie in has a rate for {day}",
+            {"state": state.state, "as_of": day.isoformat()},
+        )
+    return tuple(rated)
+
+
+def _undecided(
+    location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]
+) -> NotResolved:
+    candidates: list[dict[str, object]] = [
+        {"name": option.area.name, "combined_rate": rate_text(option.combined)}
+        for option, _ in rated
+        if option.area
+    ]
+    listed = ", ".join(f"{c['name']} ({c['combined_rate']})" for c in candidates)
+    return NotResolved(
+        "NOT_FOUND",
+        f"{location.what!r} in {state.name} may mean places with different rates: {listed};"
+        " give a ZIP or the county",
+        {"location": location.what, "state": state.state, "candidates": candidates},
+    )
+
+
+def _absent(absent: Absent, state: StateRow, day: date) -> NotResolved:
+    name = absent.jurisdiction.name
+    reason = (
+        "the row of that day is damaged in the source and was left out"
+        if absent.existed
+        else "the source lists no such jurisdiction for that day"
+    )
+    return NotResolved(
+        "NOT_FOUND",
+        f"no rate for {name}, {state.state}, on {day}: {reason}",
+        {"state": state.state, "jurisdiction": name, "as_of": day.isoformat()},
+    )

@@ -1,0 +1,265 @@
+"""The rows of a rate book and the CSV text they are kept in.
+
+A book is a folder of small CSV files, one row class each. Rates are whole numbers of 10^-5
+(`units`), dates are ISO, lists are separated by blanks or `|`. What adds up to a rate:
+
+`Area` (the finest piece of map the book tells apart) -> its `components` (`Jurisdiction`) -> the
+`RateRow` of each that is in force on a day, plus the row of the state itself. The level of a
+jurisdiction names the field of the answer (SPEC 2.2) that its rate goes into.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, fields
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = [
+    "TABLES",
+    "Area",
+    "County",
+    "Jurisdiction",
+    "RateRow",
+    "Setting",
+    "Source",
+    "StateRow",
+    "ZipCounties",
+    "read_rows",
+    "write_rows",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One fact about the book itself: its schema, its edition, when it was loaded."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from.
+
+    Attributes:
+        id: short key used by the rate rows.
+        name: what a person would call it; goes into `meta.source`.
+        publisher: who published the figures.
+        edition: which edition of it; goes into `meta.edition`.
+        licence: on what terms.
+        trust: `official`, `official_copy`, `compiled` or `third_hand`.
+        complete_from: from this day on the source lists every jurisdiction of its kind: one
+            without a row on such a day did not exist then. `None`: no such claim.
+        local_until: the last day its county, city and district rates are good for.
+        state_until: the last day its state rates are good for.
+    """
+
+    id: str
+    name: str
+    publisher: str
+    edition: str
+    licence: str
+    trust: str
+    complete_from: date | None
+    local_until: date
+    state_until: date
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """What the book claims for a state.
+
+    Attributes:
+        state: two-letter code.
+        name: its name.
+        fips: two-digit FIPS code.
+        tier: `A`, `B`, `C`, `E`, or `none` (no honest answer: Alaska).
+        local: what decides the local part: `none` (there is none), `county`, `city`, or
+            `unknown` (there is one, and the book does not have it).
+        freight_taxable: whether separately stated delivery charges are taxed; `None`: no tax.
+        freight_note: said beside it where sources disagree.
+        missing: what the book lacks for the state, as a sentence.
+        districts_until: until this day special districts of the state's file had rates that the
+            book cannot place on the map.
+    """
+
+    state: str
+    name: str
+    fips: str
+    tier: str
+    local: str
+    freight_taxable: bool | None
+    freight_note: str
+    missing: str
+    districts_until: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class County:
+    """A county or county equivalent: state, three-digit FIPS code, full name."""
+
+    state: str
+    fips: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Jurisdiction:
+    """Who levies a rate: `level` is state, county, city or district; `code` is the official one."""
+
+    id: str
+    state: str
+    level: str
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateRow:
+    """One rate of one jurisdiction over one span of days, both ends inclusive.
+
+    Attributes:
+        jurisdiction: id of the `Jurisdiction`.
+        units: the rate in units of 10^-5.
+        begin: first day the book knows the rate for; `None`: open.
+        end: last day; `None`: open.
+        effective: the day the rate took legal effect, where the source publishes one.
+        source: id of the `Source`.
+        trust: as `Source.trust`, for this row.
+        conflict_cap: `medium` or `low`, the most an answer on this row may claim, where sources
+            disagree; empty otherwise.
+        conflict_units: the other rate, where there is one.
+        note: what a reader of the row should know; for a conflict, who says what.
+    """
+
+    jurisdiction: str
+    units: int
+    begin: date | None
+    end: date | None
+    effective: date | None
+    source: str
+    trust: str
+    conflict_cap: str
+    conflict_units: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """The finest piece of map the book tells apart, and whose rates add up in it.
+
+    Attributes:
+        id: key.
+        state: two-letter code.
+        kind: `county` (the whole county, or what no other area of it takes), `city`,
+            `unincorporated` (of a county), `overlay` (a part of a county under a further
+            district, told by its cities), `named` (found by its own name only: tribal land and
+            zones that share their surroundings' ZIPs).
+        name: as a person writes it.
+        counties: FIPS codes of the counties it lies in.
+        components: ids of the jurisdictions whose rates add up to the state's.
+        cities: names of cities that lead to it.
+        code: official location code, where it has one.
+        rank: smaller goes first among areas that a name or a county leads to.
+    """
+
+    id: str
+    state: str
+    kind: str
+    name: str
+    counties: tuple[str, ...]
+    components: tuple[str, ...]
+    cities: tuple[str, ...]
+    code: str
+    rank: int
+
+
+class ZipCounties(NamedTuple):
+    """Every county of one state that a ZIP touches, as FIPS codes."""
+
+    zip: str
+    state: str
+    counties: str
+
+
+TABLES: dict[str, type] = {
+    "book.csv": Setting,
+    "sources.csv": Source,
+    "states.csv": StateRow,
+    "counties.csv": County,
+    "jurisdictions.csv": Jurisdiction,
+    "areas.csv": Area,
+    "rates.csv": RateRow,
+    "zip_counties.csv": ZipCounties,
+}
+"""Every file of a book and the class of its rows."""
+
+_FLAGS = {"": None, "true": True, "false": False}
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": int,
+    "int | None": lambda text: int(text) if text else None,
+    "date": date.fromisoformat,
+    "date | None": lambda text: date.fromisoformat(text) if text else None,
+    "bool | None": _FLAGS.__getitem__,
+    "tuple[str, ...]": lambda text: tuple(text.split("|")) if text else (),
+}
+
+
+def _write(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "|".join(value)
+    return str(value)
+
+
+_Row = TypeVar("_Row")
+
+
+def _columns(row_class: type) -> dict[str, str]:
+    """Name -> annotation of each column, in order."""
+    if issubclass(row_class, tuple):
+        return dict.fromkeys(row_class._fields, "str")  # type: ignore[attr-defined]
+    return {field.name: str(field.type) for field in fields(row_class)}  # type: ignore[arg-type]
+
+
+def read_rows(text: str, row_class: type[_Row], name: str) -> list[_Row]:
+    """The rows of one CSV file of a book.
+
+    Raises:
+        ValueError: the header is not the schema's, or a value does not parse; says where.
+    """
+    columns = _columns(row_class)
+    reader = csv.reader(io.StringIO(text))
+    header = next(reader, [])
+    if header != list(columns):
+        raise ValueError(f"{name}: expected the columns {','.join(columns)}, found {header}")
+    if issubclass(row_class, tuple):
+        return list(map(row_class._make, reader))  # type: ignore[attr-defined]
+    readers = [_READ[annotation] for annotation in columns.values()]
+    rows: list[_Row] = []
+    for row in reader:
+        try:
+            rows.append(row_class(*[read(v) for read, v in zip(readers, row, strict=True)]))
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"{name}, line {reader.line_num}: {error}: {row}") from error
+    return rows
+
+
+def write_rows(rows: Iterable[object], row_class: type) -> str:
+    """The CSV text of rows of one class: same rows, same bytes."""
+    columns = list(_columns(row_class))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_write(getattr(row, column)) for column in columns] for row in rows)
+    return out.getvalue()

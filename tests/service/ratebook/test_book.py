@@ -1,0 +1,111 @@
+"""The book in memory: its files, its freshness, its integrity."""
+
+from __future__ import annotations
+
+from importlib import resources
+from itertools import pairwise
+
+import pytest
+
+from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.schema import TABLES
+
+DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
+LIMIT = 3_000_000
+
+
+def copy(folder):
+    folder.mkdir()
+    for name in TABLES:
+        (folder / name).write_bytes(DATA.joinpath(name).read_bytes())
+    return folder
+
+
+def test_the_shipped_book_is_read_once_and_is_small(book):
+    assert load_book() is load_book(None) is book
+    assert sum(len(DATA.joinpath(name).read_bytes()) for name in TABLES) < LIMIT
+    assert len(book.states) == 51
+
+
+def test_a_copied_book_is_the_same_book(book, tmp_path):
+    other = load_book(copy(tmp_path / "copy"))
+    assert other is not book
+    assert (other.digest, other.edition) == (book.digest, book.edition)
+
+
+def test_another_rate_is_another_digest(book, tmp_path):
+    folder = copy(tmp_path / "changed")
+    text = (folder / "rates.csv").read_text().replace("NJ,6625", "NJ,6626", 1)
+    (folder / "rates.csv").write_text(text)
+    assert load_book(folder).digest != book.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("rates.csv", "NJ,6625", "NJ,six", "rates.csv, line"),
+        ("rates.csv", "jurisdiction,", "who,", "rates.csv: expected the columns"),
+        ("book.csv", "schema,1", "schema,9", "compile the book again"),
+        ("states.csv", "true", "maybe", "states.csv, line"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path, name, old, new, says):
+    folder = copy(tmp_path / "damaged")
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    with pytest.raises(ValueError, match=says):
+        load_book(folder)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    folder = copy(tmp_path / "partial")
+    (folder / "areas.csv").unlink()
+    with pytest.raises(FileNotFoundError, match=r"areas\.csv is not in"):
+        load_book(folder)
+
+
+def test_every_row_is_within_bounds_and_refers_to_what_exists(book):
+    for key, rows in book.rates.items():
+        assert key in book.jurisdictions
+        for row in rows:
+            assert 0 <= row.units <= 25_000
+            assert row.source in book.sources
+            assert row.begin is None or row.end is None or row.begin <= row.end
+        for earlier, later in pairwise(rows):
+            assert earlier.end is not None
+            assert earlier.end < later.begin
+    for area in book.areas.values():
+        assert set(area.components) <= set(book.rates)
+        assert all((area.state, fips) in book.counties for fips in area.counties)
+
+
+def test_every_county_of_a_covered_state_has_an_area(book):
+    for (state, fips), county in book.counties.items():
+        if book.states[state].local in {"county", "city"}:
+            assert book.county_areas.get((state, fips)), county
+
+
+def test_no_row_without_a_published_date_claims_one(book):
+    for rows in book.rates.values():
+        for row in rows:
+            if row.source in {"state-rates", "ca-cdtfa", "ca-cdtfa-later", "oh-counties"}:
+                assert row.effective is None
+
+
+def test_freshness_tells_every_state(book):
+    told = book.freshness()
+    assert told["book"]["edition"] == "2026-11-21"
+    assert told["book"]["digest"] == book.digest
+    states = {entry["state"]: entry for entry in told["states"]}
+    assert list(states) == sorted(book.states)
+    assert states["WA"]["history_from"] == "2022-01-01"
+    assert states["WA"]["covered_until"] == "2026-06-30"
+    assert states["CA"]["covered_until"] == "2026-03-31"
+    assert states["WI"]["history_from"] == "2020-04-01"
+    assert states["FL"]["confidence"] == "medium"
+    assert states["DC"]["confidence"] == "low"
+    assert states["TX"]["tier"] == "E"
+    assert states["TX"]["missing"]
+    assert states["AK"]["confidence"] == "none"
+    assert {entry["loaded_at"] for entry in told["states"]} == {"2026-11-21"}

@@ -1,0 +1,298 @@
+"""Compiling: every reader on small files, what is left out, and the whole shipped book."""
+
+from __future__ import annotations
+
+from datetime import date
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
+from svc_tools.service.ratebook.compile import CompileReport, RowError, compile_book
+from svc_tools.service.ratebook.compile.checks import (
+    fraction_units,
+    month_later,
+    percent_units,
+    quarter_end,
+    sst_date,
+    sst_end,
+)
+from svc_tools.service.ratebook.schema import TABLES
+
+SOURCES = Path(__file__).parents[4] / "shared" / "data"
+DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
+DAY = date(2026, 5, 1)
+
+WI_FILE = "WIR2026Q2FEB18.csv"
+WI_ROWS = """\
+55,45,55,0.05,0.05,0.05,0.05,19800101,99991231
+55,00,079,0.005,0.005,0.005,0.005,19910401,20231231
+55,00,079,0.009,0.009,0.009,0.009,20240101,99991231
+55,00,025,0.0,0.0,0.0,0.0,19800101,99991231
+55,00,025,0.005,0.005,0.005,0.005,19910401,99991231
+55,01,53000,0.0,0.0,0.0,0.0,20230918,20231231
+55,01,53000,0.02,0.02,0.02,0.02,20240101,20991231
+55,01,11111,0.0,0.0,0.0,0.0,20230918,29991231
+55,01,22222,0.01,0.01,0.01,0.01,20230918,29991231
+55,63,55501,0.001,0.001,0.001,0.001,19960101,20200331
+"""
+WA_HEAD = "effective,expiration,location_code,location,state_rate,local_rate,rta,total_rate\n"
+CA_HEAD = "Location,Rate,Rate_Percent,County,Type,Notes\n"
+
+
+def rate(folder, state, **fields):
+    return resolve(load_book(folder), Query(state=state, **fields), today=DAY).chosen
+
+
+def messages(report, kind):
+    return [f"{found.subject}: {found.message}" for found in report.of_kind(kind)]
+
+
+def test_the_least_book_answers_state_parts(source_dir, book_dir):
+    report = compile_book(source_dir, book_dir)
+    answer = resolve(load_book(book_dir), Query(state="WI", zip="53202"), today=DAY)
+    assert (answer.chosen.combined, answer.confidence) == (5_000, "low")
+    assert "local_rates_not_covered" in {w["code"] for w in answer.advisories}
+    assert any("Wisconsin" in m or "WI" in m for m in messages(report, "missing"))
+    assert report.rows["states.csv"] == 51
+
+
+def test_the_same_sources_give_the_same_bytes(source_dir, tmp_path):
+    (source_dir / WI_FILE).write_text(WI_ROWS)
+    for name in ("one", "two"):
+        compile_book(source_dir, tmp_path / name)
+    for name in TABLES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert not list((tmp_path / "one").glob("*.partial"))
+
+
+@pytest.mark.parametrize("missing", ["state_rates_2026-07.csv", "zip_county_zcta2020.csv"])
+def test_a_book_needs_its_two_tables(source_dir, book_dir, missing):
+    (source_dir / missing).unlink()
+    with pytest.raises(RowError, match="a book needs one"):
+        compile_book(source_dir, book_dir)
+    assert not book_dir.exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path, book_dir):
+    with pytest.raises(RowError, match="not a folder"):
+        compile_book(tmp_path / "nothing", book_dir)
+
+
+def test_a_state_that_is_missing(source_dir, book_dir):
+    path = source_dir / "state_rates_2026-07.csv"
+    path.write_text("\n".join(line for line in path.read_text().split("\n") if "WY" not in line))
+    with pytest.raises(RowError, match="WY"):
+        compile_book(source_dir, book_dir)
+
+
+def test_a_rate_that_does_not_fit_is_refused_not_rounded(source_dir, book_dir):
+    path = source_dir / "state_rates_2026-07.csv"
+    path.write_text(path.read_text().replace("NJ,Name of NJ,5,", "NJ,Name of NJ,6.6254999,"))
+    with pytest.raises(RowError, match="five decimals"):
+        compile_book(source_dir, book_dir)
+
+
+def test_sst_rows_with_their_dates(source_dir, book_dir):
+    (source_dir / WI_FILE).write_text(WI_ROWS)
+    report = compile_book(source_dir, book_dir)
+    milwaukee = rate(book_dir, "WI", location="Milwaukee", as_of=DAY)
+    assert (milwaukee.state, milwaukee.county, milwaukee.city) == (5_000, 900, 2_000)
+    assert milwaukee.effective == date(2024, 1, 1)
+    before = rate(book_dir, "WI", location="Milwaukee", as_of=date(2023, 12, 31))
+    assert before.combined == 5_500
+    # the later begin wins where two rows of a key overlap
+    assert rate(book_dir, "WI", location="Dane County", as_of=date(1991, 3, 31)).county == 0
+    assert rate(book_dir, "WI", location="Dane County", as_of=date(1991, 4, 1)).county == 500
+    assert any("later begin wins" in m for m in messages(report, "settled"))
+    left = messages(report, "left_out")
+    assert any("place 22222: levies a rate" in m for m in left)
+    assert any("type 63 55501: 100 units" in m for m in left)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("55,00,025,0.30,0.30,0,0,20200101,99991231", "outside 0 to 25 %"),
+        ("55,00,025,-0.01,-0.01,0,0,20200101,99991231", "outside 0 to 25 %"),
+        ("55,00,025,0.0051234,0.0051234,0,0,20200101,99991231", "five decimals"),
+        ("55,00,025,0.005,0.006,0,0,20200101,99991231", "differ"),
+        ("55,00,025,0.005,0.005,0,0,20201301,99991231", "not a date"),
+        ("55,00,025,0.005,0.005,0,0,2020011,99991231", "YYYYMMDD"),
+        ("55,00,025,0.005,0.005,0,0,20210101,20200101", "before it begins"),
+        ("27,00,025,0.005,0.005,0,0,20200101,99991231", "state '27'"),
+        ("55,00,025,0.005", "4 columns"),
+        ("55,00,025,n/a,n/a,0,0,20200101,99991231", "not a decimal"),
+    ],
+)
+def test_a_bad_sst_row_is_left_out_and_listed(source_dir, book_dir, row, says):
+    (source_dir / WI_FILE).write_text(WI_ROWS.replace("55,00,025", "55,00,027") + row + "\n")
+    report = compile_book(source_dir, book_dir)
+    assert any(says in m for m in messages(report, "left_out")), report.render()
+    for fields in ({"zip": "53703"}, {"location": "Madison"}, {"location": "Dane County"}):
+        with pytest.raises(NotResolved, match="no rate for Dane County"):
+            rate(book_dir, "WI", **fields)
+    with pytest.raises(NotResolved, match="no rate for Dane County"):
+        rate(book_dir, "WI", lat=43.07, lng=-89.40)
+
+
+def test_of_two_editions_the_newer_is_used(source_dir, book_dir):
+    (source_dir / "WIR2026Q1NOV20.csv").write_text(WI_ROWS.replace("0.009", "0.001"))
+    (source_dir / WI_FILE).write_text(WI_ROWS)
+    report = compile_book(source_dir, book_dir)
+    assert rate(book_dir, "WI", location="Milwaukee County", as_of=DAY).county == 900
+    assert any("is newer" in m for m in messages(report, "settled"))
+
+
+def test_washington_quarters_become_spans(source_dir, book_dir):
+    rows = [
+        "20260101,20260331,1726,SEATTLE,0.065,0.0385,0,0.1035",
+        "20260401,20260630,1726,SEATTLE,0.065,0.0405,0,0.1055",
+        "20260101,20260331,1700,KING COUNTY RTA,0.065,0.038,0.014,0.103",
+        "20260401,20260630,1700,KING COUNTY RTA,0.065,0.038,0.014,0.103",
+        "20260331,,0.065,SPOKANE3210,0.025,0,0.09,20230101",
+        "20260401,20260630,3210,SPOKANE,0.065,0.026,0,0.095",
+    ]
+    (source_dir / "wa_dor_quarterly_2026.csv").write_text(WA_HEAD + "\n".join(rows) + "\n")
+    report = compile_book(source_dir, book_dir)
+    now = rate(book_dir, "WA", location="Seattle", as_of=DAY)
+    assert (now.combined, now.effective) == (10_550, date(2026, 4, 1))
+    assert rate(book_dir, "WA", location="Seattle", as_of=date(2026, 3, 31)).effective is None
+    king = rate(book_dir, "WA", location="1700", as_of=DAY)
+    assert (king.county, king.district, king.combined) == (2_400, 1_400, 10_300)
+    left = messages(report, "left_out")
+    assert any("SPOKANE3210" in m for m in left)
+    assert any("are not 0.095" in m for m in left)
+    with pytest.raises(NotResolved):
+        rate(book_dir, "WA", location="3210", as_of=DAY)
+
+
+def test_california_totals_are_split_and_changes_marked(source_dir, book_dir):
+    rows = [
+        "San Jose,0.09375,9.375,Santa Clara,City,",
+        "Oakland,0.1075,10.75,Alameda,City,",
+        "Alameda County,0.1025,10.25,Alameda,County,",
+        "Kern County,0,0,County,Please refer to the applicable tax rates,",
+        "Kern County Unincorporated Area,0.0825,8.25,Kern,County,only unincorporated",
+        "Lowton,0.07,7.0,Kern,City,",
+    ]
+    (source_dir / "ca_cdtfa_2026-01-01.csv").write_text(CA_HEAD + "\n".join(rows) + "\n")
+    report = compile_book(source_dir, book_dir)
+    oakland = rate(book_dir, "CA", location="Oakland", as_of=DAY)
+    assert (oakland.state, oakland.district, oakland.combined) == (7_250, 3_500, 10_750)
+    assert rate(book_dir, "CA", location="Kern County", as_of=DAY).combined == 8_250
+    assert rate(book_dir, "CA", location="San Jose", as_of=DAY).combined == 10_000
+    assert rate(book_dir, "CA", location="San Jose", as_of=date(2026, 3, 1)).combined == 9_375
+    left = messages(report, "left_out")
+    assert any("Lowton" in m and "below the uniform" in m for m in left)
+    assert any(m.startswith("Campbell: changed") for m in left)
+    assert any(m.startswith("San Jose: 9375 units") for m in messages(report, "conflict"))
+
+
+def test_county_rates_must_add_up(source_dir, book_dir):
+    head = (
+        "state,level,name,code,local_rate_pct,combined_rate_pct,effective_from,source,"
+        "source_date,trust\n"
+    )
+    rows = [
+        "OH,state,Ohio,39,0.00,5.75,,table,2026-07-11,official_copy",
+        "OH,county,Wood County,39173,1.00,6.75,2024-07-01,table,2026-07-11,official_copy",
+        "OH,county,Adams County,39001,1.50,7.50,2024-07-01,table,2026-07-11,official_copy",
+        "OH,county,Allen County,39001,1.10,6.85,2024-07-01,table,2026-07-11,official_copy",
+        "OH,city,Wood County - TARTA area (Rossford),39173+87100,1.50,7.25,2022-04-01,t,2026,x",
+        "OH,city,Erie County - XY area (Huron),39043+1,1.50,7.25,2022-04-01,t,2026,x",
+    ]
+    (source_dir / "county_rates_nc_oh_nv.csv").write_text(head + "\n".join(rows) + "\n")
+    (source_dir / "zip_county_zcta2020.csv").write_text(
+        "zip5,state,county_fips3\n53202,WI,079\n43460,OH,173\n"
+    )
+    report = compile_book(source_dir, book_dir)
+    left = messages(report, "left_out")
+    assert any("Adams County: local and state part" in m for m in left)
+    assert any("Allen County: 39001 is not Allen County" in m for m in left)
+    assert any("Erie County" in m and "has no rate" in m for m in left)
+    rossford = rate(book_dir, "OH", zip="43460", as_of=DAY)
+    assert (rossford.county, rossford.district, rossford.combined) == (1_000, 500, 7_250)
+
+
+def test_corrections_apply_to_the_figure_they_name(source_dir, book_dir):
+    (source_dir / "local_tables_2026.csv").write_text(
+        "state,table,name,parents,rate_pct,zips\n"
+        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,,1.500,\n"
+        "FL,FL_COUNTY_SURTAX_PCT,Duval County,,1.500,\n"
+        "FL,FL_COUNTY_SURTAX_PCT,No Such County,,1.000,\n"
+        "VA,VA_COUNTY_RATE_PCT,York County,,0.000,\n"
+        "VA,VA_DISTRICT_RATE_PCT,Hampton Roads Region,,0.700,\n"
+        "TX,TX_CITIES,Austin,,2.000,\n"
+    )
+    (source_dir / "corrections_2026.csv").write_text(
+        "state,table,name,was_pct,should_be_pct,source,source_date,certainty\n"
+        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,1.500,1,the state's form,2026,certain\n"
+        "FL,FL_COUNTY_SURTAX_PCT,Duval County,9.000,1,another table,2026,certain\n"
+    )
+    (source_dir / "district_members.csv").write_text(
+        "state,district,locality,note\nVA,Hampton Roads Region,York County,\n"
+    )
+    report = compile_book(source_dir, book_dir)
+    assert rate(book_dir, "FL", location="Okeechobee County").combined == 6_000
+    assert rate(book_dir, "FL", location="Duval County").combined == 6_500
+    york = rate(book_dir, "VA", location="York County")
+    assert (york.district, york.components[-1].row.trust) == (700, "third_hand")
+    assert messages(report, "corrected") == ["FL Okeechobee County: 1500 -> 1000 units"]
+    assert any("FL Duval County: corrects 9000" in m for m in messages(report, "conflict"))
+    assert any("No Such County" in m for m in messages(report, "left_out"))
+    assert "TX: 1 rows: not in this book" in messages(report, "left_out")
+
+
+def test_the_report_as_text():
+    report = CompileReport(edition="2026-11-21", rows={"rates.csv": 2}, sizes={"rates.csv": 90})
+    for number in range(40):
+        report.add("left_out", "a.csv", f"line {number}", "not a rate")
+    text = report.render()
+    assert "Left out (40)" in text
+    assert "line 24: not a rate" in text
+    assert "line 25: not a rate" not in text
+    assert "... and 15 more of this source" in text
+    assert "line 39: not a rate" in report.render(everything=True)
+    with pytest.raises(ValueError, match="kind"):
+        report.add("guessed", "a.csv", "line 1", "")
+
+
+@given(st.integers(0, 25_000))
+def test_rates_as_fractions_and_percent_agree(units):
+    fraction = f"0.{units:05d}"
+    percent = f"{units // 1000}.{units % 1000:03d}"
+    assert fraction_units(fraction) == percent_units(percent) == units
+
+
+@pytest.mark.parametrize("text", ["", "n/a", "0.0000001", "0.25001", "-0.01", "1e-2", "NaN"])
+def test_what_is_no_rate(text):
+    with pytest.raises(RowError):
+        fraction_units(text)
+
+
+def test_dates_of_files():
+    assert sst_end("99991231") is sst_end("29991231") is sst_end("20991231") is None
+    assert sst_date("20240229") == date(2024, 2, 29)
+    assert quarter_end(2025, 4) == date(2025, 12, 31)
+    assert quarter_end(2026, 2, later=2) == date(2026, 12, 31)
+    assert month_later(date(2026, 7, 21), 3) == date(2026, 10, 20)
+    with pytest.raises(RowError):
+        quarter_end(2026, 5)
+
+
+@pytest.mark.skipif(not SOURCES.is_dir(), reason="the source files are not beside the project")
+def test_the_shipped_book_is_what_its_sources_compile_to(book_dir):
+    report = compile_book(SOURCES, book_dir)
+    for name in TABLES:
+        assert (book_dir / name).read_bytes() == DATA.joinpath(name).read_bytes(), name
+    shifted = [f for f in report.of_kind("left_out") if f.source.startswith("wa_dor")]
+    assert len(shifted) == 14
+    assert len(report.of_kind("corrected")) == 9
+    conflicts = {found.subject for found in report.of_kind("conflict")}
+    assert "DC" in conflicts
+    assert len(conflicts - {"DC"}) == 19
+    assert not report.of_kind("missing")

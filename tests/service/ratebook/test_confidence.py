@@ -1,0 +1,91 @@
+"""The table of confidence, row by row, and its copy in the book's SOURCES.md."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.service.ratebook.confidence import (
+    LEVELS,
+    LIMITS,
+    STARTS,
+    Grounds,
+    confidence,
+    rules_table,
+)
+
+BEST = Grounds("B", "county")
+
+STARTING = [
+    ("state_alone", Grounds("A", "state"), "high"),
+    ("state_part_only", Grounds("E", "state"), "low"),
+    ("official_code", Grounds("C", "code"), "exact"),
+    ("county_decides", Grounds("B", "county"), "high"),
+    ("city_named", Grounds("C", "named_city"), "medium"),
+    ("city_named", Grounds("C", "named_county"), "medium"),
+    ("city_is_county", Grounds("C", "county"), "medium"),
+    ("city_of_zip", Grounds("C", "zip_city"), "low"),
+    ("city_of_zip", Grounds("C", "guessed_place"), "low"),
+]
+LIMITING = [
+    ("several_areas", {"several": True}, "medium"),
+    ("no_crosswalk", {"no_crosswalk": True}, "medium"),
+    ("near_boundary", {"near_boundary": True}, "medium"),
+    ("third_hand", {"third_hand": True}, "medium"),
+    ("conflict_medium", {"conflict_cap": "medium"}, "medium"),
+    ("conflict_low", {"conflict_cap": "low"}, "low"),
+    ("ambiguous_name", {"ambiguous": True}, "medium"),
+    ("after_edition", {"after_edition": True}, "medium"),
+    ("districts_unplaced", {"districts_unplaced": True}, "low"),
+    ("before_history", {"before_history": True}, "low"),
+]
+
+
+@pytest.mark.parametrize(("name", "grounds", "level"), STARTING)
+def test_where_it_starts(name, grounds, level):
+    assert next(rule.name for rule in STARTS if rule.applies(grounds)) == name
+    assert confidence(grounds) == level
+
+
+@pytest.mark.parametrize(("name", "changed", "level"), LIMITING)
+def test_what_holds_it_down(name, changed, level):
+    grounds = BEST._replace(**changed)
+    assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [name]
+    assert confidence(grounds) == level
+
+
+def test_every_rule_is_tested():
+    assert {name for name, *_ in STARTING} == {rule.name for rule in STARTS}
+    assert [name for name, *_ in LIMITING] == [rule.name for rule in LIMITS]
+
+
+def test_steps_add_up_and_end_at_low():
+    assert confidence(BEST._replace(ambiguous=True, after_edition=True)) == "low"
+    assert confidence(Grounds("E", "state", after_edition=True)) == "low"
+    assert confidence(Grounds("A", "state", no_crosswalk=True)) == "high"
+
+
+@given(
+    st.builds(
+        Grounds,
+        st.sampled_from("ABCE"),
+        st.sampled_from(["state", "code", "named_city", "county", "zip_city"]),
+        *[st.booleans()] * 5,
+        st.sampled_from(["", "low", "medium"]),
+        *[st.booleans()] * 3,
+    )
+)
+def test_no_circumstance_ever_raises_it(grounds):
+    level = LEVELS.index(confidence(grounds))
+    clean = Grounds(grounds.tier, grounds.decided)
+    assert level <= LEVELS.index(confidence(clean))
+    if grounds.third_hand:
+        assert level <= LEVELS.index("medium")
+
+
+def test_the_documented_table_is_the_one_in_force():
+    text = resources.files("svc_tools.service.ratebook").joinpath("data", "SOURCES.md").read_text()
+    assert rules_table() in text

@@ -1,0 +1,104 @@
+"""From coordinates: the county, the nearest ZIP place, boundaries and borders."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from zipcodes import haversine
+
+from svc_tools.service.ratebook.geo import counties_at, nearest_place
+
+NEW = date(2026, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "point", "county", "rate"),
+    [
+        ("NC", (35.2271, -80.8431), "Mecklenburg County", "0.08250"),
+        ("FL", (25.7617, -80.1918), "Miami-Dade County", "0.07000"),
+        ("VA", (38.8816, -77.0910), "Arlington County", "0.06000"),
+        ("NV", (39.1638, -119.7674), "Carson City", "0.07600"),
+        ("MO", (38.6270, -90.1994), "St. Louis city", "0.04225"),
+        ("SD", (43.3300, -102.5500), "Oglala Lakota County", "0.04200"),
+        ("VA", (37.3340, -79.5230), "Bedford County", "0.05300"),
+        ("WA", (47.6062, -122.3321), "King County", "0.10550"),
+        ("DC", (38.8977, -77.0365), "District of Columbia", "0.07000"),
+    ],
+)
+def test_a_point_in_its_county(ask, state, point, county, rate):
+    answer = ask(state, lat=point[0], lng=point[1])
+    written = answer.simple()["rate"]
+    assert (written["county"], written["combined_rate"]) == (county, rate)
+    assert written["zip"] is None  # the nearest ZIP is not known to be the point's
+
+
+def test_the_nearest_place_is_told_in_full(ask):
+    place = ask("CA", lat=34.0537, lng=-118.2428).full()["resolved_place"]
+    assert place["city"] == "Los Angeles"
+    assert place["nearest_zip"].startswith("90")
+    assert (place["lat"], place["lng"]) == (34.0537, -118.2428)
+
+
+def test_a_point_near_a_boundary_is_no_more_than_medium(ask):
+    inside = ask("NC", lat=35.2271, lng=-80.8431)  # the middle of Charlotte
+    assert (inside.confidence, len(inside.rated)) == ("high", 1)
+    edge = ask("NC", lat=35.2271, lng=-80.6031)  # beside Cabarrus County
+    assert edge.confidence == "medium"
+    assert {rated.area.name for rated, _ in edge.rated} == {"Mecklenburg County", "Cabarrus County"}
+
+
+@pytest.mark.parametrize(
+    ("state", "lat", "lng", "says"),
+    [
+        ("OR", 34.0537, -118.2428, "it lies in Los Angeles County, CA"),
+        ("NJ", 40.7128, -74.0060, "it lies in New York County, NY"),
+        ("FL", 18.4000, -66.1000, "Puerto Rico"),
+        ("CA", 0.0, 0.0, "no county of the United States"),
+        ("CA", 37.0, -125.0, "no county of the United States"),
+    ],
+)
+def test_a_point_outside_the_state(refused, state, lat, lng, says):
+    reason = refused(state, lat=lat, lng=lng)
+    assert reason.code == "NOT_FOUND"
+    assert says in reason.message
+
+
+def test_a_pier_belongs_to_its_shore(ask):
+    assert ask("CA", lat=34.0080, lng=-118.5010).simple()["rate"]["county"] == "Los Angeles County"
+
+
+@settings(deadline=None)  # the first example reads tables
+@given(st.floats(-90, 90), st.floats(-180, 180))
+def test_any_point_of_the_globe_can_be_asked(lat, lng):
+    hits = counties_at(lat, lng)
+    assert [hit.degrees for hit in hits] == sorted(hit.degrees for hit in hits)
+
+
+@settings(deadline=None)  # the first example reads tables
+@given(st.floats(47.1, 47.8), st.floats(-122.4, -121.1))
+def test_the_nearest_place_is_the_nearest_on_the_globe(book, lat, lng):
+    def miles(place):
+        return haversine(lng, lat, float(place.lng), float(place.lat))
+
+    king = [p for p in book.zips.state("WA").values() if p.county == "033" and float(p.lat)]
+    standard = [place for place in king if place.kind == "STANDARD"]
+    found = nearest_place(book, "WA", "033", lat, lng)
+    assert found in standard
+    assert miles(found) <= min(map(miles, standard)) * 1.01
+
+
+def test_zip_places_lie_in_the_county_the_table_names(book):
+    agree = total = 0
+    for place in list(book.zips.state("NC").values())[::9]:
+        if place.kind != "STANDARD" or not place.county:
+            continue
+        hits = counties_at(float(place.lat), float(place.lng))
+        total += 1
+        agree += bool(hits) and ("NC", place.county) in {(h.state, h.county) for h in hits}
+        near = nearest_place(book, "NC", place.county, float(place.lat), float(place.lng))
+        assert near is not None
+    assert total > 50
+    assert agree / total > 0.97

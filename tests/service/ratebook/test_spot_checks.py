@@ -1,0 +1,150 @@
+"""Rates that are known to be right, end to end, in every mode."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "rate"),
+    [
+        ("CA", {"zip": "94105"}, "0.08625"),
+        ("CA", {"lat": 34.0537, "lng": -118.2428}, "0.09750"),
+        ("CA", {"location": "San Jose"}, "0.10000"),
+        ("CA", {"location": "San Jose", "as_of": date(2026, 3, 31)}, "0.09375"),
+        ("CA", {"location": "Monterey County"}, "0.08750"),
+        ("WA", {"location": "Seattle", "as_of": date(2026, 5, 1)}, "0.10550"),
+        ("WA", {"location": "Seattle"}, "0.10550"),
+        ("WA", {"location": "Seattle", "as_of": date(2024, 6, 1)}, "0.10350"),
+        ("WA", {"location": "Seattle", "as_of": date(2022, 2, 1)}, "0.10250"),
+        ("NJ", {"zip": "07030"}, "0.06625"),
+        ("OR", {"zip": "97201"}, "0.00000"),
+        ("MI", {"zip": "48226"}, "0.06000"),
+        ("PA", {"location": "Philadelphia"}, "0.08000"),
+        ("PA", {"zip": "19103"}, "0.08000"),
+        ("PA", {"location": "Pittsburgh"}, "0.07000"),
+        ("PA", {"location": "Scranton"}, "0.06000"),
+        ("WI", {"location": "Milwaukee"}, "0.07900"),
+        ("WI", {"zip": "53202"}, "0.07900"),
+        ("WI", {"location": "Milwaukee County"}, "0.05900"),
+        ("WI", {"location": "West Allis"}, "0.05900"),
+        ("WI", {"location": "Waukesha"}, "0.05000"),
+        ("NC", {"location": "Charlotte", "as_of": date(2026, 7, 1)}, "0.08250"),
+        ("NC", {"location": "Charlotte", "as_of": date(2026, 6, 30)}, "0.07250"),
+        ("NC", {"location": "Mecklenburg County"}, "0.08250"),
+        ("VA", {"location": "Fairfax"}, "0.06000"),
+        ("VA", {"location": "Williamsburg"}, "0.07000"),
+        ("VA", {"location": "Richmond"}, "0.06000"),
+        ("VA", {"location": "Richmond County"}, "0.05300"),
+        ("VA", {"location": "Danville"}, "0.06300"),
+        ("HI", {"location": "Honolulu"}, "0.04500"),
+        ("FL", {"location": "Miami-Dade"}, "0.07000"),
+        ("FL", {"location": "Okeechobee County"}, "0.07000"),
+        ("NV", {"location": "Las Vegas"}, "0.08375"),
+        ("NV", {"location": "Carson City"}, "0.07600"),
+        ("OH", {"location": "Cleveland"}, "0.08000"),
+        ("MS", {"location": "Jackson"}, "0.08000"),
+        ("MS", {"location": "Tupelo"}, "0.07250"),
+        ("MS", {"location": "Biloxi"}, "0.07000"),
+        ("DC", {"zip": "20001"}, "0.07000"),
+        ("DC", {"zip": "20001", "as_of": date(2026, 9, 30)}, "0.06000"),
+        ("SD", {"zip": "57104"}, "0.04200"),
+        ("SD", {"zip": "57104", "as_of": date(2023, 6, 30)}, "0.04500"),
+        ("SD", {"zip": "57104", "as_of": date(2027, 7, 1)}, "0.04500"),
+        ("LA", {"zip": "70112"}, "0.05000"),
+        ("LA", {"zip": "70112", "as_of": date(2030, 1, 1)}, "0.04750"),
+        ("NM", {"zip": "87101"}, "0.04875"),
+        ("MN", {"location": "Minneapolis"}, "0.06875"),
+        ("TX", {"address": "1100 Congress Ave, Austin, TX 78701"}, "0.06250"),
+    ],
+)
+def test_a_known_rate(ask, state, fields, rate):
+    body = ask(state, **fields).simple()
+    assert body["rate"]["combined_rate"] == rate
+    total = sum(int(body["rate"][part].replace(".", "")) for part in PARTS)
+    assert total == int(rate.replace(".", ""))
+
+
+def test_the_whole_body_of_an_answer(ask):
+    assert ask("WI", zip="53202", as_of=date(2026, 5, 1), period="20262").simple() == {
+        "rate": {
+            "state": "WI",
+            "zip": "53202",
+            "city": "Milwaukee",
+            "county": "Milwaukee County",
+            "country": "US",
+            "country_rate": "0.00000",
+            "state_rate": "0.05000",
+            "county_rate": "0.00900",
+            "city_rate": "0.02000",
+            "combined_district_rate": "0.00000",
+            "combined_rate": "0.07900",
+            "freight_taxable": True,
+        },
+        "meta": {
+            "resolved_via": "zip5",
+            "confidence": "medium",
+            "effective_date": "2024-01-01",
+            "effective_date_basis": "publisher_effective_date",
+            "period": "20262",
+            "warnings": [
+                {
+                    "code": "zip_spans_jurisdictions",
+                    "message": "ZIP 53202 may lie in any of 2 jurisdictions,"
+                    " with rates from 0.05900 to 0.07900.",
+                    "candidates": 2,
+                    "lowest_combined_rate": "0.05900",
+                    "highest_combined_rate": "0.07900",
+                }
+            ],
+            "source": "Streamlined Sales Tax rate file of Wisconsin (WIR2026Q2FEB18.csv)",
+            "edition": "2026Q2",
+        },
+    }
+
+
+def test_the_full_body_shows_every_part_and_candidate(ask):
+    answer = ask("VA", location="Williamsburg")
+    full = answer.full()
+    assert {**full, **answer.simple()} == full
+    levels = [(part["level"], part["name"], part["rate"]) for part in full["components"]]
+    assert levels == [
+        ("state", "Virginia", "0.05300"),
+        ("county", "Williamsburg city", "0.00000"),
+        ("district", "Hampton Roads Region", "0.00700"),
+        ("district", "Historic Triangle Region", "0.01000"),
+    ]
+    assert [c["combined_rate"] for c in full["candidates"] if c["chosen"]] == ["0.07000"]
+    assert full["resolved_place"]["county_fips"] == "51830"
+
+
+def test_candidates_say_why_and_the_chosen_one_leads(ask):
+    candidates = ask("WI", zip="53202").full()["candidates"]
+    assert [(c["rank"], c["chosen"], c["name"], c["combined_rate"]) for c in candidates] == [
+        (1, True, "Milwaukee", "0.07900"),
+        (2, False, "Milwaukee County", "0.05900"),
+    ]
+    assert all(candidate["why"] for candidate in candidates)
+
+
+def test_an_answer_cannot_be_changed_through_its_body(ask):
+    answer = ask("DC", zip="20001")
+    answer.simple()["meta"]["warnings"][0]["code"] = "changed"
+    answer.simple()["rate"]["combined_rate"] = "0.00000"
+    assert answer.simple()["meta"]["warnings"][0]["code"] == "source_conflict"
+    assert answer.simple()["rate"]["combined_rate"] == "0.07000"
+
+
+@pytest.mark.parametrize(
+    ("state", "taxed"),
+    [("MI", True), ("CA", False), ("OR", None), ("FL", False), ("TX", True)],
+)
+def test_freight(ask, state, taxed):
+    zips = {"MI": "48226", "CA": "94105", "OR": "97201", "FL": "33130", "TX": "78701"}
+    rate = ask(state, zip=zips[state]).simple()["rate"]
+    assert rate["freight_taxable"] is taxed
+    assert ("freight_note" in rate) == (state == "MI")

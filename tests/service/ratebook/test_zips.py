@@ -1,0 +1,109 @@
+"""From a ZIP: every one has a rate or a reason, and the other counties are said."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc_tools.service.ratebook import NotResolved
+
+COUNTY_UNKNOWN = {
+    ("CA", "90085"), ("CA", "90140"), ("CA", "90205"), ("CA", "95214"), ("FL", "33106"),
+    ("FL", "33191"), ("FL", "33192"), ("FL", "33198"), ("FL", "33206"), ("FL", "34441"),
+    ("OH", "43165"), ("PA", "15266"), ("PA", "15273"), ("PA", "15288"), ("PA", "15439"),
+    ("PA", "18005"), ("PA", "18768"), ("VA", "22350"), ("VA", "24619"), ("WA", "98082"),
+    ("WA", "98189"),
+}  # fmt: skip
+"""ZIPs of covered states that no table gives a county for: single firms and lone boxes."""
+
+
+def codes(answer):
+    return [warning["code"] for warning in answer.advisories]
+
+
+def test_every_zip_has_a_rate_or_a_reason(book, ask):
+    refused = set()
+    for state in set(book.states) - {"AK"}:
+        for zip5 in book.zips.zips(state):
+            try:
+                rated = ask(state, zip=zip5).chosen
+            except NotResolved:
+                refused.add((state, zip5))
+                continue
+            assert rated.combined == rated.state + rated.county + rated.city + rated.district
+            assert 0 <= rated.combined <= 15_000
+    assert refused == COUNTY_UNKNOWN
+
+
+def test_a_zip_without_a_county_says_what_to_give(refused):
+    for state, zip5 in COUNTY_UNKNOWN:
+        assert "give the place, the county or coordinates" in refused(state, zip=zip5).message
+
+
+def test_zip_plus_four_is_its_zip(ask):
+    assert ask("CA", zip="94105-1234").simple() == ask("CA", zip="94105").simple()
+
+
+def test_a_zip_of_several_counties_says_so(ask):
+    answer = ask("OH", zip="43068")
+    (warning,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+    assert warning["candidates"] == len(answer.rated)
+    assert warning["lowest_combined_rate"] == "0.06750"
+    assert warning["highest_combined_rate"] == "0.08250"
+    overlays = {rated.area.name for rated, _ in answer.rated if rated.area.kind == "overlay"}
+    assert "COTA transit area in Licking County" in overlays
+
+
+def test_a_city_of_the_same_name_elsewhere_is_not_a_candidate(ask):
+    # Fairfield is a city of Spokane County in Washington, and one of Solano in California
+    names = {rated.area.name for rated, _ in ask("CA", zip="94533").rated}
+    assert names == {"Fairfield", "Solano County (unincorporated area)"}
+
+
+def test_a_zip_of_one_county_in_an_official_table_is_high(ask):
+    answer = ask("NC", zip="28202")
+    assert (answer.confidence, codes(answer)) == ("high", [])
+
+
+def test_a_zip_over_a_state_line_answers_in_both(book, ask):
+    crossing = [z for z in book.zips.zips("VA") if z not in book.zips.state("VA")]
+    assert "37642" in crossing  # Church Hill, Tennessee
+    for zip5 in crossing:
+        assert ask("VA", zip=zip5).chosen.area.state == "VA"
+    assert ask("TN", zip="37642").chosen.combined == 7_000
+
+
+@pytest.mark.parametrize(
+    ("state", "zip5", "says", "states"),
+    [
+        ("CA", "97201", "it lies in OR", ["OR"]),
+        ("WA", "94105-1234", "it lies in CA", ["CA"]),
+        ("CA", "00901", "Puerto Rico", ["PR"]),
+        ("NY", "09012", "military", ["AE"]),
+        ("HI", "96910", "Guam", ["GU"]),
+        ("NJ", "00000", "unknown", None),
+    ],
+)
+def test_a_zip_that_is_not_of_the_state(refused, state, zip5, says, states):
+    reason = refused(state, zip=zip5)
+    assert reason.code == "NOT_FOUND"
+    assert says in reason.message
+    assert reason.detail.get("states") == states
+
+
+@pytest.mark.parametrize("state", ["PR", "VI", "GU", "MP", "AS", "AA", "AE", "AP", "ZZ"])
+def test_what_is_no_state(refused, state):
+    reason = refused(state, zip="00901")
+    assert reason.code == "STATE_NOT_SUPPORTED"
+    assert state in reason.message
+
+
+def test_alaska_is_not_answered(refused):
+    reason = refused("AK", zip="99501")
+    assert reason.code == "NOT_FOUND"
+    assert "boroughs" in reason.message
+
+
+def test_a_state_part_is_never_passed_off_as_the_whole(ask):
+    answer = ask("TX", zip="78701")
+    assert (answer.confidence, answer.location.via) == ("low", "state")
+    assert codes(answer) == ["local_rates_not_covered"]

@@ -1,0 +1,241 @@
+"""The embedded service: one per process and database, and it goes as quietly as it came."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from svc_sdk import AsyncSvc, Svc
+from svc_tools.service import background, embedded
+from svc_tools.service.errors import StartError, StoreError
+from svc_tools.service.ratebook import load_book
+
+THREAD = "svc-tools-service"
+
+
+@pytest.fixture
+def started(db):
+    """The embedded service over a database of the test's own, closed at the end."""
+    service = embedded.start(db)
+    yield service
+    service.close()
+
+
+def get(service, path="/v1/freshness", **options):
+    headers = {"X-API-Key": service.api_key.get_secret_value()}
+    return httpx.get(service.base_url + path, headers=headers, trust_env=False, **options)
+
+
+def service_threads():
+    return [thread for thread in threading.enumerate() if thread.name == THREAD]
+
+
+def test_it_answers_with_a_key_of_its_own(started):
+    assert get(started).status_code == 200
+    assert httpx.get(f"{started.base_url}/v1/freshness", trust_env=False).status_code == 401
+    host = httpx.URL(started.base_url)
+    assert (host.scheme, host.host) == ("http", "127.0.0.1")
+    assert started.book_edition == load_book().edition
+    assert started.book_digest == load_book().digest
+
+
+def test_the_key_shows_nowhere(started):
+    assert started.api_key.get_secret_value() not in f"{started!r} {started} {started.api_key!r}"
+
+
+def test_the_client_library_works_against_it(started):
+    with Svc(started.api_key, base_url=started.base_url) as client:
+        assert client.health().status == "ok"
+        assert client.lookup("NJ", zip="07030").combined_rate_string == "0.06625"
+        assert client.add_nexus("TX", nexus_type="economic").state == "TX"
+        assert client.list_nexus().count == 1
+        assert client.remove_nexus("TX", nexus_type="economic").deleted == 1
+
+
+def test_one_per_process_and_database(db, tmp_path, started):
+    assert embedded.start(db) is started
+    assert embedded.start(os.path.relpath(db)) is started
+    other = embedded.start(tmp_path / "other.db")
+    try:
+        assert other.base_url != started.base_url
+        assert get(other).status_code == get(started).status_code == 200
+    finally:
+        other.close()
+
+
+def test_threads_that_start_it_together_get_the_same_one(db):
+    with ThreadPoolExecutor(8) as pool:
+        services = list(pool.map(lambda _: embedded.start(db), range(8)))
+    assert len({id(service) for service in services}) == 1
+    services[0].close()
+
+
+def test_after_close_a_new_one_starts_and_the_records_are_there(db):
+    first = embedded.start(db)
+    headers = {"X-API-Key": first.api_key.get_secret_value()}
+    url = f"{first.base_url}/v1/portability/nexus"
+    kept = httpx.post(url, json={"state": "TX"}, headers=headers, trust_env=False).json()
+    first.close()
+    first.close()
+    assert not first.running
+    with pytest.raises(httpx.ConnectError):
+        get(first)
+    second = embedded.start(db)
+    try:
+        assert second is not first
+        assert second.api_key.get_secret_value() != first.api_key.get_secret_value()
+        assert get(second, "/v1/portability/nexus").json()["nexus"] == [kept]
+    finally:
+        second.close()
+
+
+def test_close_leaves_no_thread_and_frees_the_port(db):
+    before = len(service_threads())
+    service = embedded.start(db)
+    assert len(service_threads()) == before + 1
+    service.close()
+    assert len(service_threads()) == before
+    with socket.create_server(("127.0.0.1", httpx.URL(service.base_url).port)):
+        pass
+
+
+def test_close_does_not_wait_for_idle_connections(db):
+    service = embedded.start(db)
+    headers = {"X-API-Key": service.api_key.get_secret_value()}
+    with httpx.Client(base_url=service.base_url, headers=headers, trust_env=False) as client:
+        assert client.get("/v1/freshness").status_code == 200
+        service.close()
+        assert not service.running
+        assert not [thread for thread in service_threads() if thread is service._server._thread]
+
+
+def test_it_starts_and_answers_while_an_event_loop_runs(db):
+    async def ask():
+        service = embedded.start(db)
+        try:
+            async with AsyncSvc(service.api_key, base_url=service.base_url) as client:
+                answers = [client.lookup("NJ", zip="07030") for _ in range(20)]
+                return await asyncio.gather(*answers)
+        finally:
+            service.close()
+
+    assert {one.combined_rate_string for one in asyncio.run(ask())} == {"0.06625"}
+
+
+def test_signal_handlers_are_left_alone(db):
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    service = embedded.start(db)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    service.close()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_a_database_that_cannot_be_used_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made or opened"):
+        embedded.start(tmp_path / "file" / "service.db")
+    assert embedded.start(tmp_path / "good.db").running
+    embedded.start(tmp_path / "good.db").close()
+
+
+def test_a_start_that_fails_is_said_and_the_next_one_works(db, monkeypatch):
+    async def fail(self, sockets=None):
+        raise OSError("no more descriptors")
+
+    monkeypatch.setattr(background.Server, "startup", fail)
+    with pytest.raises(StartError, match="no more descriptors"):
+        embedded.start(db)
+    assert not service_threads()
+    monkeypatch.undo()
+    service = embedded.start(db)
+    assert get(service).status_code == 200
+    service.close()
+
+
+def run_python(code, *arguments):
+    """A program of its own, in which every warning is an error; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+ASK = """
+import sys, logging
+import httpx
+from pathlib import Path
+from svc_tools.service import embedded
+def ask(service):
+    headers = {"X-API-Key": service.api_key.get_secret_value()}
+    with httpx.Client(headers=headers, trust_env=False) as client:
+        return client.get(service.base_url + "/v1/freshness").status_code
+service = embedded.start(Path(sys.argv[1]))
+"""
+
+
+def test_a_program_that_never_closes_it_ends_cleanly(db):
+    assert run_python(f"{ASK}print(ask(service))", db) == ["200"]
+
+
+def test_a_program_that_logs_everything_reads_nothing_of_it(db):
+    code = ASK.replace("service =", "logging.basicConfig(level=logging.INFO)\nservice =")
+    assert run_python(f"{code}print(service.running)", db) == ["True"]
+
+
+def test_a_program_that_fails_shows_its_own_error(db):
+    code = f"{ASK}raise SystemExit('my own end')"
+    command = [sys.executable, "-W", "error", "-c", code, str(db)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "my own end\n")
+
+
+FORK = """
+import os, warnings
+from svc_tools.service.server import bind
+assert ask(service) == 200
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
+until_child_has_asked, asked = os.pipe()
+until_parent_is_done, done = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(done)
+    own = embedded.start(Path(sys.argv[1]))
+    assert own is not service
+    assert own.base_url != service.base_url
+    assert ask(own) == 200
+    assert ask(service) == 200  # the parent's, over the network like anybody
+    print("child", flush=True)
+    os.close(asked)
+    os.read(until_parent_is_done, 1)
+    sys.exit(0)
+os.close(asked)
+os.read(until_child_has_asked, 1)
+assert embedded.start(Path(sys.argv[1])) is service
+assert ask(service) == 200
+service.close()
+port = int(service.base_url.rpartition(":")[2])
+bind("127.0.0.1", port).close()  # in use, had the child kept it
+os.close(done)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print("parent")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+def test_a_forked_child_starts_its_own_and_does_not_hold_the_parent_s_port(db):
+    assert sorted(run_python(ASK + FORK, db)) == ["child", "parent"]

@@ -1,0 +1,207 @@
+"""Every error is the envelope, every answer carries its request id, no answer shows insides."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from svc_tools.service import nexus, rates
+
+JSON = {"Content-Type": "application/json"}
+
+
+def assert_envelope(response, status, code):
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/json"
+    error = response.json()["error"]
+    assert error["code"] == code
+    assert error["message"]
+    assert error["support_reference"] == response.headers["x-request-id"]
+
+
+def test_health_needs_no_key(shared):
+    response = shared.anonymous("GET", "/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+    assert response.headers["x-request-id"]
+
+
+def test_request_ids_differ_and_are_ours(shared):
+    answers = [
+        shared.client.get("/healthz", headers={"X-Request-Id": "mine\tmine"}) for _ in range(3)
+    ]
+    ids = {answer.headers["x-request-id"] for answer in answers}
+    assert len(ids) == 3
+    assert not any("mine" in one for one in ids)
+
+
+@pytest.mark.parametrize("path", ["/", "/nope", "/healthz/", "/docs", "/redoc", "/v2/tax/TX"])
+def test_an_unknown_address_outside_of_v1(shared, path):
+    assert_envelope(shared.anonymous("GET", path), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("path", ["/v1/", "/v1/nope", "/v1/tax", "/v1/tax/", "/v1/tax/TX/x"])
+def test_an_unknown_address_within_v1(shared, path):
+    assert_envelope(shared.client.get(path), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("POST", "/v1/tax/TX", "GET"),
+        ("DELETE", "/healthz", "GET"),
+        ("PUT", "/v1/freshness", "GET"),
+        ("GET", "/v1/portability/nexus/TX", "DELETE"),
+    ],
+)
+def test_a_wrong_method(shared, method, path, allowed):
+    response = shared.client.request(method, path)
+    assert_envelope(response, 405, "METHOD_NOT_ALLOWED")
+    assert response.headers["allow"] == allowed
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-API-Key": ""},
+        {"X-API-Key": "wrong"},
+        {"X-API-Key": "k\xe9y".encode("latin-1")},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic {key}"},
+        {"Authorization": "{key}"},
+        {"X-API-Key": "wrong", "Authorization": "Bearer {key}"},
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/tax/TX?zip=78701"),
+        ("GET", "/v1/tax/not-a-state"),
+        ("GET", "/v1/freshness"),
+        ("POST", "/v1/portability/nexus"),
+        ("GET", "/v1/portability/nexus"),
+        ("DELETE", "/v1/portability/nexus/ZZ?nexus_type=wrong"),
+        ("GET", "/v1/nope"),
+    ],
+)
+def test_without_a_key_all_of_v1_is_401_before_anything_else(shared, method, path, headers):
+    sent = {
+        name: value if isinstance(value, bytes) else value.format(key=shared.key)
+        for name, value in headers.items()
+    }
+    response = shared.anonymous(method, path, headers=sent)
+    assert_envelope(response, 401, "UNAUTHORIZED")
+    assert response.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_wrong_body_without_a_key_is_401(shared):
+    response = shared.anonymous("POST", "/v1/portability/nexus", content=b"{not json", headers=JSON)
+    assert_envelope(response, 401, "UNAUTHORIZED")
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_key_as_a_bearer_token(shared, scheme):
+    headers = {"Authorization": f"{scheme} {shared.key}"}
+    assert shared.anonymous("GET", "/v1/freshness", headers=headers).status_code == 200
+
+
+def test_a_key_in_the_url_is_no_key(shared):
+    for name in ("api_key", "key", "X-API-Key"):
+        response = shared.anonymous("GET", "/v1/freshness", params={name: shared.key})
+        assert_envelope(response, 401, "UNAUTHORIZED")
+
+
+def test_a_surprise_is_a_500_that_tells_the_log_and_not_the_caller(service, monkeypatch, caplog):
+    def fail(*_args, **_options):
+        raise RuntimeError("the pin is 1234")
+
+    monkeypatch.setattr(rates, "resolve", fail)
+    with caplog.at_level(logging.ERROR, "svc_tools.service"):
+        response = service.client.get("/v1/tax/TX", params={"address": "12 Secret Street, Austin"})
+    assert_envelope(response, 500, "INTERNAL")
+    assert "1234" not in response.text
+    assert "RuntimeError" not in response.text
+    assert response.headers["x-request-id"] in caplog.text
+    assert "the pin is 1234" in caplog.text
+    assert "Secret Street" not in caplog.text
+    monkeypatch.undo()
+    assert service.client.get("/v1/tax/NJ", params={"zip": "07030"}).status_code == 200
+
+
+def test_a_surprise_in_the_key_check_is_a_500_too(service, monkeypatch, caplog):
+    def fail():
+        raise OSError("disk on fire")
+
+    monkeypatch.setattr(service.store, "key_hashes", fail)
+    response = service.anonymous("GET", "/v1/freshness", headers={"X-API-Key": "unknown"})
+    assert_envelope(response, 500, "INTERNAL")
+    assert "disk on fire" in caplog.text
+
+
+def test_keys_stand_in_no_log_line(run, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO, "sqlalchemy.engine")  # every statement, but not every row
+    service = run()
+    service.client.get("/v1/freshness")
+    service.client.post("/v1/portability/nexus", json={"state": "TX", "notes": "a private note"})
+    service.anonymous("GET", "/v1/freshness", headers={"X-API-Key": "svc_stranger"})
+    monkeypatch.setattr(nexus, "checked_state", lambda _given: 1 / 0)
+    assert service.client.get("/v1/portability/nexus?state=TX").status_code == 500
+    assert "ZeroDivisionError" in caplog.text
+    for secret in (service.key, "svc_stranger", "a private note"):
+        assert secret not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (b"{not json", ["body", 1]),
+        (b"", ["body"]),
+        (b"[]", ["body"]),
+        (b'"TX"', ["body"]),
+        (b"{}", ["body", "state"]),
+        (b'{"state": 48}', ["body", "state"]),
+        (b'{"state": NaN}', ["body", "state"]),
+        (b'{"state": "TX", "notes": "\\ud800"}', ["body", "notes"]),
+        (b'{"state": "TX", "nexus_type": null}', ["body", "nexus_type"]),
+        (b'{"state": "TX", "registered_at": "2026-02-30"}', ["body", "registered_at"]),
+        (b'{"state": "TX", "registered_at": "2026-02-03T00:00:00"}', ["body", "registered_at"]),
+        (b'{"state": "TX", "registered_at": 1767225600}', ["body", "registered_at"]),
+        (b'{"state": "TX", "notes": ["a"]}', ["body", "notes"]),
+        (b'{"state": "TX", "notes": "a\\u0000b"}', ["body", "notes"]),
+        (b'{"state": "TX", "adress": "1 Main St"}', ["body", "adress"]),
+    ],
+)
+def test_a_body_of_the_wrong_shape_is_a_422_of_the_specification(shared, content, where):
+    response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
+    assert response.status_code == 422
+    assert response.headers["x-request-id"]
+    (item,) = json.loads(response.content, parse_constant=pytest.fail)["detail"]
+    assert item["loc"] == where
+    assert isinstance(item["msg"], str)
+    assert isinstance(item["type"], str)
+    assert item.keys() <= {"loc", "msg", "type", "input", "ctx"}
+
+
+def test_text_that_cannot_be_sent_back_is_refused_all_the_same(shared):
+    content = b'{"state": "\\ud800"}'
+    response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
+    assert_envelope(response, 400, "INVALID_INPUT")
+
+
+def test_a_body_that_is_not_said_to_be_json_is_refused(shared):
+    # what a form of another site could send without asking the browser first
+    headers = {"Content-Type": "text/plain"}
+    body = b'{"state": "TX"}'
+    response = shared.client.post("/v1/portability/nexus", content=body, headers=headers)
+    assert response.status_code == 422
+
+
+@pytest.mark.parametrize("content", [b"[" * 60_000, b'{"state":' * 6_000, b"9" * 5_000])
+def test_a_body_that_breaks_parsers_is_the_caller_s_mistake(shared, content):
+    response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
+    assert response.status_code in {400, 422}
+    assert response.headers["x-request-id"]

@@ -1,0 +1,256 @@
+"""The nexus records of an account over HTTP (SPEC 4.1, WIRE "Requests")."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
+from svc_tools.service.keys import KeyRing, hash_key, new_key
+from svc_tools.service.states import NEXUS_TYPES, STATES
+
+PATH = "/v1/portability/nexus"
+FIELDS = ["state", "nexus_type", "registered_at", "address", "notes", "created_at", "updated_at"]
+
+
+@pytest.fixture
+def service(shared):
+    """A service without records."""
+    for record in shared.store.list_nexus("local"):
+        shared.store.remove_nexus("local", record["state"])
+    return shared
+
+
+def put(service, **body):
+    response = service.client.post(PATH, json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def listed(service, **params):
+    response = service.client.get(PATH, params=params)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_a_record_is_kept_as_given(service):
+    given_fields = {
+        "state": "TX",
+        "nexus_type": "economic",
+        "registered_at": "2024-02-29",
+        "address": "500 W 2nd St\nAustin",
+        "notes": "Zürich \N{EURO SIGN} 'quoted'; --",
+    }
+    record = put(service, **given_fields)
+    assert list(record) == FIELDS
+    assert {name: record[name] for name in given_fields} == given_fields
+    assert record["created_at"] == record["updated_at"]
+    assert record["created_at"].endswith("Z")
+    assert listed(service) == {"nexus": [record], "count": 1}
+    assert NexusRecord.model_validate(record).registered_at == "2024-02-29"
+    assert NexusList.model_validate(listed(service)).count == 1
+
+
+def test_little_is_required(service):
+    record = put(service, state="tx")
+    assert (record["state"], record["nexus_type"]) == ("TX", "physical")
+    assert record["registered_at"] is record["address"] is record["notes"] is None
+
+
+def test_the_same_state_and_type_is_the_same_record(service):
+    first = put(service, state="TX", registered_at="2024-01-01", address="A", notes="N")
+    again = put(service, state="tx", nexus_type="physical", registered_at="2024-01-01")
+    assert {**again, "updated_at": None} == {**first, "updated_at": None}
+    assert again["updated_at"] >= first["updated_at"]
+    assert listed(service)["count"] == 1
+
+
+def test_a_given_field_replaces_and_an_omitted_one_stays(service):
+    put(service, state="TX", registered_at="2024-01-01", address="A", notes="N")
+    record = put(service, state="TX", notes="M")
+    assert (record["registered_at"], record["address"], record["notes"]) == ("2024-01-01", "A", "M")
+    record = put(service, state="TX", address=None)
+    assert (record["registered_at"], record["address"], record["notes"]) == (
+        "2024-01-01",
+        None,
+        "M",
+    )
+    record = put(service, state="TX")
+    assert (record["registered_at"], record["address"], record["notes"]) == (
+        "2024-01-01",
+        None,
+        "M",
+    )
+
+
+def test_records_come_ordered_by_state_then_type_and_filtered(service):
+    for state, kind in [
+        ("WA", "physical"),
+        ("CA", "physical"),
+        ("CA", "economic"),
+        ("NY", "marketplace"),
+    ]:
+        put(service, state=state, nexus_type=kind)
+    order = [(row["state"], row["nexus_type"]) for row in listed(service)["nexus"]]
+    assert order == [
+        ("CA", "economic"),
+        ("CA", "physical"),
+        ("NY", "marketplace"),
+        ("WA", "physical"),
+    ]
+    assert listed(service, state="ca")["count"] == 2
+    assert listed(service, nexus_type="physical")["count"] == 2
+    assert listed(service, state="CA", nexus_type="physical")["count"] == 1
+    assert listed(service, state="TX") == {"nexus": [], "count": 0}
+
+
+def remove(service, path):
+    response = service.client.delete(f"{PATH}/{path}")
+    assert response.status_code == 200, response.text
+    NexusRemoval.model_validate(response.json())
+    return response.json()
+
+
+def test_removing_one_type_leaves_the_others(service):
+    for kind in NEXUS_TYPES:
+        put(service, state="TX", nexus_type=kind)
+    put(service, state="CA", nexus_type="economic")
+    removed = remove(service, "tx?nexus_type=economic")
+    assert removed == {"deleted": 1, "state": "TX", "nexus_type": "economic"}
+    left = [(row["state"], row["nexus_type"]) for row in listed(service)["nexus"]]
+    assert left == [("CA", "economic"), ("TX", "marketplace"), ("TX", "physical")]
+
+
+def test_removing_a_state_removes_all_its_types(service):
+    for kind in NEXUS_TYPES:
+        put(service, state="TX", nexus_type=kind)
+    put(service, state="CA")
+    assert remove(service, "TX") == {"deleted": 3, "state": "TX", "nexus_type": None}
+    assert [row["state"] for row in listed(service)["nexus"]] == ["CA"]
+
+
+def test_removing_what_is_not_there_is_no_error(service):
+    assert remove(service, "TX") == {"deleted": 0, "state": "TX", "nexus_type": None}
+
+
+def test_a_removed_record_comes_back_new(service):
+    put(service, state="TX", notes="old")
+    remove(service, "TX")
+    assert put(service, state="TX")["notes"] is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?nexus_type=",
+        "?nexus_type=Economic",
+        "?nexus_type=all",
+        "?nexus_type=economic&nexus_type=physical",
+        "?nexus_type=economic&nexus_type=economic",
+        "?nexustype=economic",
+        "?type=economic",
+        "?nexus_type=%FF",
+    ],
+)
+def test_a_removal_that_is_not_understood_removes_nothing(service, query):
+    put(service, state="TX", nexus_type="physical")
+    response = service.client.delete(f"{PATH}/TX{query}")
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "INVALID_INPUT"
+    assert listed(service)["count"] == 1
+
+
+@pytest.mark.parametrize("state", ["ZZ", "PR", "Texas", "T", "48", "TX%20", "%E2%82%AC%E2%82%AC"])
+def test_a_state_that_does_not_exist(shared, state):
+    response = shared.client.delete(f"{PATH}/{state}")
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == "INVALID_INPUT"
+    assert error["message"].startswith("state: given ")
+    assert "AK, AL, AR" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({"state": "ZZ"}, "state"),
+        ({"state": ""}, "state"),
+        ({"state": "Texas"}, "state"),
+        ({"state": "TX", "nexus_type": "Physical"}, "nexus_type"),
+        ({"state": "TX", "nexus_type": ""}, "nexus_type"),
+    ],
+)
+def test_a_record_of_an_unknown_state_or_type(service, body, wrong):
+    response = service.client.post(PATH, json=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["detail"]["parameter"] == wrong
+    assert listed(service)["count"] == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?state=ZZ", "?state=", "?nexus_type=", "?nexus_type=x", "?state=TX&state=CA"],
+)
+def test_a_filter_that_is_not_understood(shared, query):
+    response = shared.client.get(PATH + query)
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "INVALID_INPUT"
+
+
+def test_all_51_states_can_have_records(service):
+    assert len(set(STATES)) == 51
+    for state in STATES:
+        service.store.put_nexus("local", state, "physical", {})
+    assert [row["state"] for row in listed(service)["nexus"]] == sorted(STATES)
+
+
+def test_accounts_do_not_see_each_other(service):
+    other = new_key()
+    service.store.add_key("other", hash_key(other))
+    headers = {"X-API-Key": other.get_secret_value()}
+    put(service, state="TX", notes="mine")
+    assert service.anonymous("GET", PATH, headers=headers).json()["count"] == 0
+    theirs = service.anonymous("POST", PATH, headers=headers, json={"state": "TX"}).json()
+    assert theirs["notes"] is None
+    assert service.anonymous("DELETE", f"{PATH}/TX", headers=headers).json()["deleted"] == 1
+    assert listed(service)["nexus"][0]["notes"] == "mine"
+    assert KeyRing(service.store).verify(other.get_secret_value().encode()) == "other"
+
+
+def test_many_callers_writing_one_record_never_fail(service):
+    def write(number):
+        if number % 7 == 6:
+            return service.client.delete(f"{PATH}/TX")
+        return service.client.post(PATH, json={"state": "TX", "notes": str(number)})
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(write, range(56)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert listed(service)["count"] in {0, 1}
+
+
+characters = st.characters(codec="utf-8", exclude_characters="\0")
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "registered_at": st.none() | st.dates().map(str),
+        "address": st.none() | st.text(characters, max_size=30),
+        "notes": st.none() | st.text(characters, max_size=30),
+    },
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(fields, min_size=1, max_size=4))
+def test_a_record_is_the_sum_of_its_updates(shared, updates):
+    remove(shared, "VT")
+    expected = {"registered_at": None, "address": None, "notes": None}
+    for update in updates:
+        expected |= update
+        record = put(shared, state="VT", **update)
+    assert {name: record[name] for name in expected} == expected
+    assert listed(shared, state="VT")["nexus"] == [record]
+    remove(shared, "VT")
