@@ -89,7 +89,7 @@ class Answer:
     def _meta(self) -> dict[str, object]:
         effective = self.chosen.effective
         name, edition = _origin(self.book, self.chosen)
-        return {
+        meta: dict[str, object] = {
             "resolved_via": self.location.via,
             "confidence": self.confidence,
             "effective_date": effective.isoformat() if effective else None,
@@ -99,6 +99,15 @@ class Answer:
             "source": name,
             "edition": edition,
         }
+        if accepted := self._accepted_names():
+            meta["accepted_places"] = accepted
+        return meta
+
+    def _accepted_names(self) -> list[str]:
+        """The further names a ZIP goes by: a caller's city that is one of them is no mismatch."""
+        zip5 = self.location.zip
+        place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
+        return [*place.accepted, *place.refused] if place else []
 
     def _place(self) -> dict[str, object]:
         location, area = self.location, self.chosen.area

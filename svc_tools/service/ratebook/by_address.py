@@ -105,12 +105,12 @@ def locate_address(
             " write it as 'street, city, state ZIP'",
             {"address": line, "state": state},
         )
+    if found.via == "state":
+        return found  # nothing finer than the state was needed
     return replace(found, advisories=(*found.advisories, address_not_matched(_used(found, city))))
 
 
 def _used(found: Location, city: str | None) -> str:
     if found.via == "zip5":
         return f"ZIP {found.zip}"
-    if found.via == "state":
-        return "the state"
     return (city or found.what).strip()

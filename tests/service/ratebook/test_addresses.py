@@ -47,9 +47,21 @@ def test_the_zip_at_the_end_is_read_and_the_house_number_is_not(number, zip5):
 
 
 def test_the_zip_decides_and_the_street_is_said_to_be_unmatched(ask):
-    answer = ask("MI", address="1600 Michigan Ave, Detroit, MI 48226")
+    answer = ask("NC", address="600 E 4th St, Charlotte, NC 28202")
     assert codes(answer) == ["address_not_matched"]
+    assert answer.location.zip == "28202"
+
+
+def test_where_the_state_alone_decides_no_street_is_needed(ask):
+    answer = ask("MI", address="1600 Michigan Ave, Detroit, MI 48226")
+    assert codes(answer) == []
     assert answer.location.zip == "48226"
+
+
+def test_the_further_names_of_a_zip_are_told(ask):
+    meta = ask("CA", zip="90069").simple()["meta"]
+    assert "West Hollywood" in meta["accepted_places"] or "Los Angeles" in meta["accepted_places"]
+    assert "accepted_places" not in ask("CA", location="San Francisco").simple()["meta"]
 
 
 def test_without_a_zip_the_city_decides(ask):
