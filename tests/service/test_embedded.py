@@ -189,7 +189,9 @@ service = embedded.start(Path(sys.argv[1]))
 
 
 def test_a_program_that_never_closes_it_ends_cleanly(db):
-    assert run_python(f"{ASK}print(ask(service))", db) == ["200"]
+    # registered first, so called last
+    last = "import atexit\natexit.register(lambda: print(f'running={service.running}'))\n"
+    assert run_python(f"{last}{ASK}print(ask(service))", db) == ["200", "running=False"]
 
 
 def test_a_program_that_logs_everything_reads_nothing_of_it(db):
