@@ -25,6 +25,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 $(READY): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV) (about a minute) ..."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@

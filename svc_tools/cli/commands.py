@@ -1,7 +1,7 @@
 """The commands. Each reads its arguments, calls one function of the toolkit, and shows the result.
 
-Exit codes: 0 an answer; 1 no answer (the place was not found, the service failed); 2 the command,
-or the configuration, is not usable.
+Exit codes: 0 an answer, a partial one too; 1 no answer (the place was not found, the service
+refused or failed); 2 the command, or the configuration, is not usable.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ import httpx
 import typer
 from rich.console import Console
 
-from svc_sdk import DEFAULT_BASE_URL, Svc, SvcError, __version__
+from svc_sdk import (
+    DEFAULT_BASE_URL,
+    AuthError,
+    Svc,
+    SvcError,
+    ValidationError,
+    __version__,
+)
 from svc_tools import config
 from svc_tools.cli.show import show_answer
+from svc_tools.places import state_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +54,13 @@ def _explained() -> Iterator[None]:
     """Failures become one sentence and an exit code; no stack trace reaches a person."""
     try:
         yield
+    except AuthError as error:
+        hint = f"The service does not accept the key; check {config.KEY_VARIABLE}"
+        _errors().print(f"[bold red]No answer.[/] {hint}. {_escaped(error)}")
+        raise typer.Exit(NO_ANSWER) from None
+    except ValidationError as error:
+        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
+        raise typer.Exit(NOT_USABLE) from None
     except SvcError as error:
         _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
         raise typer.Exit(NO_ANSWER) from None
@@ -79,7 +94,7 @@ def _main(
 
 @app.command()
 def lookup(  # noqa: PLR0917 - Typer reads the signature
-    state: Annotated[str, typer.Argument(help="State code, such as TX.")],
+    state: Annotated[str, typer.Argument(help="State, such as TX or Texas.")],
     zip_code: Annotated[str | None, typer.Option("--zip", help="ZIP or ZIP+4.")] = None,
     address: Annotated[str | None, typer.Option(help="Street address, or the whole line.")] = None,
     city: Annotated[str | None, typer.Option(help="City of the address.")] = None,
@@ -98,7 +113,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
     with _explained(), _client(embedded=embedded, base_url=base_url) as client:
         answer = client.lookup(
-            state,
+            _state(state),
             zip=zip_code,
             address=address,
             city=city,
@@ -115,6 +130,12 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
             show_answer(
                 Console(), answer, service=config.service_name(client), as_of=as_of or period
             )
+
+
+def _state(given: str) -> str:
+    """The code of a state that was named; what is no state's name goes to the service as it is."""
+    known = state_code(given)
+    return known if isinstance(known, str) else given
 
 
 @contextmanager
@@ -142,7 +163,12 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
         httpx.URL(DEFAULT_BASE_URL).port or 0
     ),
-    db: Annotated[Path | None, typer.Option(help="Database of keys and nexus records.")] = None,
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            help="Database of keys and nexus records [default: in the user's data folder]."
+        ),
+    ] = None,
     api_key: Annotated[
         str | None, typer.Option(help="A key that is valid for this run, and stored nowhere.")
     ] = None,

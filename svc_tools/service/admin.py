@@ -69,6 +69,9 @@ def serve(
                 echo(f"API key: {made.get_secret_value()}")
                 echo("Keep it: it is shown this once, and only its hash is stored.")
                 store.add_key(LOCAL_ACCOUNT, hash_key(made))
+            elif run_key is None:
+                echo("API key: the one shown when this database was made; if it is lost, give one")
+                echo("for this run with --api-key.")
             if not loopback:
                 echo(
                     f"Warning: {host} can be reached from other machines, and requests (their"

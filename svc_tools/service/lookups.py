@@ -153,7 +153,7 @@ def _check_mode(given: Mapping[str, str]) -> None:
             there, absent = (first, second) if first in named else (second, first)
             raise Problem(
                 400,
-                "INVALID_INPUT",
+                "MISSING_INPUT",
                 f"{absent}: missing; {there} needs {absent} with it:"
                 f" expected {PARAMETERS[absent].expected}",
                 extra={"parameter": absent, "expected": PARAMETERS[absent].expected},

@@ -43,7 +43,8 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="warning",
+                # a stray connection is not the user's concern; the app logs its own failures
+                log_level="error",
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,

@@ -118,7 +118,7 @@ def test_more_than_one_place(names):
 )
 def test_half_a_place_names_the_missing_half(given_parameters, absent):
     problem = refused(**given_parameters)
-    assert problem.code == "INVALID_INPUT"
+    assert problem.code == "MISSING_INPUT"
     assert problem.detail.startswith(f"{absent}: missing")
 
 

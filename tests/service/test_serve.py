@@ -74,7 +74,8 @@ def test_the_first_start_shows_the_key_once_and_it_lasts(db):
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out, err) == (0, "ended\n", "")
     with serving(db) as (process, lines):
-        assert not any("API key" in line for line in lines)
+        assert not any(key in line for line in lines)
+        assert "the one shown when this database was made" in value_of(lines, "API key: ")
         assert status(url_of(lines), key) == 200
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=30)
