@@ -17,7 +17,7 @@ from svc_tools.frames.columns import find_inputs, free_columns
 from svc_tools.frames.exact import RateForm, rate_column, texts
 from svc_tools.frames.notes import say
 from svc_tools.frames.questions import Asked, ask
-from svc_tools.lookup import Outcome, look_up, refused
+from svc_tools.lookup import STATUSES, Outcome, look_up, refused
 from svc_tools.places import Question, Refusal, same_place
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def enrich(
             "notes": notes,
             "stopped": stopped,
         }
+    if progress:
+        say(_ending(enriched, prefix))
     if stopped:
         warnings.warn(
             f"The lookup ended early: {stopped}. What was found is in the frame; the other rows"
@@ -97,6 +99,18 @@ def enrich(
     if errors == "raise":
         _raise_for(enriched, prefix)
     return enriched
+
+
+def _ending(frame: pd.DataFrame, prefix: str) -> list[str]:
+    """How many rows ended how, and the most frequent reason of those without a rate."""
+    status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
+    counted = status.value_counts()
+    rows = ", ".join(f"{counted[name]:,} {name}" for name in STATUSES if name in counted)
+    without = error[~status.isin(["ok", "partial"])].value_counts()
+    lines = [f"rows: {rows}"] if rows else []
+    if len(without):
+        lines.append(f"most frequent reason: {without.index[0]} (rows: {without.iloc[0]:,})")
+    return lines
 
 
 def _notes(asked: Asked) -> list[str]:
@@ -123,7 +137,15 @@ def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], object] | Non
         warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found": the text bar serves
         from tqdm.auto import tqdm  # noqa: PLC0415 - as above
 
-        bar = tqdm(total=total, desc="places", unit="place", leave=False)
+        # a bar of text belongs on a terminal, not in a log; a notebook draws its own
+        shown_as_text = tqdm.__module__ == "tqdm.asyncio"
+        bar = tqdm(
+            total=total,
+            desc="places",
+            unit="place",
+            leave=False,
+            disable=None if shown_as_text else False,
+        )
     with bar:
         yield bar.update
 

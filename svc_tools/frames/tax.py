@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +22,9 @@ __all__ = ["add_tax"]
 
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
+_ACCOUNTING = re.compile(
+    r"(?P<bracket>\()?(?P<minus>-)?\$?(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)(?(bracket)\))"
+)
 _BLOCK = 65_536
 _CENTS = 100
 _LARGEST = 2**63 - 1
@@ -64,6 +69,10 @@ def add_tax(
     taxed = frame.drop(columns=[tax_name, error_name], errors="ignore").copy(deep=False)
     taxed[tax_name] = decimals(tax, missing, MONEY)
     taxed[error_name] = pd.array(reasons, dtype="str")
+    if progress and missing.any():
+        ((often, rows),) = Counter(reasons[missing].tolist()).most_common(1)
+        count = int(np.count_nonzero(missing))
+        say([f"rows without a tax: {count:,}; most frequent reason: {often} (rows: {rows:,})"])
     if progress and snapped:
         say([f"floats off a whole cent by a rounding error, read as that cent: {snapped:,}"])
     return taxed
@@ -152,7 +161,7 @@ def _one(value: object) -> int | str:
         return wrong.get(0) or int(cents[0])
     shown = str(value)[:40]
     try:
-        cents_exact = Decimal(str(value).strip()) * _CENTS
+        cents_exact = Decimal(_plain_number(str(value))) * _CENTS
     except InvalidOperation:
         return f"amount: {shown!r} is not a number of dollars such as 12.50"
     if not cents_exact.is_finite() or abs(cents_exact) > _LARGEST:
@@ -160,6 +169,15 @@ def _one(value: object) -> int | str:
     if cents_exact != int(cents_exact):
         return f"amount: {shown} is not a whole number of cents"
     return int(cents_exact)
+
+
+def _plain_number(text: str) -> str:
+    """An amount as accountants write it, as a plain number: $1,234.50, (15.00)."""
+    match = _ACCOUNTING.fullmatch(text.strip())
+    if match is None:
+        return text.strip()
+    minus = "-" if match["minus"] or match["bracket"] else ""
+    return minus + match["digits"].replace(",", "")
 
 
 def _units(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import warnings
 from datetime import date
 from decimal import Decimal
@@ -357,12 +358,24 @@ def test_it_works_inside_a_running_event_loop(embedded):
     assert asyncio.run(cell())["lookup_status"].iloc[0] == "ok"
 
 
-def test_the_progress_bar_counts_places(scripted, capsys):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_progress_bar_counts_places_on_a_terminal(scripted, capsys, monkeypatch, terminal):
     frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702", "78702"]})
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame.svc.lookup(client=scripted)
-    assert "/2 [" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert ("/2 [" in said) is terminal
+    assert "rows: 3 ok" in said
+
+
+def test_how_the_rows_ended_is_said(scripted, capsys):
+    frame = pd.DataFrame({"state": ["TX", "ZZ", "ZZ", "PR"], "zip": ["78701", "1", "2", "00901"]})
+    frame.svc.lookup(client=scripted)
+    said = capsys.readouterr().err
+    assert "rows: 1 ok, 2 invalid, 1 unsupported" in said
+    assert "most frequent reason: state: 'ZZ' is not a US state" in said
 
 
 def test_the_result_survives_csv_and_parquet(mixed, tmp_path):

@@ -168,12 +168,31 @@ def test_a_missing_amount_is_no_tax_of_zero(kind):
 
 
 @pytest.mark.parametrize(
-    "text", ["$10.00", "1,000.00", "(5.00)", "ten", "", "NaN", "1e400", "0.005"]
+    "text", ["$", "1,00.00", "(5.00", "-(5)", "10 USD", "ten", "", "NaN", "1e400", "0.005"]
 )
 def test_text_that_is_no_amount_is_refused_by_row(text):
     result = tax_of([text, "10.00"])
     assert result["tax"].isna().tolist() == [True, False]
     assert result["tax_error"].iloc[0].startswith("amount:")
+
+
+@pytest.mark.parametrize(
+    ("text", "tax"),
+    [
+        ("$1,000.00", "82.50"),
+        ("(5.00)", "-0.41"),
+        ("-$5.00", "-0.41"),
+        ("1,234,567.89", "101851.85"),
+    ],
+)
+def test_amounts_as_accountants_write_them(text, tax):
+    assert tax_of([text])["tax"].iloc[0] == Decimal(tax)
+
+
+def test_rows_without_a_tax_are_said(capsys):
+    frame = looked_up(amount=["10", "ten", "eleven", "10"], lookup_status=["ok"] * 3 + ["invalid"])
+    frame.svc.tax()
+    assert "rows without a tax: 3" in capsys.readouterr().err
 
 
 def test_an_amount_too_large_for_exact_arithmetic_is_refused_clearly():
