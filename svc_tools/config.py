@@ -119,7 +119,7 @@ def configured(
     if key.get_secret_value():
         raise ConfigurationError(
             f"There is a key but no address: set {URL_VARIABLE} (or pass base_url=) to the address"
-            f' of the service, or use connect("embedded")'
+            f' of the service, or use connect("embedded"), --embedded on the command line'
         )
     if url:
         raise ConfigurationError(

@@ -24,7 +24,7 @@ from svc_sdk import (
 )
 from svc_tools import config
 from svc_tools.cli.show import show_answer
-from svc_tools.places import state_code
+from svc_tools.places import Elsewhere, normal_zip, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +114,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
     with _explained(), _client(embedded=embedded, base_url=base_url) as client:
         answer = client.lookup(
             _state(state),
-            zip=zip_code,
+            zip=_zip(zip_code, state),
             address=address,
             city=city,
             location=location,
@@ -136,6 +136,16 @@ def _state(given: str) -> str:
     """The code of a state that was named; what is no state's name goes to the service as it is."""
     known = state_code(given)
     return known if isinstance(known, str) else given
+
+
+def _zip(given: str | None, state: str) -> str | None:
+    """A ZIP as spreadsheets mangle it, as a ZIP."""
+    if given is None:
+        return None
+    found = normal_zip(given, _state(state))
+    if isinstance(found, Elsewhere):
+        raise ValueError(f"zip: {found.reason}")  # noqa: TRY004 - a ZIP, but of elsewhere
+    return found
 
 
 @contextmanager

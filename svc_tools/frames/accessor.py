@@ -35,6 +35,7 @@ class SvcAccessor:
         location: Hashable | None = None,
         lat: Hashable | None = None,
         lng: Hashable | None = None,
+        country: Hashable | None = None,
         as_of: Hashable | date | None = None,
         client: Svc | None = None,
         prefix: str = "",
@@ -57,6 +58,7 @@ class SvcAccessor:
             location: place name.
             lat: latitude in degrees.
             lng: longitude in degrees.
+            country: country; rows outside the United States are `unsupported`, never asked.
             as_of: date of the sale; one obvious date column is found, several are an error;
                 "today" for today's rates.
             client: the service to ask; by default the configured one, else the embedded one.
@@ -70,7 +72,8 @@ class SvcAccessor:
             `county_rate`, `city_rate`, `combined_district_rate` (fractions: 0.08250 is 8.25 %),
             `freight_taxable`, `confidence`, `warnings` (codes, separated by "; "),
             `resolved_via`, `effective_date`, `effective_date_basis`, `resolved_state`,
-            `resolved_zip`, `resolved_city`, `resolved_county`, and `lookup_status` (ok, partial,
+            `resolved_zip`, `resolved_city`, `resolved_county`, `lookup_as_of` (the day that was
+            asked about), and `lookup_status` (ok, partial,
             unresolved, invalid, unsupported, failed, not_attempted) with `lookup_error`,
             `lookup_source`, `lookup_edition`. Columns of an earlier lookup are replaced.
 
@@ -87,6 +90,7 @@ class SvcAccessor:
             "location": location,
             "lat": lat,
             "lng": lng,
+            "country": country,
             "as_of": as_of,
         }
         return enrich(

@@ -1,37 +1,30 @@
-"""Which column of a frame answers which argument of a lookup."""
+"""Which column of a frame answers which argument of a lookup.
+
+Where it could be two, it is an error that lists them: a place or a date picked wrongly gives a
+rate that looks right.
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from svc_tools.frames.enriched import LOOKUP_COLUMNS, TAX_COLUMNS, require_one
-from svc_tools.places import state_code
+from svc_tools.frames.enriched import require_one
+from svc_tools.frames.one_value import one_value
+from svc_tools.frames.ownership import ours
+from svc_tools.frames.usual_names import date_kind, dated_levels, names_a_place, place_role
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["ROLES", "Inputs", "find_inputs", "free_columns"]
+__all__ = ["ROLES", "Inputs", "find_inputs"]
 
-ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "as_of")
+ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
 """The arguments of a lookup that a column may answer."""
 
-_SHIP = r"(?:ship(?:ping|_?to)?|deliver(?:y|_?to)|destination|dest|customer)?_?"
-_USUAL = {
-    "state": re.compile(rf"{_SHIP}(?:state(?:_?(?:code|name|abbr(?:eviation)?))?|province)"),
-    "zip": re.compile(rf"{_SHIP}(?:zip(?:_?(?:code|5|4|plus4))?|post(?:al)?_?code|postal)"),
-    "address": re.compile(
-        rf"{_SHIP}(?:street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?)"
-    ),
-    "city": re.compile(rf"{_SHIP}(?:city(?:_?name)?|town)"),
-    "lat": re.compile(rf"{_SHIP}lat(?:itude)?"),
-    "lng": re.compile(rf"{_SHIP}(?:lng|lon|long|longitude)"),
-}
-_DATE_NAME = re.compile(r"(?:.*_)?(?:date|day|as_?of|sold_(?:at|on)|ordered_(?:at|on))(?:_utc)?")
+_PLACES = {"zip", "address", "city", "location", "lat"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +42,16 @@ class Inputs:
         return "as_of" in self.columns
 
 
-def find_inputs(frame: pd.DataFrame, given: Mapping[str, object], *, prefix: str = "") -> Inputs:
+def find_inputs(frame: pd.DataFrame, given: Mapping[str, object]) -> Inputs:
     """Decide what answers each argument.
 
-    An argument is a column label, else a value for all rows; `False` keeps a column out. What is
+    An argument is a column label, else a value for all rows; `False` keeps columns out. What is
     not given is found by the usual names ("zip", "zip_code", "postal_code"…).
 
     Raises:
-        ValueError: several columns have usual names for one argument, or several look like the
-            date; a date column has time zones; labels are not unique.
+        ValueError: several columns have usual names for one argument or belong to different
+            parties, several look like a date, none names a place, a date column has time zones,
+            or labels are not unique.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     if isinstance(frame.columns, pd.MultiIndex):
@@ -67,129 +61,100 @@ def find_inputs(frame: pd.DataFrame, given: Mapping[str, object], *, prefix: str
         )
     columns: dict[str, Hashable] = {}
     scalars: dict[str, object] = {}
-    for role in ROLES:
-        value = given.get(role)
-        if value is None or value is False:
-            continue
+    asked = {role: value for role, value in given.items() if value is not None}
+    for role, value in asked.items():
         if _is_label(frame, value):
             columns[role] = value
-        else:
-            scalars[role] = _scalar(role, value, frame)
-    notes = _find_usual(frame, given, columns, scalars, prefix)
-    notes += _find_date(frame, given, columns, scalars, prefix)
+        elif value is not False:
+            scalars[role] = one_value(role, value, frame)
+    added = ours(frame)
+    free = [label for label in frame.columns if label not in added]
+    columns |= _usual([label for label in free if label not in set(columns.values())], asked)
+    if not _PLACES & (columns.keys() | scalars.keys()):
+        raise ValueError(
+            f"no column names a place; the columns are: {', '.join(map(str, frame.columns))}."
+            " Say which: zip=…, or address= and city=, or location=, or lat= and lng="
+        )
+    note = _date(frame, [label for label in free if label not in set(columns.values())], asked)
+    if isinstance(note, _Found):
+        columns["as_of"] = note.label
+    if scalars.get("as_of") == "today":
+        del scalars["as_of"]
     for role, label in columns.items():
         _check_column(frame, role, label)
     used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
-    fixed = ", ".join(f"{role}={value!r} for all rows" for role, value in scalars.items())
-    said = "; ".join(part for part in (used, fixed) if part)
-    return Inputs(columns, scalars, (*([said] if said else []), *notes))
+    fixed = ", ".join(f"{role}={value!s} for all rows" for role, value in scalars.items())
+    said = [part for part in (used, fixed, note) if isinstance(part, str) and part]
+    return Inputs(columns, scalars, tuple(said))
 
 
-def _find_usual(
-    frame: pd.DataFrame,
-    given: Mapping[str, object],
-    columns: dict[str, Hashable],
-    scalars: Mapping[str, object],
-    prefix: str,
-) -> list[str]:
-    """Fill in what the usual names answer; coordinates only as a pair."""
-    taken = set(columns.values())
-    found: dict[str, Hashable] = {}
-    for role, usual in _USUAL.items():
-        if role in columns or role in scalars or given.get(role) is False:
-            continue
-        named = [
-            label
-            for label in _own_free(frame, prefix)
-            if label not in taken and usual.fullmatch(_plain(label))
-        ]
-        if len(named) > 1:
+def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:
+    """What the usual names answer: one column each, of one party, coordinates as a pair."""
+    named: dict[str, list[Hashable]] = {}
+    shipping: dict[Hashable, bool] = {}
+    for label in free:
+        found = place_role(label)
+        if found is not None and found[0] not in asked:
+            named.setdefault(found[0], []).append(label)
+            shipping[label] = found[1]
+    for role, labels in named.items():
+        if len(labels) > 1:
             raise ValueError(
-                f"several columns look like {role}: {', '.join(map(repr, named))};"
+                f"several columns look like {role}: {', '.join(map(repr, labels))};"
                 f" say which one with {role}=…, or {role}=False for none"
             )
-        if named:
-            found[role] = named[0]
+    known = named.keys() | {role for role, value in asked.items() if value is not False}
     pair = {"lat", "lng"}
-    known = found.keys() | columns.keys() | scalars.keys()
-    if pair & found.keys() and not pair <= known:
-        for role in pair:
-            found.pop(role, None)
-    columns.update(found)
-    return []
+    usable = {
+        role: labels[0] for role, labels in named.items() if role not in pair or pair <= known
+    }
+    used = set(usable.values())
+    others = [label for label in free if label not in used and names_a_place(label)]
+    if others and len({shipping[label] for label in used}) > 1:
+        listed = ", ".join(f"{role}={label!r}" for role, label in usable.items())
+        raise ValueError(
+            f"the columns found may be of two parties ({listed}; there are also"
+            f" {', '.join(map(repr, others))}): where was it shipped to? Name the columns in the"
+            " call, and False for one that is not to be used"
+        )
+    return usable
 
 
-def _find_date(
-    frame: pd.DataFrame,
-    given: Mapping[str, object],
-    columns: dict[str, Hashable],
-    scalars: dict[str, object],
-    prefix: str,
-) -> list[str]:
-    """Take the one obvious date column, or say that the rates are today's."""
-    if "as_of" in columns:
-        return []
-    if "as_of" in scalars:
-        if scalars["as_of"] == "today":
-            del scalars["as_of"]
-            return ["rates as of today, as asked"]
-        return []
-    taken = set(columns.values())
-    dates = [
-        label
-        for label in _own_free(frame, prefix)
-        if label not in taken and (_is_date(frame[label]) or _DATE_NAME.fullmatch(_plain(label)))
-    ]
-    if given.get("as_of") is not False:
-        if len(dates) > 1:
-            raise ValueError(
-                f"several columns could be the date of the sale: {', '.join(map(repr, dates))};"
-                " say which one with as_of='…', or as_of='today' for today's rates"
-            )
-        if dates:
-            columns["as_of"] = dates[0]
-            return []
-    return ["no date column: rates as of today"]
+@dataclass(frozen=True, slots=True)
+class _Found:
+    label: Hashable
+
+
+def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]) -> _Found | str:
+    """The one column that is the date of the sale, or a note that the rates are today's."""
+    if "as_of" in asked:
+        today = asked["as_of"] is False or _is_text(asked["as_of"], "today")
+        return "rates as of today, as asked" if today else ""
+    single = [label for label in free if isinstance(frame[label], pd.Series)]
+    kinds = {label: date_kind(label, frame[label]) for label in single}
+    dated = [label for label, kind in kinds.items() if kind]
+    levels = dated_levels(frame)
+    if not dated and not levels:
+        return "no date column: rates as of today"
+    if len(dated) == 1 and not levels and kinds[dated[0]] == "sale":
+        return _Found(dated[0])
+    listed = ", ".join([*map(repr, dated), *levels])
+    how = " (make the index a column with df.reset_index())" if levels else ""
+    raise ValueError(
+        f"which is the date of the sale? It could be {listed}; say so with"
+        f" as_of='…'{how}, or as_of='today' for today's rates"
+    )
+
+
+def _is_text(value: object, text: str) -> bool:
+    return isinstance(value, str) and value == text
 
 
 def _is_label(frame: pd.DataFrame, value: object) -> bool:
     try:
-        return value in frame.columns
+        return not isinstance(value, bool) and value in frame.columns
     except TypeError:
         return False
-
-
-def _scalar(role: str, value: object, frame: pd.DataFrame) -> object:
-    if isinstance(value, pd.Series | pd.Index) or hasattr(value, "__array__"):
-        raise TypeError(f"{role}: expected a column's name or one value, not a whole column")
-    there = ", ".join(map(str, frame.columns[:12]))
-    if role == "state" and (not isinstance(value, str) or state_code(value) is None):
-        raise ValueError(f"state: {value!r} is neither a column ({there}) nor a state")
-    if role == "zip" and not any(character.isdigit() for character in str(value)):
-        raise ValueError(f"zip: {value!r} is neither a column ({there}) nor a ZIP")
-    if role == "as_of":
-        return _scalar_date(value, there)
-    if role in {"lat", "lng"} and (
-        isinstance(value, str | bool) or not isinstance(value, int | float)
-    ):
-        raise ValueError(f"{role}: {value!r} is neither a column ({there}) nor degrees")
-    return value
-
-
-def _scalar_date(value: object, there: str) -> object:
-    expected = "a column's name, a date such as '2026-05-01', or 'today'"
-    if value == "today":
-        return value
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
-        return value
-    if not isinstance(value, str):
-        raise TypeError(f"as_of: expected {expected}, not {type(value).__name__}")
-    try:
-        return datetime.fromisoformat(value).date()
-    except ValueError:
-        raise ValueError(f"as_of: {value!r} is not {expected}; the columns: {there}") from None
 
 
 def _check_column(frame: pd.DataFrame, role: str, label: Hashable) -> None:
@@ -201,47 +166,3 @@ def _check_column(frame: pd.DataFrame, role: str, label: Hashable) -> None:
             f"as_of: column {label!r} has times in {zone}, so its calendar date depends on the"
             f" place; convert it first: df[{label!r}].dt.tz_convert('America/Chicago').dt.date"
         )
-
-
-def _is_date(column: object) -> bool:
-    if not isinstance(column, pd.Series):
-        return False
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return True
-    return str(column.dtype).startswith(("date32", "date64", "timestamp"))
-
-
-def _plain(label: Hashable) -> str:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
-
-
-def _own_free(frame: pd.DataFrame, prefix: str) -> list[Hashable]:
-    """The labels that an earlier run did not add."""
-    return [label for label in frame.columns if label not in set(ours(frame, prefix))]
-
-
-def ours(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """The columns that an earlier lookup with this prefix added, by their full set of names."""
-    names = [prefix + name for name in LOOKUP_COLUMNS]
-    if not {prefix + "lookup_status", prefix + "lookup_source"} <= set(frame.columns):
-        return []
-    taxed = [prefix + name for name in TAX_COLUMNS]
-    added = names + (taxed if set(taxed) <= set(frame.columns) else [])
-    return [name for name in added if name in frame.columns]
-
-
-def free_columns(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
-    """The frame without an earlier lookup's columns, ready for new ones.
-
-    Raises:
-        ValueError: a column that is not ours has one of the names.
-    """
-    rest = frame.drop(columns=ours(frame, prefix))
-    taken = [prefix + name for name in LOOKUP_COLUMNS if prefix + name in rest.columns]
-    if taken:
-        raise ValueError(
-            f"the frame already has columns that a lookup adds: {', '.join(map(repr, taken))};"
-            " rename them, or choose a prefix, for instance prefix='svc_'"
-        )
-    return rest

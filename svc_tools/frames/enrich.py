@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from svc_sdk import Svc
 from svc_tools.config import EmbeddedSvc, configured, connect, service_name, unconfigured
-from svc_tools.frames.columns import find_inputs, free_columns
+from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.exact import RateForm, rate_column, texts
 from svc_tools.frames.notes import say
+from svc_tools.frames.ownership import free_columns
 from svc_tools.frames.questions import Asked, ask
 from svc_tools.lookup import STATUSES, Outcome, look_up, refused
 from svc_tools.places import Question, Refusal, same_place
@@ -63,8 +64,8 @@ def enrich(
         raise ValueError(f"rates: {rates!r} is not known; expected 'decimal', 'string' or 'float'")
     if client is not None and not isinstance(client, Svc):
         raise TypeError(f"client: expected svc_sdk.Svc, not {type(client).__name__}")
-    inputs = find_inputs(frame, given, prefix=prefix)
     kept = free_columns(frame, prefix)
+    inputs = find_inputs(frame, given)
     asked = ask(frame, inputs)
     with contextlib.ExitStack() as stack:
         service = client
@@ -186,6 +187,7 @@ def _columns(
         "resolved_zip": field("resolved_zip"),
         "resolved_city": field("resolved_city"),
         "resolved_county": field("resolved_county"),
+        "lookup_as_of": _days([_asked_for(one) for one in asked.questions]).take(codes),
         "lookup_status": text([outcome.status for outcome in results]),
         "lookup_error": text([outcome.error for outcome in results]),
         "lookup_source": text([_source(one, client) for one in found]),
@@ -212,9 +214,19 @@ def _warnings(found: Found | None, mismatch: bool) -> str | None:  # noqa: FBT00
     return "; ".join(codes) or None
 
 
+def _asked_for(one: Question | Refusal) -> date | None:
+    """The day that was asked about: the row's own, else today."""
+    if isinstance(one, Refusal):
+        return None
+    return one.place.as_of or date.today()  # noqa: DTZ011 - the person's own day
+
+
+def _days(values: list[date | None]) -> pd.arrays.ArrowExtensionArray:
+    return pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.date32())]))
+
+
 def _dates(values: list[str | None]) -> pd.arrays.ArrowExtensionArray:
-    dates = pa.array([_date(value) for value in values], pa.date32())
-    return pd.arrays.ArrowExtensionArray(pa.chunked_array([dates]))
+    return _days([_date(value) for value in values])
 
 
 def _date(value: str | None) -> date | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIDENCES",
     "LOOKUP_COLUMNS",
+    "OTHER_DATE",
     "RATE_COLUMNS",
     "STATUSES",
     "TAX_COLUMNS",
@@ -26,6 +27,7 @@ __all__ = [
     "require_one",
     "state_codes",
     "texts",
+    "warning_codes",
 ]
 
 RATE_COLUMNS = (
@@ -49,6 +51,7 @@ LOOKUP_COLUMNS = (
     "resolved_zip",
     "resolved_city",
     "resolved_county",
+    "lookup_as_of",
     "lookup_status",
     "lookup_error",
     "lookup_source",
@@ -61,6 +64,9 @@ TAX_COLUMNS = ("tax", "tax_error")
 
 CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
+
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
+"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
 
 
 def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
@@ -101,6 +107,12 @@ def texts(frame: pd.DataFrame, name: Hashable) -> list[str | None]:
         None if gone else str(value)
         for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)
     ]
+
+
+def warning_codes(warnings: str | None) -> tuple[str, ...]:
+    """The codes in a cell of the column `warnings`, which separates them by semicolons."""
+    codes = (code.strip() for code in (warnings or "").split(";"))
+    return tuple(code for code in codes if code)
 
 
 def state_codes(frame: pd.DataFrame, *, prefix: str = "") -> list[str | None]:

@@ -14,6 +14,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, decimals
 from svc_tools.frames.notes import say
+from svc_tools.frames.ownership import without_tax
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -44,31 +45,27 @@ def add_tax(
     status_name, rate_name = f"{prefix}lookup_status", f"{prefix}combined_rate"
     require_columns(frame, (status_name, rate_name), "look the rates up first: df.svc.lookup()")
     require_columns(frame, (amount,), "name the column of amounts: df.svc.tax(amount='…')")
-    tax_name, error_name = f"{prefix}tax", f"{prefix}tax_error"
-    if tax_name in frame.columns and error_name not in frame.columns:
-        raise ValueError(
-            f"the frame has a column {tax_name!r} that is not ours; rename it,"
-            " or look up with a prefix, for instance prefix='svc_'"
-        )
-    require_one(frame, amount, "amount")
+    for label in (status_name, rate_name, amount):
+        require_one(frame, label, "amount" if label == amount else "lookup")
+    taxed = without_tax(frame, prefix).copy(deep=False)
     cents, wrong, snapped = whole_cents(frame[amount])
-    units, unrated = _units(frame[rate_name])
-    reasons = np.full(len(frame), None, object)
-    status = frame[status_name].to_numpy(object)
-    usable = status == "ok"
-    if partial == "use":
-        usable |= status == "partial"
-    reasons[~usable] = [_why_not(value) for value in status[~usable]]
-    reasons[usable & unrated] = "the row has no rate"
-    bad_amount = np.isin(np.arange(len(frame)), np.fromiter(wrong, np.int64, len(wrong)))
-    first = bad_amount & (reasons == None)  # noqa: E711 - elementwise
-    reasons[first] = [wrong[index] for index in np.flatnonzero(first).tolist()]
-    missing = reasons != None  # noqa: E711 - elementwise
+    units, no_rate = _units(frame[rate_name])
+    limit = (_LARGEST - UNITS_PER_ONE) // max(int(units.max(initial=0)), 1)
+    for index in np.flatnonzero(np.abs(cents) > limit).tolist():
+        wrong.setdefault(index, f"amount: {cents[index] / _CENTS:,.2f} is too large for exact tax")
+    usable = {"ok", "partial"} if partial == "use" else {"ok"}
+    codes, names = pd.factorize(frame[status_name])
+    by_code = [None if name in usable else _why_not(name) for name in names.tolist()]
+    reasons = np.array([*by_code, "no rate: the row was not looked up"], object)[codes]
+    for found in (no_rate, wrong):  # the first reason counts
+        for index, reason in found.items():
+            if reasons[index] is None:
+                reasons[index] = reason
+    missing = np.array([reason is not None for reason in reasons], bool)
     cents[missing] = 0
     tax = rounded_tax(cents, np.where(missing, 0, units))
-    taxed = frame.drop(columns=[tax_name, error_name], errors="ignore").copy(deep=False)
-    taxed[tax_name] = decimals(tax, missing, MONEY)
-    taxed[error_name] = pd.array(reasons, dtype="str")
+    taxed[f"{prefix}tax"] = decimals(tax, missing, MONEY)
+    taxed[f"{prefix}tax_error"] = pd.array(reasons, dtype="str")
     if progress and missing.any():
         ((often, rows),) = Counter(reasons[missing].tolist()).most_common(1)
         count = int(np.count_nonzero(missing))
@@ -87,15 +84,8 @@ def _why_not(status: object) -> str:
 def rounded_tax(cents: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Tax in whole cents, half a cent away from zero: refunds mirror their sales.
 
-    Raises:
-        OverflowError: an amount too large for exact arithmetic in 64 bits (above about 900
-            billion dollars).
+    The caller keeps the products within 64 bits.
     """
-    largest = max(abs(int(cents.max(initial=0))), abs(int(cents.min(initial=0))))
-    if largest * int(units.max(initial=0)) + UNITS_PER_ONE > _LARGEST:
-        raise OverflowError(
-            f"amount: {largest / _CENTS:,.2f} dollars is too large for exact tax at these rates"
-        )
     out = np.empty(len(cents), np.int64)
     for start in range(0, len(cents), _BLOCK):
         block = out[start : start + _BLOCK]
@@ -144,14 +134,21 @@ def _of_floats(amounts: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, di
 
 
 def _of_objects(column: pd.Series, missing: np.ndarray) -> tuple[np.ndarray, dict[int, str], int]:
-    codes, uniques = pd.factorize(column)
-    known = [_one(value) for value in uniques.tolist()] if len(uniques) else []
-    values = np.array([0 if isinstance(one, str) else one for one in known] + [0], np.int64)
+    cents = np.zeros(len(column), np.int64)
     wrong = _gone(missing)
-    failed = np.array([isinstance(one, str) for one in known] + [False], bool)
-    for index in np.flatnonzero(failed[codes]).tolist():
-        wrong[index] = str(known[codes[index]])
-    return values[codes].copy(), wrong, 0
+    known: dict[tuple[type, str], int | str] = {}
+    for index, value in enumerate(column.tolist()):
+        if missing[index]:
+            continue
+        key = (type(value), str(value))
+        if key not in known:
+            known[key] = _one(value)
+        amount = known[key]
+        if isinstance(amount, str):
+            wrong[index] = amount
+        else:
+            cents[index] = amount
+    return cents, wrong, 0
 
 
 def _one(value: object) -> int | str:
@@ -161,31 +158,48 @@ def _one(value: object) -> int | str:
         return wrong.get(0) or int(cents[0])
     shown = str(value)[:40]
     try:
-        cents_exact = Decimal(_plain_number(str(value))) * _CENTS
+        cents_exact = Decimal(_plain_number(value)) * _CENTS
     except InvalidOperation:
         return f"amount: {shown!r} is not a number of dollars such as 12.50"
-    if not cents_exact.is_finite() or abs(cents_exact) > _LARGEST:
+    if not cents_exact.is_finite() or abs(cents_exact) > _LARGEST // 2:
         return f"amount: {shown} is out of range"
     if cents_exact != int(cents_exact):
         return f"amount: {shown} is not a whole number of cents"
     return int(cents_exact)
 
 
-def _plain_number(text: str) -> str:
-    """An amount as accountants write it, as a plain number: $1,234.50, (15.00)."""
-    match = _ACCOUNTING.fullmatch(text.strip())
+def _plain_number(value: object) -> str:
+    """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
+    if not isinstance(value, str):
+        return "" if isinstance(value, bool) else str(value)
+    match = _ACCOUNTING.fullmatch(value.strip())
     if match is None:
-        return text.strip()
+        return ""
     minus = "-" if match["minus"] or match["bracket"] else ""
     return minus + match["digits"].replace(",", "")
 
 
-def _units(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Rates as units of 10^-5, whatever form the lookup gave them, and where there is none."""
+def _units(column: pd.Series) -> tuple[np.ndarray, dict[int, str]]:
+    """Rates as units of 10^-5, whatever form the lookup gave them, and why one cannot be used."""
     codes, uniques = pd.factorize(column)
-    exact = [
-        Decimal(repr(value)) if isinstance(value, float) else Decimal(str(value))
-        for value in uniques.tolist()
-    ]
-    units = np.array([rate_to_units(rate) for rate in exact] + [0], np.int64)
-    return units[codes], codes < 0
+    read = [_rate(value) for value in uniques.tolist()]
+    units = np.array([0 if isinstance(one, str) else one for one in read] + [0], np.int64)
+    wrong = dict.fromkeys(np.flatnonzero(codes < 0).tolist(), "the row has no rate")
+    for code, one in enumerate(read):
+        if isinstance(one, str):
+            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
+    return units[codes], wrong
+
+
+def _rate(value: object) -> int | str:
+    """One rate in units, or why it is none."""
+    text = repr(value) if isinstance(value, float) else str(value).strip()
+    if not text:
+        return "the row has no rate"
+    try:
+        units = rate_to_units(Decimal(text))
+    except (InvalidOperation, ValueError):
+        return f"combined_rate: {text[:40]!r} is not a rate such as 0.08250"
+    if 0 <= units < UNITS_PER_ONE:
+        return units
+    return f"combined_rate: {text[:40]} is not a fraction from 0 to 1"

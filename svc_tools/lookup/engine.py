@@ -7,7 +7,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, RateLimitError, SvcError
+from svc_sdk import (
+    AuthError,
+    ForbiddenError,
+    PaymentRequiredError,
+    RateLimitError,
+    SvcError,
+    TransportError,
+)
 from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
 
 if TYPE_CHECKING:
@@ -33,7 +40,8 @@ def look_up(
     """Ask for every distinct place once.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
-    would be refused too; so does an interrupt. The places that are left are `not_attempted`.
+    would be refused too; so does a service that was never reached, and an interrupt, at once. The
+    places that are left are `not_attempted`.
 
     Args:
         client: the client; its retries apply to every request.
@@ -47,14 +55,17 @@ def look_up(
     outcomes: dict[Place, Outcome] = {}
     stop = _Stop()
     waiting = iter(distinct)
-    with ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="svc-lookup") as pool:
-        try:
-            for place, outcome in _drive(pool, client, waiting, stop):
-                outcomes[place] = outcome
-                if on_outcome is not None and outcome.status != "not_attempted":
-                    on_outcome()
-        except KeyboardInterrupt:
-            stop.because("interrupted")
+    pool = ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="svc-lookup")
+    try:
+        for place, outcome in _drive(pool, client, waiting, stop):
+            outcomes[place] = outcome
+            if on_outcome is not None and outcome.status != "not_attempted":
+                on_outcome()
+    except KeyboardInterrupt:
+        stop.because("interrupted")
+    finally:
+        # what is under way after an interrupt ends by itself: nobody waits for it
+        pool.shutdown(wait=False, cancel_futures=True)
     rest = not_attempted(stop.cause or "the run ended early")
     return {place: outcomes.get(place, rest) for place in distinct}, stop.cause
 
@@ -64,7 +75,18 @@ class _Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._unreached = 0
+        self.alive = False
         self.cause: str | None = None
+
+    def is_dead(self, error: SvcError) -> bool:
+        """Whether the service has never answered, so many times that it will not."""
+        if self.alive or not isinstance(error, TransportError):
+            self.alive = self.alive or error.status_code is not None
+            return False
+        with self._lock:
+            self._unreached += 1
+            return self._unreached >= _IN_FLIGHT
 
     def because(self, cause: str) -> None:
         with self._lock:
@@ -94,13 +116,15 @@ def _ask(client: Svc, place: Place, stop: _Stop) -> Outcome:
     if stop.cause is not None:
         return not_attempted(stop.cause)
     try:
-        return of_answer(client.lookup(place.state, **place.arguments()))
+        answer = client.lookup(place.state, **place.arguments())
     except SvcError as error:
-        if isinstance(error, _FATAL) or _quota_is_used_up(error):
+        if isinstance(error, _FATAL) or _quota_is_used_up(error) or stop.is_dead(error):
             stop.because(str(error))
         return failed(error)
     except Exception as error:  # noqa: BLE001 - one odd place must not lose the others' answers
         return Outcome("failed", f"{type(error).__name__}: {error}")
+    stop.alive = True
+    return of_answer(place, answer)
 
 
 def _quota_is_used_up(error: SvcError) -> bool:

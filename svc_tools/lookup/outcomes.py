@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
-from svc_sdk.rates import rate_to_units
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 
 if TYPE_CHECKING:
-    from svc_tools.places import Refusal
+    from svc_tools.places import Place, Refusal
 
 __all__ = [
     "STATUSES",
@@ -35,8 +35,10 @@ PARTIAL_CODES = {
 }
 """Warnings by which a service says that its answer lacks parts of the rate (WIRE): these."""
 
-# What a decimal128(7, 5) column can hold; a rate of 100 (10,000 %) is none anyway.
-_TOO_LARGE = 10_000_000
+_PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
+NO_SUM = "parts_do_not_add_up"
+"""Our own warning: the parts of the rate are all there, and their sum is another."""
+
 _BREAKS = re.compile(r"\s+")
 
 
@@ -73,13 +75,17 @@ class Outcome:
     found: Found | None = None
 
 
-def of_answer(answer: TaxResponse) -> Outcome:
-    """The outcome of an answer: `ok`, `partial`, `unresolved`, or `failed` where it has no rate."""
+def of_answer(place: Place, answer: TaxResponse) -> Outcome:
+    """The outcome of an answer: `ok`, `partial`, `unresolved`; `failed` where it cannot be used.
+
+    That is where it has no rate, or is for another place than the one that was asked about.
+    """
     if answer.confidence == "none":
         return Outcome(
             "unresolved", "the service found no rate it could stand by (confidence none)"
         )
     try:
+        _check_place(place, answer)
         found = _found(answer)
     except ValueError as error:
         return Outcome("failed", f"the answer cannot be used: {error}")
@@ -120,9 +126,7 @@ def _found(answer: TaxResponse) -> Found:
         districts=_part(answer, "combined_district_rate"),
         freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=meta.confidence,
-        warnings=tuple(
-            warning.code if isinstance(warning, Advisory) else warning for warning in meta.warnings
-        ),
+        warnings=_warnings(answer),
         resolved_via=meta.resolved_via,
         effective_date=meta.effective_date,
         effective_date_basis=meta.effective_date_basis,
@@ -150,6 +154,22 @@ def part_is_known(answer: TaxResponse, field: str) -> bool:
     )
 
 
+def _check_place(place: Place, answer: TaxResponse) -> None:
+    state, zip_code = answer.rate.state, answer.rate.zip
+    if state and state.upper() != place.state:
+        raise ValueError(f"it is for {state}, not for {place.state}")
+    if place.mode == "zip" and place.zip and zip_code and zip_code[:5] != place.zip[:5]:
+        raise ValueError(f"it is for ZIP {zip_code}, not for {place.zip}")
+
+
+def _warnings(answer: TaxResponse) -> tuple[str, ...]:
+    codes = [one.code if isinstance(one, Advisory) else one for one in answer.warnings]
+    parts = [answer.rate.as_decimal(field) for field in _PARTS]
+    if None not in parts and sum(filter(None, parts)) != answer.combined_rate_decimal:
+        codes.append(NO_SUM)
+    return tuple(codes)
+
+
 def _part(answer: TaxResponse, field: str) -> int | None:
     return _units(field, getattr(answer.rate, field)) if part_is_known(answer, field) else None
 
@@ -158,8 +178,8 @@ def _units(field: str, rate: str | None) -> int | None:
     if rate is None:
         return None
     units = rate_to_units(rate)
-    if not 0 <= units < _TOO_LARGE:
-        raise ValueError(f"{field} is {rate}")
+    if not 0 <= units < UNITS_PER_ONE:
+        raise ValueError(f"{field} is {rate}, which is not a fraction from 0 to 1")
     return units
 
 

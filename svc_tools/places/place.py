@@ -19,6 +19,7 @@ _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
 _ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
+_UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
 _MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
 
 
@@ -62,6 +63,7 @@ class Cells:
     location: object = None
     lat: object = None
     lng: object = None
+    country: object = None
     as_of: object = None
 
 
@@ -99,18 +101,18 @@ class _ElsewhereError(Exception):
 
 
 def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
+    _check_country(cells.country)
     as_of = _date(cells.as_of)
     address, city, location = _text(cells.address), _text(cells.city), _text(cells.location)
-    point = _point(cells.lat, cells.lng)
     state = _state(cells.state)
     zip_code = _zip(cells, state)
+    point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
     if not (address or city or location or point or zip_code):
         raise ValueError("the row gives no address, coordinates, ZIP or place name")
     if dated and as_of is None:
         raise ValueError("as_of: the row has no date")
-    at_end = _ZIP_AT_END.search(address) if address else None
-    telling = zip_code or (at_end[1] if at_end else None)
-    found = state or _state_of(telling, _text(cells.state))
+    found = state or (_state_in(address) if address and not zip_code else None)
+    found = found or _state_of(zip_code)
     place, named_city = _place(
         state=found,
         address=address,
@@ -124,7 +126,7 @@ def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
         place,
         state_from_zip=state is None,
         zip_repaired=zip_code is not None and zip_code != _text(cells.zip),
-        named_city=named_city,
+        named_city=_bare_city(named_city, found),
     )
 
 
@@ -174,10 +176,38 @@ def _state(value: object) -> str | None:
     return code
 
 
-def _state_of(zip_code: str | None, given: str | None) -> str:
+def _state_in(address: str) -> str | None:
+    """The state that an address names before the ZIP at its end, where the ZIP lies in it.
+
+    A number at the end alone says nothing: it may be a box, a suite or a road.
+    """
+    at_end = _ZIP_AT_END.search(address)
+    if at_end is None:
+        return None
+    words = re.split(r"[\s,]+", address[: at_end.start()].rstrip(" ,"))
+    for count in (1, 2, 3):
+        code = state_code(" ".join(words[-count:]))
+        if isinstance(code, str) and code in states_of(at_end[1]):
+            return code
+    return None
+
+
+def _bare_city(city: str | None, state: str) -> str | None:
+    """The city without a state behind it: "Seattle, WA"."""
+    head, comma, tail = (city or "").rpartition(",")
+    return head.strip() if comma and state_code(tail) == state else city
+
+
+def _check_country(value: object) -> None:
+    text = _text(value)
+    if text is not None and re.sub(r"[^a-z]", "", text.lower()) not in _UNITED_STATES:
+        raise _ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
+
+
+def _state_of(zip_code: str | None) -> str:
     """The state of a row that names none: only a ZIP that lies in one state can say."""
     if zip_code is None:
-        raise ValueError(f"state: the row names none{f' ({given!r})' if given else ''}, nor a ZIP")
+        raise ValueError("state: the row names none, nor a ZIP that would tell")
     lies_in = states_of(zip_code) & STATES.keys()
     if len(lies_in) != 1:
         where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
@@ -202,10 +232,13 @@ def _text(value: object) -> str | None:
     return None if text.lower() in _MISSING_WORDS else text
 
 
-def _point(lat: object, lng: object) -> tuple[float, float] | None:
-    if _text(lat) is None and _text(lng) is None:
+def _point(lat: object, lng: object, *, alone: bool) -> tuple[float, float] | None:
+    """The coordinates of a row; half of them, or 0,0, are none where something else tells."""
+    given = [value for value in (lat, lng) if _text(value) is not None]
+    if not given or (len(given) == 1 and not alone):
         return None
-    return _degrees("lat", lat, 90), _degrees("lng", lng, 180)
+    point = _degrees("lat", lat, 90), _degrees("lng", lng, 180)
+    return None if point == (0.0, 0.0) and not alone else point
 
 
 def _degrees(name: str, value: object, limit: int) -> float:
@@ -226,15 +259,19 @@ def _date(value: object) -> date | None:
     text = _text(value)
     if text is None:
         return None
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
+    if isinstance(value, date) and not isinstance(value, datetime):
         return value
     try:
         # a number is no date either: its text is not ISO, and the reason is the same
-        return datetime.fromisoformat(text).date()
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
             f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
             " first, for instance with pd.to_datetime(..., format='%m/%d/%Y')"
         ) from None
+    if moment.tzinfo is not None:
+        raise ValueError(
+            f"as_of: {text[:40]} is a moment in a time zone, so its calendar date depends on the"
+            " place; convert it to the date of the sale first"
+        )
+    return moment.date()

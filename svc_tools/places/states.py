@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from dataclasses import dataclass
 
 __all__ = ["STATES", "Elsewhere", "state_code"]
@@ -171,8 +172,10 @@ def state_code(text: str) -> str | Elsewhere | None:
         The code; `Elsewhere` for a territory, a military "state" or a Canadian province; `None`
         for anything else. An unknown text is never guessed at.
     """
-    plain = re.sub(r"[^a-z]+", " ", text.lower()).strip()
-    plain = re.sub(r"^us (?=[a-z]{2}$)", "", plain)
+    bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    plain = re.sub(r"[^a-z]+", " ", bare).strip()
+    plain = re.sub(r"^us (?=[a-z]{2}$)| (?:usa|us|united states)$", "", plain)
+    plain = re.sub(r"^([a-z]) ([a-z])$", r"\1\2", plain)  # C.A.
     code = _spellings().get(plain)
     if code is None or code in STATES:
         return code

@@ -65,7 +65,7 @@ def _digits(value: object) -> str:
             raise ValueError(f"zip: {value} is not a ZIP; {_EXPECTED}")
         value = int(value)
     text = str(value).translate(_DASHES).strip().lstrip("'").strip()
-    return text.removesuffix(".0")
+    return re.sub(r"(?<=[0-9])\.0+$", "", text)
 
 
 def _padded(text: str, state: str | None) -> str | Elsewhere:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import warnings
 from datetime import date
@@ -12,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from support.faults import GOOD, answer
+from support.faults import answer, echoing
 
 import svc_tools
 from svc_sdk import AsyncSvc
@@ -32,13 +31,6 @@ MIXED = pd.DataFrame(
 @pytest.fixture
 def mixed(embedded):
     return MIXED.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
-
-
-def answered(rate=None, **meta):
-    body = json.loads(GOOD)
-    body["rate"] |= rate or {}
-    body["meta"] |= meta
-    return answer(body=json.dumps(body).encode())
 
 
 def test_same_rows_same_order_same_index(mixed):
@@ -115,13 +107,13 @@ def test_a_city_beside_a_zip_is_compared_with_the_answer(scripted, faults):
 
 
 def test_a_name_that_the_zip_also_goes_by_is_no_mismatch(scripted, faults):
-    faults.will(answered(accepted_places=["West Lake Hills"]))
+    faults.will(echoing(accepted_places=["West Lake Hills"]))
     frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "city": ["West Lake Hills"]})
     assert frame.svc.lookup(client=scripted, progress=False)["warnings"].isna().all()
 
 
 def test_a_mismatch_that_the_service_reports_is_not_said_twice(scripted, faults):
-    faults.will(answered(warnings=[{"code": "place_input_mismatch"}, "as is"]))
+    faults.will(echoing(warnings=[{"code": "place_input_mismatch"}, "as is"]))
     frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"], "city": ["Dallas"]})
     result = frame.svc.lookup(client=scripted, progress=False)
     assert result["warnings"].iloc[0] == "place_input_mismatch; as is"

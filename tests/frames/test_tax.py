@@ -195,11 +195,13 @@ def test_rows_without_a_tax_are_said(capsys):
     assert "rows without a tax: 3" in capsys.readouterr().err
 
 
-def test_an_amount_too_large_for_exact_arithmetic_is_refused_clearly():
-    with pytest.raises(OverflowError, match="too large"):
-        tax_of(["90000000000000000.00"])
-    huge = tax_of([2**62, 1])
-    assert "out of range" in huge["tax_error"].iloc[0]
+def test_an_amount_too_large_for_exact_arithmetic_loses_only_its_own_row():
+    for huge in (["40000000000000000.00", "1.00"], [2**62, 1], [4e16, 1.0], [10**17, 1]):
+        result = tax_of(huge)
+        assert result["tax"].isna().tolist() == [True, False]
+        assert result["tax_error"].iloc[0].startswith("amount:")
+    largest = tax_of(["900000000000.00"], combined_rate=["0.10250"])
+    assert largest["tax"].iloc[0] == Decimal("92250000000.00")
 
 
 def test_what_stands_in_the_way_is_named():
@@ -216,3 +218,53 @@ def test_what_stands_in_the_way_is_named():
 def test_an_empty_frame_has_an_empty_tax():
     frame = looked_up(amount=pd.Series([], dtype=float), combined_rate=pd.Series([], dtype=object))
     assert list(frame.svc.tax(progress=False)["tax"]) == []
+
+
+def test_what_is_no_rate_loses_only_its_own_row():
+    result = tax_of(["10.00"] * 5, combined_rate=["0.08250", "", "6.625%", "6.62500", "-0.05000"])
+    assert result["tax"].isna().tolist() == [False, True, True, True, True]
+    assert "no rate" in result["tax_error"].iloc[1]
+    assert result["tax_error"].iloc[2:].str.startswith("combined_rate: ").all()
+
+
+def test_an_ok_row_without_a_rate_has_no_tax_of_zero():
+    result = tax_of(["10.00", "10.00"], combined_rate=["0.08250", None])
+    assert result["tax"].isna().tolist() == [False, True]
+    assert result["tax_error"].iloc[1] == "the row has no rate"
+
+
+def test_rows_added_since_the_lookup_are_said_to_be_new():
+    looked = looked_up(amount=["10.00"])
+    joined = pd.concat([looked, pd.DataFrame({"amount": ["5.00"]})], ignore_index=True)
+    for frame in (joined, joined.convert_dtypes(), joined.convert_dtypes(dtype_backend="pyarrow")):
+        result = frame.svc.tax(progress=False)
+        assert result["tax"].isna().tolist() == [False, True]
+        assert "not looked up" in result["tax_error"].iloc[1]
+
+
+@pytest.mark.parametrize("odd", [[1], {"a": 1}, True, "1_000", object()])
+def test_an_odd_amount_loses_only_its_own_row(odd):
+    result = tax_of(pd.Series([odd, 1, "10.00"], dtype=object))
+    assert result["tax"].isna().tolist() == [True, False, False]
+    assert result["tax_error"].iloc[0].startswith("amount:")
+
+
+@pytest.mark.parametrize(("off", "fits"), [(9e-7, True), (-9e-7, True), (2e-6, False)])
+def test_where_a_float_stops_being_a_rounding_error(off, fits):
+    assert tax_of([10.0 + off])["tax"].notna().iloc[0] == fits
+
+
+def test_a_stale_tax_does_not_stay_beside_a_new_rate(embedded):
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "amount": ["10.00"]})
+    taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax(progress=False)
+    again = taxed.drop(columns="tax_error").svc.lookup(client=embedded, progress=False)
+    assert "tax" not in again
+
+
+def test_a_tax_of_yours_stays(embedded):
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "tax": ["1.00"]})
+    looked = frame.svc.lookup(client=embedded, progress=False)
+    again = looked.svc.lookup(client=embedded, progress=False)
+    assert list(again["tax"]) == ["1.00"]
+    with pytest.raises(ValueError, match="'tax_error' that is not ours"):
+        looked_up(amount=[1], tax_error=["mine"]).svc.tax()

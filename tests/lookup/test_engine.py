@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.faults import GOOD, KEY, answer, serving
+from support.faults import KEY, RESET, answer, echo, echoing, serving
 
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
@@ -26,13 +26,6 @@ def client(faults):
 
 def places(count):
     return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
-
-
-def with_fields(rate=None, **meta):
-    body = json.loads(GOOD)
-    body["rate"] |= rate or {}
-    body["meta"] |= meta
-    return answer(body=json.dumps(body).encode())
 
 
 def only(client):
@@ -56,14 +49,14 @@ def test_rates_are_whole_numbers_of_the_last_decimal(client):
     assert (found.combined, found.state, found.city, found.districts) == (8250, 6250, 1000, 1000)
     assert (found.resolved_state, found.resolved_zip, found.freight_taxable) == (
         "TX",
-        "78701",
+        "78000",
         True,
     )
 
 
 @pytest.mark.parametrize("code", ["local_rates_not_covered", "districts_not_covered"])
 def test_an_answer_known_to_lack_a_part_is_partial(client, faults, code):
-    faults.will(with_fields(warnings=[{"code": code}, "look twice"]))
+    faults.will(echoing(warnings=[{"code": code}, "look twice"]))
     outcome = only(client)
     assert (outcome.status, outcome.error) == ("partial", code)
     assert outcome.found.warnings == (code, "look twice")
@@ -71,20 +64,20 @@ def test_an_answer_known_to_lack_a_part_is_partial(client, faults, code):
 
 def test_the_zero_of_a_part_that_is_not_covered_is_missing(client, faults):
     zero = {"county_rate": "0.00000", "city_rate": "0.00000", "combined_district_rate": "0.00000"}
-    faults.will(with_fields(zero, warnings=[{"code": "local_rates_not_covered"}]))
+    faults.will(echoing(rate=zero, warnings=[{"code": "local_rates_not_covered"}]))
     found = only(client).found
     assert (found.state, found.county, found.city, found.districts) == (6250, None, None, None)
 
 
 def test_a_zero_that_is_covered_is_a_zero(client, faults):
     zero = {"county_rate": "0.00000", "combined_district_rate": "0.00000"}
-    faults.will(with_fields(zero, warnings=[{"code": "districts_not_covered"}]))
+    faults.will(echoing(rate=zero, warnings=[{"code": "districts_not_covered"}]))
     found = only(client).found
     assert (found.county, found.districts) == (0, None)
 
 
 def test_an_answer_without_confidence_is_no_answer(client, faults):
-    faults.will(with_fields(confidence="none"))
+    faults.will(echoing(confidence="none"))
     outcome = only(client)
     assert (outcome.status, outcome.found) == ("unresolved", None)
 
@@ -96,20 +89,26 @@ def test_an_answer_without_confidence_is_no_answer(client, faults):
         ({"combined_rate": "0.0825001"}, "five decimals"),
         ({"city_rate": "0.0100001"}, "five decimals"),
         ({"combined_rate": "-0.01000"}, "-0.01000"),
-        ({"combined_rate": "100.00000"}, "100.00000"),
+        ({"combined_rate": "1.00000"}, "fraction"),
+        ({"combined_rate": "8.250"}, "fraction"),
+        ({"combined_rate": 8.25}, "fraction"),
+        ({"city_rate": "1.00000"}, "city_rate"),
+        ({"state": "CA"}, "for CA, not for TX"),
+        ({"zip": "75201"}, "for ZIP 75201, not for 78000"),
     ],
 )
 def test_a_rate_that_does_not_fit_is_never_rounded_or_zero(client, faults, rate, said):
-    faults.will(with_fields(rate))
+    faults.will(echoing(rate=rate))
     outcome = only(client)
     assert (outcome.status, outcome.found) == ("failed", None)
     assert said in outcome.error
 
 
 def test_a_part_that_is_missing_stays_missing(client, faults):
-    faults.will(with_fields({"county_rate": None, "freight_taxable": None}))
+    faults.will(echoing(rate={"county_rate": None, "freight_taxable": None}))
     found = only(client).found
     assert (found.combined, found.county, found.freight_taxable) == (8250, None, None)
+    assert found.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_a_part_that_is_missing_stays_missing(client, faults):
 )
 def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcome_status, said):
     error = b'{"error": {"code": "X", "message": "it is gone", "support_reference": "ref-7"}}'
-    faults.will(answer(status, error), answer())
+    faults.will(answer(status, error), echo)
     outcomes, stopped = look_up(client, places(20))
     assert stopped is None
     statuses = [outcome.status for outcome in outcomes.values()]
@@ -138,7 +137,7 @@ def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcom
 )
 def test_a_refused_key_plan_or_quota_ends_the_run(client, faults, status, code):
     body = json.dumps({"error": {"code": code, "message": "no more"}}).encode()
-    faults.will(*[answer()] * 5, answer(status, body))
+    faults.will(*[echo] * 5, answer(status, body))
     outcomes, stopped = look_up(client, places(500))
     assert code in stopped
     statuses = [outcome.status for outcome in outcomes.values()]
@@ -150,7 +149,7 @@ def test_a_refused_key_plan_or_quota_ends_the_run(client, faults, status, code):
 
 def test_a_limit_that_passes_does_not_end_the_run(client, faults):
     body = b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}'
-    faults.will(answer(429, body), answer())
+    faults.will(answer(429, body), echo)
     outcomes, stopped = look_up(client, places(20))
     assert stopped is None
     assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 19
@@ -177,6 +176,29 @@ def test_something_odd_at_one_place_does_not_lose_the_others(client):
     assert outcomes[odd].status == "failed"
     assert "state" in outcomes[odd].error
     assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 5
+
+
+def test_parts_that_add_up_to_something_else_are_said(client, faults):
+    faults.will(echoing(rate={"combined_rate": "0.08000"}))
+    outcome = only(client)
+    assert outcome.status == "ok"
+    assert outcome.found.warnings == ("parts_do_not_add_up",)
+
+
+def test_a_service_that_was_never_reached_ends_the_run(client, faults):
+    faults.will(RESET)
+    outcomes, stopped = look_up(client, places(300))
+    assert "broke" in stopped
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert statuses.count("not_attempted") > 250
+
+
+def test_a_service_that_answers_is_not_given_up(client, faults):
+    faults.will(*[echo] * 30, *[RESET] * 60, echo)
+    outcomes, stopped = look_up(client, places(150))
+    assert stopped is None
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert (statuses.count("failed"), statuses.count("ok")) == (60, 90)
 
 
 def test_nothing_to_ask_is_no_request(client, faults):

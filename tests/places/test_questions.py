@@ -31,6 +31,9 @@ def asked(*, dated=False, **cells):
         ("West Virginia", "WV"),
         ("W. Va.", "WV"),
         ("Virginia", "VA"),
+        ("C.A.", "CA"),
+        ("CA, USA", "CA"),
+        ("Texas, United States", "TX"),
         ("ZZ", None),
         ("Texass", None),
         ("", None),
@@ -49,6 +52,7 @@ def test_states_are_understood_as_written_and_never_guessed(text, code):
         ("AE", "military"),
         ("ON", "Canada"),
         ("British Columbia", "Canada"),
+        ("Québec", "Canada"),
         ("U.S. Virgin Islands", "territory"),
     ],
 )
@@ -119,7 +123,7 @@ def test_a_missing_state_comes_from_a_zip_that_lies_in_one_state():
     ("cell", "day"),
     [
         (date(2024, 2, 29), date(2024, 2, 29)),
-        (datetime(2024, 2, 29, 23, 59, tzinfo=UTC), date(2024, 2, 29)),
+        (datetime(2024, 2, 29, 23, 59), date(2024, 2, 29)),  # noqa: DTZ001 - no zone
         ("2024-02-29", date(2024, 2, 29)),
         (" 2024-02-29 23:59:00 ", date(2024, 2, 29)),
         (None, None),
@@ -130,7 +134,20 @@ def test_dates_are_calendar_dates(cell, day):
     assert asked(state="TX", zip="78701", as_of=cell).place.as_of == day
 
 
-@pytest.mark.parametrize("cell", ["03/04/2024", "2024-02-30", "yesterday", 45000, 45000.0, "2024"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "03/04/2024",
+        "2024-02-30",
+        "yesterday",
+        45000,
+        45000.0,
+        "2024",
+        datetime(2024, 2, 29, 23, 59, tzinfo=UTC),
+        "2024-02-29T03:00:00+00:00",
+        "2024-02-29T03:00:00Z",
+    ],
+)
 def test_a_date_with_two_meanings_or_none_is_refused(cell):
     refusal = question(Cells(state="TX", zip="78701", as_of=cell), dated=True)
     assert refusal.status == "invalid"
@@ -163,9 +180,68 @@ def test_missing_is_missing_in_every_usual_spelling(missing):
     ],
 )
 def test_coordinates_that_cannot_be_right_are_refused(lat, lng, said):
-    refusal = question(Cells(state="TX", lat=lat, lng=lng, zip="78701"), dated=False)
+    refusal = question(Cells(state="TX", lat=lat, lng=lng), dated=False)
     assert refusal.status == "invalid"
     assert refusal.reason.startswith(said)
+
+
+@pytest.mark.parametrize(("lat", "lng"), [(30.0, None), (None, -97.0), (0.0, 0.0), ("0", 0)])
+def test_half_a_point_or_a_filler_gives_way_to_the_zip(lat, lng):
+    assert asked(state="TX", lat=lat, lng=lng, zip="78701").place.mode == "zip"
+
+
+def test_a_point_that_cannot_be_right_is_not_covered_up_by_the_zip():
+    refusal = question(Cells(state="TX", lat=95.0, lng=-97.0, zip="78701"), dated=False)
+    assert refusal.status == "invalid"
+
+
+@pytest.mark.parametrize("country", ["US", "usa", "U.S.A.", "United States", None, "", " us "])
+def test_rows_of_the_united_states_are_asked(country):
+    assert asked(country=country, state="TX", zip="78701").place.state == "TX"
+
+
+@pytest.mark.parametrize("country", ["ES", "Spain", "CA", "Canada", "DE", "PR", "USSR"])
+def test_rows_of_other_countries_are_not(country):
+    refusal = question(Cells(country=country, zip="28001"), dated=False)
+    assert refusal.status == "unsupported"
+    assert country in refusal.reason
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "PO Box 02134",
+        "1600 Hwy 20001",
+        "1234 County Road 98101",
+        "Calle Mayor 1, 28001",
+        "Apt 90210",
+        "5 Main St, Springfield, IL 90210",
+    ],
+)
+def test_a_number_at_the_end_of_an_address_does_not_name_the_state(address):
+    refusal = question(Cells(address=address), dated=False)
+    assert refusal.status == "invalid"
+    assert "state" in refusal.reason
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1 Market St, San Francisco, CA 94105",
+        "1 Market St, San Francisco CA 94105-1804",
+        "1 Market St, San Francisco, California 94105",
+        "12 Elm St, Concord, New Hampshire, 03301",
+    ],
+)
+def test_a_state_before_the_zip_of_an_address_does(address):
+    one = asked(address=address)
+    assert one.place.state in {"CA", "NH"}
+    assert one.state_from_zip
+
+
+def test_a_state_behind_the_city_is_not_part_of_its_name():
+    assert asked(state="WA", zip="98101", city="Seattle, WA").named_city == "Seattle"
+    assert asked(state="WA", zip="98101", city="Seattle, OR").named_city == "Seattle, OR"
 
 
 def test_coordinates_may_be_text():

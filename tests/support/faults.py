@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import socketserver
 import struct
 import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 KEY = "test-key-0123456789abcdef"
 
@@ -28,6 +30,22 @@ def answer(status: int = 200, body: bytes = GOOD, **headers: str) -> bytes:
     named = {"content_type": "application/json", "content_length": str(len(body))} | headers
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in named.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def echo(seen: Seen, *, rate=None, **meta) -> bytes:
+    """The good answer, for the state and the ZIP that were asked about, with changes."""
+    target = urlsplit(seen.target)
+    body = json.loads(GOOD)
+    body["rate"]["state"] = unquote(target.path.rpartition("/")[2]).upper()
+    body["rate"]["zip"] = dict(parse_qsl(target.query)).get("zip", "78701")[:5]
+    body["rate"] |= rate or {}
+    body["meta"] |= meta
+    return answer(body=json.dumps(body).encode())
+
+
+def echoing(*, rate=None, **meta):
+    """`echo` with changes, as a step of a script."""
+    return lambda seen: echo(seen, rate=rate, **meta)
 
 
 HANG = object()
@@ -51,7 +69,7 @@ class Faults:
     """What the server answers, in order (the last one for ever), and what it was asked."""
 
     base_url: str = ""
-    script: list[object] = field(default_factory=lambda: [answer()])
+    script: list[object] = field(default_factory=lambda: [echo])
     seen: list[Seen] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     asked: threading.Event = field(default_factory=threading.Event)
@@ -80,7 +98,8 @@ def serving():
                 name, _, value = line.partition(":")
                 headers[name.lower()] = value.strip()
             body = self.rfile.read(int(headers.get("content-length", "0")))
-            state.seen.append(Seen(first[0], first[1], headers, body))
+            seen = Seen(first[0], first[1], headers, body)
+            state.seen.append(seen)
             state.asked.set()
             step = state.script.pop(0) if len(state.script) > 1 else state.script[0]
             if step is HANG:
@@ -91,8 +110,9 @@ def serving():
                     socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
                 )
                 return False
-            self.wfile.write(step)
-            return b"connection: close" not in step.lower()
+            sent = step(seen) if callable(step) else step
+            self.wfile.write(sent)
+            return b"connection: close" not in sent.lower()
 
     class Server(socketserver.ThreadingTCPServer):
         allow_reuse_address = True

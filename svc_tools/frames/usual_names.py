@@ -1,0 +1,118 @@
+"""The names that columns of places usually have, and the columns that look like dates. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+__all__ = ["date_kind", "dated_levels", "names_a_place", "place_role"]
+
+_SHIP = r"(?P<ship>ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient)"
+_USUAL = {
+    role: re.compile(rf"(?:{_SHIP}_?)?(?:{names})")
+    for role, names in {
+        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|province|or_province))?|province",
+        "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
+        "address": r"street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?",
+        "city": r"city(?:_?name)?|town",
+        "lat": r"lat(?:itude)?",
+        "lng": r"lng|lon|long|longitude",
+        "country": r"country(?:_?(?:code|name))?",
+    }.items()
+}
+_EVENT = (
+    "orders?|sales?|sold|invoiced?|inv|transactions?|trans?|txn|trx|purchased?|ordered|checkout"
+    "|receipt|tax|document|doc|posting|posted"
+)
+_SALE = re.compile(
+    rf"(?:(?:{_EVENT})_?)?(?:date|day|dt|datetime|date_time|timestamp|time)(?:_utc|_local)?"
+    r"|(?:created|ordered|sold|purchased|invoiced|processed|placed)(?:_(?:at|on))?(?:_utc)?"
+    rf"|date_?(?:of_)?(?:{_EVENT})"
+    r"|as_?of(?:_date)?"
+)
+_PLACE_WORDS = {
+    "state",
+    "province",
+    "zip",
+    "zipcode",
+    "postal",
+    "postcode",
+    "city",
+    "street",
+    "address",
+    "country",
+}
+_DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
+_LOOKS_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}")
+_SAMPLE = 5
+
+
+def place_role(label: Hashable) -> tuple[str, bool] | None:
+    """The argument that a column of this name answers, and whether the name says "ship to"."""
+    plain = _plain(label)
+    for role, usual in _USUAL.items():
+        if match := usual.fullmatch(plain):
+            return role, match["ship"] is not None
+    return None
+
+
+def names_a_place(label: Hashable) -> bool:
+    """Whether a name speaks of somebody's address, whoever that is."""
+    words = set(_plain(label).split("_"))
+    return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
+
+
+def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other"] | None:
+    """Whether a column is the date of the sale by its name, some other date, or none."""
+    plain = _plain(label)
+    if _SALE.fullmatch(plain):
+        return "sale"
+    if _holds_dates(column):
+        return "other"
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return None
+    words = plain.split("_")
+    named = words[-1] in _DATE_WORDS or words[0] == "date" or words[-1].endswith("date")
+    return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
+
+
+def dated_levels(frame: pd.DataFrame) -> list[str]:
+    """The levels of the index that hold dates, in words."""
+    index = frame.index
+    levels: Iterable[pd.Index] = index.levels if isinstance(index, pd.MultiIndex) else [index]
+    return [
+        f"the index {name!r}" if name is not None else "the index"
+        for name, level in zip(index.names, levels, strict=True)
+        if _is_date_dtype(level.dtype)
+    ]
+
+
+def _holds_dates(column: pd.Series) -> bool:
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    if _is_date_dtype(dtype):
+        return True
+    if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)):
+        return False
+    values = column.dropna().iloc[:_SAMPLE].tolist()
+    return bool(values) and all(
+        isinstance(value, date)
+        or (isinstance(value, str) and _LOOKS_DATED.fullmatch(value.strip()) is not None)
+        for value in values
+    )
+
+
+def _is_date_dtype(dtype: object) -> bool:
+    return str(dtype).startswith(("datetime64", "date32", "date64", "timestamp", "period"))
+
+
+def _plain(label: Hashable) -> str:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

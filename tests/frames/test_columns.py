@@ -1,0 +1,254 @@
+"""Which columns are taken, and where it could be two, the error that lists them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import svc_tools  # noqa: F401 - registers df.svc
+
+PLACE = {"state": ["WA"], "zip": ["98101"]}
+
+
+def asked(client, faults, frame, **arguments):
+    """What a lookup of the frame asks."""
+    frame.svc.lookup(client=client, progress=False, **arguments)
+    return faults.seen[-1].target
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "order_date",
+        "Order Date",
+        "orderDate",
+        "date",
+        "Date/Time",
+        "Created at",
+        "invoice_date",
+        "TransactionDate",
+        "trandate",
+        "date_of_sale",
+        "Date Sold",
+        "sold_at",
+        "ordered_at_utc",
+        "timestamp",
+        "as_of",
+    ],
+)
+def test_the_date_of_the_sale_is_found_by_its_name(scripted, faults, name):
+    target = asked(scripted, faults, pd.DataFrame(PLACE | {name: ["2019-01-15"]}))
+    assert target.endswith("as_of=2019-01-15")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("birth_date", ["2019-01-15"]),
+        ("expiry_date", ["2019-01-15"]),
+        ("Due Date", ["2019-01-15"]),
+        ("update_date", ["2019-01-15"]),
+        ("fulfilled_at", ["soon"]),
+        ("booked", [dt.date(2019, 1, 15)]),
+        ("when", ["01/15/2019"]),
+        ("booked", pd.to_datetime(["2019-01-15"])),
+        ("booked", pd.Categorical(pd.to_datetime(["2019-01-15"]))),
+        ("booked", pd.PeriodIndex(["2019-01-15"], freq="D")),
+        ("booked", pd.array([dt.date(2019, 1, 15)], dtype="date32[pyarrow]")),
+    ],
+)
+def test_another_date_is_neither_taken_nor_ignored(scripted, faults, name, values):
+    frame = pd.DataFrame(PLACE | {name: values})
+    with pytest.raises(ValueError, match=rf"'{name}'.*as_of='today'"):
+        frame.svc.lookup(client=scripted, progress=False)
+    assert faults.seen == []
+    asked(scripted, faults, frame, as_of="today")
+
+
+def test_a_second_date_makes_the_first_doubtful(scripted, faults):
+    frame = pd.DataFrame(PLACE | {"Created at": ["2019-01-15"], "Due Date": ["2026-02-15"]})
+    with pytest.raises(ValueError, match=r"'Created at', 'Due Date'"):
+        frame.svc.lookup(client=scripted)
+    assert asked(scripted, faults, frame, as_of="Created at").endswith("as_of=2019-01-15")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.to_datetime(["2019-01-15"]).rename("order_date"),
+        pd.to_datetime(["2019-01-15"]),
+        pd.MultiIndex.from_arrays([pd.to_datetime(["2019-01-15"]), ["x"]], names=["day", "k"]),
+    ],
+)
+def test_dates_in_the_index_are_not_ignored(scripted, index):
+    frame = pd.DataFrame(PLACE, index=index)
+    with pytest.raises(ValueError, match="reset_index"):
+        frame.svc.lookup(client=scripted)
+
+
+@pytest.mark.parametrize("name", ["day_of_week", "days_late", "update_count", "on", "at"])
+def test_a_column_that_is_no_date_is_none(scripted, faults, name):
+    assert "as_of" not in asked(scripted, faults, pd.DataFrame(PLACE | {name: [3]}))
+
+
+def test_the_day_that_was_asked_about_stands_in_every_asked_row(scripted):
+    frame = pd.DataFrame({"state": ["TX", "TX", "ZZ"], "zip": ["78701"] * 3})
+    dated = frame.assign(order_date="2019-01-15").svc.lookup(client=scripted, progress=False)
+    assert list(dated["lookup_as_of"])[:2] == [dt.date(2019, 1, 15)] * 2
+    assert pd.isna(dated["lookup_as_of"].iloc[2])
+    today = frame.svc.lookup(client=scripted, progress=False)
+    assert abs(today["lookup_as_of"].iloc[0] - dt.date.today()) <= dt.timedelta(days=1)  # noqa: DTZ011
+
+
+def test_columns_of_another_lookup_answer_nothing(scripted, faults):
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    first = frame.svc.lookup(client=scripted, progress=False)
+    for once, again in (("", "b_"), ("svc_", "")):
+        both = frame.svc.lookup(client=scripted, prefix=once, progress=False)
+        result = both.svc.lookup(client=scripted, prefix=again, progress=False)
+        assert {seen.target for seen in faults.seen} == {faults.seen[0].target}
+        assert list(result[again + "combined_rate"]) == list(first["combined_rate"])
+        assert once + "combined_rate" in result
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"state": "WA", "zip": "98101", "ship_to_address": "1 Elm St", "bill_to_city": "Reno"},
+        {"state": "WA", "Shipping Zip": "90012", "Billing Zip": "98101"},
+        {
+            "address": "1 Elm St",
+            "city": "Reno",
+            "ship_state": "CA",
+            "ship_zip": "90012",
+            "Vendor City": "",
+        },
+    ],
+)
+def test_columns_of_two_parties_are_not_mixed(scripted, faults, columns):
+    frame = pd.DataFrame({name: [value] for name, value in columns.items()})
+    with pytest.raises(ValueError, match="two parties"):
+        frame.svc.lookup(client=scripted, progress=False)
+    assert faults.seen == []
+
+
+def test_two_states_or_zips_are_an_error(scripted):
+    frame = pd.DataFrame(
+        {
+            "State": ["WA"],
+            "ZIP Code": ["98101"],
+            "Shipping State/Province": ["CA"],
+            "Shipping Zip/Postal Code": ["90012"],
+        }
+    )
+    with pytest.raises(ValueError, match=r"'State', 'Shipping State/Province'.*state="):
+        frame.svc.lookup(client=scripted, progress=False)
+
+
+def test_names_of_one_party_may_be_plain_and_shipping(scripted, faults):
+    frame = pd.DataFrame({"state": ["WA"], "ship_zip": ["98101"]})
+    assert "zip=98101" in asked(scripted, faults, frame)
+
+
+def test_half_a_pair_of_coordinates_is_not_taken(scripted, faults):
+    frame = pd.DataFrame(PLACE | {"lat": [47.6]})
+    assert "zip=98101" in asked(scripted, faults, frame)
+    frame = pd.DataFrame(PLACE | {"lat": [47.6], "lng": [-122.3]})
+    assert "lat=47.6" in asked(scripted, faults, frame)
+
+
+def test_a_country_column_keeps_foreign_rows_out(scripted, faults):
+    frame = pd.DataFrame(
+        {
+            "Shipping Zip": ["28001", "98101"],
+            "Shipping City": ["Madrid", "Seattle"],
+            "Shipping Country": ["ES", "US"],
+        }
+    )
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert list(result["lookup_status"]) == ["unsupported", "ok"]
+    assert len(faults.seen) == 1
+
+
+def test_a_frame_without_a_place_is_one_error(scripted):
+    frame = pd.DataFrame({"Billing State": ["WA"], "Billing Zip": ["98101"]})
+    with pytest.raises(ValueError, match=r"Billing Zip.*zip=…"):
+        frame.svc.lookup(client=scripted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"city": "Town name"}, "did you mean 'Town Name'"),
+        ({"address": "Shipping Street"}, "did you mean 'Shipping Street 9'"),
+        ({"location": "twon name"}, "did you mean 'Town Name'"),
+        ({"as_of": pd.NaT}, "as_of: the value is missing"),
+        ({"zip": np.nan}, "zip: the value is missing"),
+    ],
+)
+def test_a_mistyped_name_does_not_become_a_value(scripted, faults, arguments, said):
+    frame = pd.DataFrame(PLACE | {"Town Name": ["Seattle"], "Shipping Street 9": ["1 Elm St"]})
+    with pytest.raises(ValueError, match=said):
+        frame.svc.lookup(client=scripted, **arguments)
+    assert faults.seen == []
+
+
+@pytest.mark.parametrize("value", [["98101"], {"98101"}, ("98101",), b"98101", True])
+def test_what_is_no_single_value_is_refused(scripted, value):
+    with pytest.raises(TypeError, match="zip"):
+        pd.DataFrame(PLACE).svc.lookup(zip=value, client=scripted)
+
+
+def test_scalars_of_numpy_are_values(scripted, faults):
+    frame = pd.DataFrame({"order": [1]})
+    arguments = {
+        "lat": np.float64(47.5),
+        "lng": np.int64(-122),
+        "as_of": np.datetime64("2024-05-01"),
+    }
+    target = asked(scripted, faults, frame, state="WA", **arguments)
+    assert target == "/v1/tax/WA?lat=47.5&lng=-122.0&as_of=2024-05-01"
+
+
+def test_a_prefix_is_text(scripted):
+    with pytest.raises(TypeError, match="prefix"):
+        pd.DataFrame(PLACE).svc.lookup(client=scripted, prefix=None)
+
+
+def test_a_city_is_compared_beside_coordinates_and_a_location_beside_a_zip(scripted):
+    frame = pd.DataFrame(PLACE | {"lat": [30.2], "lng": [-97.7], "city": ["Dallas"]})
+    result = frame.svc.lookup(client=scripted, progress=False)
+    assert result["warnings"].iloc[0] == "place_input_mismatch"
+    frame = pd.DataFrame(PLACE | {"place": ["Dallas"]})
+    result = frame.svc.lookup(client=scripted, location="place", progress=False)
+    assert result["warnings"].iloc[0] == "place_input_mismatch"
+
+
+def test_every_row_keeps_its_own_question_however_many_columns_there_are(scripted):
+    random = np.random.default_rng(3)
+    count = 400
+    frame = pd.DataFrame(
+        {
+            "state": random.choice(["TX", "CA", "WA", None], count),
+            "zip": random.choice(["78701", "94105", "98101", None], count),
+            "city": random.choice([None, *(f"City {n}" for n in range(50))], count),
+            "order_date": random.choice([None, *(f"2024-01-{n:02d}" for n in range(1, 29))], count),
+            "address": random.choice([None, *(f"{n} Long Street Road" for n in range(90))], count),
+        }
+    )
+    whole = frame.svc.lookup(client=scripted, progress=False)
+    columns = ["resolved_state", "resolved_zip", "lookup_as_of", "lookup_status", "lookup_error"]
+    for start in range(0, count, 80):
+        rows = frame.iloc[start : start + 1]
+        if rows[["zip", "city", "address"]].isna().all(axis=None):
+            continue
+        alone = rows.svc.lookup(client=scripted, progress=False)
+        pd.testing.assert_frame_equal(alone[columns], whole[columns].iloc[start : start + 1])
+
+
+def test_a_wide_frame_is_read_once(scripted, faults):
+    frame = pd.DataFrame(PLACE | {f"column {number}": [number] for number in range(3_000)})
+    assert "zip=98101" in asked(scripted, faults, frame)
