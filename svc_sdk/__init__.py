@@ -79,3 +79,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(models, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, the models too."""
+    return __all__

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from numbers import Real
 from urllib.parse import quote
 
 __all__ = ["FRESHNESS", "HEALTH", "Call", "add_nexus", "list_nexus", "lookup", "remove_nexus"]
@@ -14,6 +15,9 @@ _PERIOD = re.compile(r"[0-9]{4}[1-4]")
 _MODES = (
     "give exactly one of: address (with city and zip, if known), zip, location, or lat with lng"
 )
+_LONGEST = 4_000
+"""How many characters of a text are sent at most: far above what any service reads."""
+_DIGITS = 40
 _NEXUS = "/v1/portability/nexus"
 
 
@@ -59,7 +63,7 @@ def lookup(
         params["as_of"] = _calendar_date("as_of", as_of)
     if period is not None:
         params["period"] = _quarter(period)
-    if mode not in {"simple", "full"}:
+    if mode not in ("simple", "full"):
         raise ValueError(f"mode: {mode!r} is not known; expected 'simple' or 'full'")
     if mode == "full":
         params["mode"] = mode
@@ -126,9 +130,17 @@ def _place(
 
 
 def _one_line(address: str, state: str, zip_code: str | None) -> str:
-    """The line with state and ZIP at its end, unless the ZIP stands in it already."""
-    if zip_code is None or re.search(rf"(?<!\d){re.escape(zip_code[:5])}(?!\d)", address):
+    """The line with state and ZIP at its end, unless the ZIP stands in it already (WIRE).
+
+    A number at the very start is the house's; a ZIP of five digits gets the four of the ZIP+4.
+    """
+    if zip_code is None:
         return address
+    zip5, _, extra = zip_code.partition("-")
+    for found in re.finditer(r"(?<!\d)(\d{5})(?:-(\d{4}))?(?![\d-])", address):
+        if found.start() > 0 and found[1] == zip5 and (found[2] or extra) == (extra or found[2]):
+            full = "-".join(part for part in (zip5, found[2] or extra) if part)
+            return address[: found.start()] + full + address[found.end() :]
     line = address.rstrip(" ,")
     if re.search(rf"\b{re.escape(state)}$", line, re.IGNORECASE):
         return f"{line} {zip_code}"
@@ -146,11 +158,16 @@ def _coordinates(lat: float | None, lng: float | None) -> tuple[str, str] | None
 
 
 def _degrees(name: str, value: float | Decimal, limit: int) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise TypeError(f"{name}: expected degrees as a number, not {value!r}")
-    number = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
-    if not number.is_finite() or abs(number) > limit:
-        raise ValueError(f"{name}: expected degrees from -{limit} to {limit}, not {value}")
+    whole_or_exact = isinstance(value, int | Decimal)
+    number = Decimal(value) if whole_or_exact else Decimal(repr(float(value)))
+    if not number.is_finite() or number.copy_abs() > limit:
+        raise ValueError(
+            f"{name}: expected degrees from -{limit} to {limit}, not {str(value)[:40]}"
+        )
+    if (number and number.adjusted() < -_DIGITS) or len(number.as_tuple().digits) > _DIGITS:
+        raise ValueError(f"{name}: {str(value)[:40]} has more than {_DIGITS} digits")
     # plain digits: 1e-05 is no coordinate to a strict reader
     return format(number, "f")
 
@@ -165,6 +182,10 @@ def _given(name: str, value: str) -> str:
 def _string(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name}: expected a string, not {type(value).__name__} ({value!r})")
+    if len(value) > _LONGEST:
+        raise ValueError(f"{name}: has {len(value)} characters; at most {_LONGEST} are sent")
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(f"{name}: {value[:40]!a} holds characters that no text can hold")
     return value
 
 

@@ -5,6 +5,7 @@ The models are loaded at the first answer: defining them is half the cost of imp
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -176,10 +177,13 @@ def _exact_json(body: bytes) -> Json:
     """Parsed JSON in which the rate fields of `rate` keep the digits that were sent."""
     inexact = False
 
-    def number(text: str) -> Decimal:
+    def number(text: str) -> Decimal | float:
         nonlocal inexact
         inexact = True
-        return Decimal(text)
+        try:
+            return Decimal(text)
+        except ArithmeticError:  # an exponent of twenty digits
+            return float(text)
 
     parsed = json.loads(body, parse_float=number, parse_constant=_no_constant)
     if not inexact:
@@ -223,11 +227,11 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
     envelope = body if isinstance(body, dict) else {}
     inner = envelope.get("error")
     said = inner if isinstance(inner, dict) else envelope
-    detail = _detail(envelope.get("detail"))
+    detail = _detail(envelope.get("detail")) or _detail(said.get("detail"))
     message = (
         _string(said.get("message"))
         or _string(inner)
-        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)
+        or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
         or _string(envelope.get("detail"))
         or _plain_message(reply)
     )
@@ -254,12 +258,13 @@ def _plain_message(reply: Reply) -> str:
 
 
 def _detail(value: Json) -> tuple[models.ValidationDetail, ...]:
-    if not isinstance(value, list):
-        return ()
-    try:
-        return tuple(_models().ValidationDetail.model_validate(item) for item in value)
-    except pydantic.ValidationError:
-        return ()
+    """The items of a 422 body that can be read; one that cannot does not cost the others."""
+    items = value if isinstance(value, list) else []
+    read = []
+    for item in items:
+        with contextlib.suppress(pydantic.ValidationError):
+            read.append(_models().ValidationDetail.model_validate(item))
+    return tuple(read)
 
 
 def _string(value: Json) -> str | None:

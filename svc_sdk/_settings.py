@@ -7,7 +7,8 @@ import ipaddress
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from svc_sdk._requests import Call
+    from svc_sdk.errors import SvcError
 
-__all__ = ["DEFAULT_BASE_URL", "Settings", "shared_tls"]
+__all__ = ["DEFAULT_BASE_URL", "Settings", "as_secret", "no_cookies", "shared_tls"]
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 """Where `svc-tools serve` listens unless told otherwise."""
 
 _KEY_HEADER = "X-API-Key"
 _LAST_PORT = 65_535
+_LONGEST_LABEL = 63
+_HIDDEN = "[API key]"
 # A key shorter than this could be a part of any text: hiding it would only garble the message.
-_HIDE_FROM = 8
+_HIDE_FROM = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Settings:
 
     @classmethod
     def checked(
-        cls, api_key: str | SecretStr, base_url: str, timeout: float, max_retries: int
+        cls, api_key: SecretStr, base_url: str, timeout: float, max_retries: int
     ) -> Settings:
         """Settings of the constructor's arguments, or the `ValueError`/`TypeError` naming one."""
         url = _checked_url(base_url)
@@ -64,13 +68,15 @@ class Settings:
     @property
     def loopback(self) -> bool:
         """Whether the service is on this machine."""
-        host = httpx.URL(self.base_url).host
+        host = httpx.URL(self.base_url).host.rstrip(".")
         if host == "localhost" or host.endswith(".localhost"):
             return True
         try:
-            return ipaddress.ip_address(host).is_loopback
+            address = ipaddress.ip_address(host)
         except ValueError:
             return False
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return (mapped or address).is_loopback
 
     @property
     def trust_env(self) -> bool:
@@ -85,42 +91,79 @@ class Settings:
             params=list(call.params) or None,
             json=call.json,
             headers={"Accept": "application/json", "User-Agent": f"svc-tools/{__version__}"},
-            timeout=self.timeout,
+            # waiting for a free connection is no delay of the service
+            timeout=httpx.Timeout(self.timeout, pool=None),
         )
         request.headers[_KEY_HEADER] = self.key.get_secret_value()
         return request
 
-    def reply(self, response: httpx.Response) -> Reply:
-        """The answer as a plain value; a key that a failing gateway echoes is hidden."""
-        body = response.content
-        key = self.key.get_secret_value().encode()
-        if not response.is_success and len(key) >= _HIDE_FROM:
-            body = body.replace(key, b"[API key]")
+    def reply(self, response: httpx.Response, body: bytes) -> Reply:
+        """The answer as a plain value. A key that a gateway echoes is hidden."""
+        key = self.key.get_secret_value()
         headers = {name.lower(): value for name, value in response.headers.items()}
+        if len(key) >= _HIDE_FROM:
+            body = body.replace(key.encode(), _HIDDEN.encode())
+            headers = {name: value.replace(key, _HIDDEN) for name, value in headers.items()}
         return Reply(response.status_code, headers, body)
 
-    def failure(self, error: httpx.RequestError) -> Failure:
+    def failure(self, error: Exception) -> Failure:
         """What kept an answer from coming. Timeouts and failures to connect may be retried."""
         where = httpx.URL(self.base_url).netloc.decode()
         if isinstance(error, httpx.TimeoutException):
             return Failure(f"No answer from {where} within {self.timeout:g} s", retryable=True)
+        reason = self.hide(str(error) or type(error).__name__)
         if isinstance(error, httpx.ConnectError):
-            return Failure(f"Could not connect to {where}: {error}", retryable=True)
-        reason = str(error) or type(error).__name__
+            return Failure(f"Could not connect to {where}: {reason}", retryable=True)
+        if not isinstance(error, httpx.RequestError):
+            return Failure(f"The answer of {where} cannot be read: {reason}", retryable=False)
         return Failure(f"The connection to {where} broke: {reason}", retryable=False)
 
+    def hide(self, value: Any) -> Any:  # noqa: ANN401 - parsed JSON of any shape
+        """The value without the key, wherever in it the key stands as text."""
+        from pydantic import BaseModel  # noqa: PLC0415 - only where an error is made
 
-def _checked_key(api_key: str | SecretStr) -> SecretStr:
+        key = self.key.get_secret_value()
+        if len(key) < _HIDE_FROM:
+            return value
+        if isinstance(value, str):
+            return value.replace(key, _HIDDEN)
+        if isinstance(value, dict):
+            return {self.hide(name): self.hide(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.hide(item) for item in value)
+        if isinstance(value, BaseModel):
+            return type(value).model_validate(self.hide(value.model_dump()))
+        return value
+
+    def hide_in(self, error: SvcError) -> SvcError:
+        """The error without the key, which a body may have written with escapes."""
+        for name in ("message", "error_code", "support_reference", "response_body", "detail"):
+            setattr(error, name, self.hide(getattr(error, name)))
+        error.args = self.hide(error.args)
+        return error
+
+
+def as_secret(api_key: str | SecretStr) -> SecretStr:
+    """The key as a secret, first of all: no local variable of a constructor shows it.
+
+    Raises:
+        TypeError: it is no string.
+    """
     from pydantic import SecretStr  # noqa: PLC0415 - 50 ms that an import does not need
 
     if not isinstance(api_key, str | SecretStr):
         raise TypeError(f"api_key: expected a string, not {type(api_key).__name__}")
-    key = (api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key).strip()
-    if not key:
+    return SecretStr(api_key) if isinstance(api_key, str) else api_key
+
+
+def _checked_key(secret: SecretStr) -> SecretStr:
+    # no local variable holds the text: a traceback with locals would show it
+    stripped = type(secret)(secret.get_secret_value().strip())
+    if not stripped.get_secret_value():
         raise ValueError("api_key: the key is empty; give the API key of your account")
-    if not (key.isascii() and key.isprintable()):
+    if not (stripped.get_secret_value().isascii() and stripped.get_secret_value().isprintable()):
         raise ValueError("api_key: the key holds characters that cannot stand in an HTTP header")
-    return SecretStr(key)
+    return stripped
 
 
 def _checked_url(base_url: str) -> httpx.URL:
@@ -129,13 +172,15 @@ def _checked_url(base_url: str) -> httpx.URL:
         raise TypeError(f"base_url: {expected}, not {type(base_url).__name__}")
     try:
         url = httpx.URL(base_url.strip())
-    except httpx.InvalidURL as error:
+    except (httpx.InvalidURL, UnicodeError) as error:
         raise ValueError(f"base_url: {error}; {expected}") from None
     if url.port is not None and not 0 < url.port <= _LAST_PORT:
         raise ValueError(f"base_url: {url.port} is no port; {expected}")
     if url.userinfo:
         raise ValueError("base_url: holds a user name or password; a secret never goes in a URL")
-    if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:
+    labels = url.host.rstrip(".").split(".")
+    named = all(0 < len(label) <= _LONGEST_LABEL for label in labels) or ":" in url.host
+    if url.scheme not in {"http", "https"} or not named or set(base_url) & {"?", "#"}:
         raise ValueError(f"base_url: {base_url!r} is not usable; {expected}")
     return url
 
@@ -153,3 +198,8 @@ def _warn_of_plain_http(host: str) -> None:
 def shared_tls() -> ssl.SSLContext:
     """One TLS context for every client: making one costs 50 ms."""
     return httpx.create_ssl_context()
+
+
+def no_cookies() -> CookieJar:
+    """A jar that takes none: an account is told by its key alone."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))

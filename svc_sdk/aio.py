@@ -8,7 +8,14 @@ import httpx
 
 from svc_sdk import _requests, _responses
 from svc_sdk._retry import decide
-from svc_sdk._settings import DEFAULT_BASE_URL, Settings, shared_tls
+from svc_sdk._settings import (
+    DEFAULT_BASE_URL,
+    Settings,
+    as_secret,
+    no_cookies,
+    shared_tls,
+)
+from svc_sdk.errors import SvcError
 
 if TYPE_CHECKING:
     from datetime import date
@@ -63,17 +70,23 @@ class AsyncSvc:
         max_retries: int = 3,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
+        api_key = as_secret(api_key)
         self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
         if http_client is not None and not isinstance(http_client, httpx.AsyncClient):
             raise TypeError(
                 f"http_client: expected an httpx.AsyncClient, not {type(http_client).__name__}"
             )
         self._owns_http = http_client is None
-        self._http = http_client or httpx.AsyncClient(
-            timeout=self._settings.timeout,
-            follow_redirects=False,
-            verify=shared_tls(),
-            trust_env=self._settings.trust_env,
+        self._http = (
+            httpx.AsyncClient(
+                timeout=self._settings.timeout,
+                follow_redirects=False,
+                verify=shared_tls(),
+                trust_env=self._settings.trust_env,
+                cookies=no_cookies(),
+            )
+            if http_client is None
+            else http_client
         )
 
     async def lookup(
@@ -233,7 +246,8 @@ class AsyncSvc:
 
     def __repr__(self) -> str:
         """The address only: the key is shown nowhere."""
-        return f"{type(self).__name__}(base_url={self._settings.base_url!r})"
+        settings = getattr(self, "_settings", None)  # absent while the constructor refuses
+        return f"{type(self).__name__}(base_url={settings.base_url if settings else None!r})"
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: the pickle would hold the key."""
@@ -246,13 +260,28 @@ class AsyncSvc:
             wait = decide(attempt, self._settings.max_retries, outcome)
             attempt += 1
             if wait is None:
-                return read(outcome, attempt)
+                break
             await sleep(wait)
+        try:
+            return read(outcome, attempt)
+        except SvcError as error:
+            # the frames below hold the parsed body
+            raise self._settings.hide_in(error).with_traceback(None) from None
 
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:
         request = self._settings.request(self._http, call)
         try:
-            response = await self._http.send(request, follow_redirects=False)
-        except httpx.RequestError as error:
+            response = await self._http.send(request, stream=True, follow_redirects=False)
+        except httpx.HTTPStatusError as error:  # an event hook of the injected client
+            return self._settings.reply(error.response, b"")
+        except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
             return self._settings.failure(error)
-        return self._settings.reply(response)
+        try:
+            body = await response.aread()
+        except httpx.RequestError as error:
+            if response.is_success:
+                return self._settings.failure(error)
+            body = b""  # the status alone decides
+        finally:
+            await response.aclose()
+        return self._settings.reply(response, body)

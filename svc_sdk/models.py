@@ -37,8 +37,8 @@ RATE_FIELDS = (
 )
 """The rate fields of SPEC 2.2; the last is the sum of the five before it."""
 
-# A rate above 1000 or so is no rate: refusing it also bounds the text of 1e999999.
-_LARGEST_EXPONENT = 3
+# Beyond this a number is no rate; refusing it also bounds the text of 1e999999.
+_LARGEST_EXPONENT = 20
 
 
 def _rate(value: object) -> object:
@@ -49,8 +49,10 @@ def _rate(value: object) -> object:
         value = Decimal(repr(value))
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         exact = Decimal(value)
-        if exact.is_finite() and -30 <= exact.adjusted() <= _LARGEST_EXPONENT:  # noqa: PLR2004 - see above
-            return number_to_rate(exact)
+        if exact.is_finite() and abs(exact.adjusted()) <= _LARGEST_EXPONENT:
+            text = number_to_rate(exact)
+            if is_rate(text):
+                return text
     raise ValueError("a rate must be a decimal string such as '0.08250' or a number")
 
 
@@ -229,7 +231,7 @@ class NexusList(_Answer):
 class NexusRemoval(_Answer):
     """What a removal did (SPEC 4.1): how many records, and which state and type were aimed at."""
 
-    deleted: int
+    deleted: Annotated[int, Field(strict=True, ge=0)]
     state: Text = None
     nexus_type: Text = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from operator import index
 from typing import overload
 
 __all__ = ["rate_to_decimal", "rate_to_float", "rate_to_units", "units_to_rate"]
@@ -16,7 +17,7 @@ UNITS_PER_ONE = 100_000
 """How many units make the rate 1 (100 %): a unit is 10^-5, the last of the five decimals."""
 
 _DECIMALS = 5
-_FORM = re.compile(r"-?[0-9]{1,6}(?:\.[0-9]{1,30})?", re.ASCII)
+_FORM = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,100})?", re.ASCII)
 
 
 def is_rate(text: str) -> bool:
@@ -117,7 +118,7 @@ def units_to_rate(units: int | None) -> str | None:
     """
     if units is None:
         return None
-    if isinstance(units, bool) or not isinstance(units, int):
+    if isinstance(units, bool) or not hasattr(units, "__index__"):
         raise TypeError(f"units: expected an integer of 10^-5, not {type(units).__name__}")
-    whole, fraction = divmod(abs(units), UNITS_PER_ONE)
+    whole, fraction = divmod(abs(index(units)), UNITS_PER_ONE)
     return f"{'-' if units < 0 else ''}{whole}.{fraction:0{_DECIMALS}d}"

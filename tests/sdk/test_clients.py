@@ -7,6 +7,7 @@ import importlib
 import inspect
 import logging
 import pickle
+import ssl
 import subprocess
 import sys
 import traceback
@@ -14,6 +15,7 @@ import warnings
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from support.faults import HANG, KEY, answer, serving
 
 import svc_sdk
@@ -71,6 +73,10 @@ def test_the_constructor_is_the_specifications():
         ({"base_url": "https://rates.example/?key=1"}, "base_url"),
         ({"base_url": "https://rates.example:99999999"}, "base_url"),
         ({"base_url": "https://me:hunter2@rates.example"}, "base_url"),
+        ({"base_url": "https://rates.example/#"}, "base_url"),
+        ({"base_url": "https://rates.example?"}, "base_url"),
+        ({"base_url": "https://a..example"}, "base_url"),
+        ({"base_url": f"https://{'a' * 64}.example"}, "base_url"),
         ({"timeout": 0}, "timeout"),
         ({"timeout": float("nan")}, "timeout"),
         ({"max_retries": -1}, "max_retries"),
@@ -114,7 +120,13 @@ def test_plain_http_to_another_host_warns_once_by_name(connect):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         connect("http://rates-warn-once.example/again")
-        for quiet in ("127.0.0.1:1", "localhost", "[::1]:9", "app.localhost"):
+        for quiet in (
+            "127.0.0.1:1",
+            "localhost.",
+            "[::1]:9",
+            "app.localhost",
+            "[::ffff:127.0.0.1]",
+        ):
             connect(f"http://{quiet}")
         connect("https://rates.example")
 
@@ -131,7 +143,7 @@ def test_a_service_on_this_machine_is_reached_past_a_proxy(connect, faults, monk
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
-    assert Settings.checked("k", "https://rates.example", 1, 0).trust_env
+    assert Settings.checked(SecretStr("key"), "https://rates.example", 1, 0).trust_env
 
 
 def http_client(connect, **options):
@@ -178,9 +190,24 @@ def test_the_key_goes_to_no_other_host_on_a_redirect(connect, faults):
 def test_the_key_is_shown_nowhere(connect, faults, caplog):
     caplog.set_level(logging.DEBUG)
     client = connect(faults.base_url)
-    echo = f'{{"error": {{"code": "X", "message": "you sent {KEY}"}}}}'.encode()
+    client.lookup("TX", zip="78701")
+    assert len(caplog.records) > 5
+    assert [record for record in caplog.records if KEY in record.getMessage()] == []
+    echo = f'{{"error": {{"code": "{KEY}", "message": "you sent {KEY}"}}}}'.encode()
+    escaped = KEY.replace("t", "\\u0074").encode()
+    steps = [
+        answer(401, echo),
+        answer(401, b'{"error": {"message": "%b"}, "%b": ["%b"]}' % (escaped, escaped, escaped)),
+        answer(
+            422, b'{"detail": [{"loc": ["%b"], "msg": "%b", "type": "x"}]}' % (escaped, escaped)
+        ),
+        answer(404, f"<p>{KEY}</p>".encode(), x_request_id=f"req-{KEY}"),
+        answer(200, f"<p>{KEY}</p>".encode()),
+        answer(200, b'{"echo": {"x-api-key": "%b"}}' % escaped),
+        b"HTTP/1.1 200 OK\r\n%b illegal\r\nconnection: close\r\n\r\n" % KEY.encode(),
+    ]
     texts = [repr(client.client), str(vars(client.client))]
-    for step in (answer(401, echo), answer(404, f"<p>{KEY}</p>".encode())):
+    for step in steps:
         faults.will(step)
         with pytest.raises(SvcError) as caught:
             client.lookup("TX", zip="78701")
@@ -195,8 +222,68 @@ def test_the_key_is_shown_nowhere(connect, faults, caplog):
     # no transport exception hangs on it: its request would hold the key
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    texts += [record.getMessage() for record in caplog.records]
+    # at DEBUG the HTTP library logs the headers that came: those are the gateway's own words
+    texts += [one.getMessage() for one in caplog.records if not one.name.startswith("httpcore")]
     assert [text for text in texts if KEY in text] == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"base_url": "ftp://x"},
+        {"timeout": 0},
+        {"http_client": object()},
+        {"key": f"{KEY}\N{BULLET}"},
+    ],
+)
+def test_a_refused_constructor_shows_no_key_to_an_error_reporter(connect, options):
+    key = options.pop("key", KEY)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        connect(options.pop("base_url", "https://rates.example"), key, **options)
+    report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    shown = [str(frame.locals) for frame in report.stack if "svc_sdk" in frame.filename]
+    assert len(shown) >= 1
+    assert [text for text in shown if KEY in text] == []
+
+
+def test_a_hook_that_raises_is_an_answer_like_any_other(connect, faults, waits):
+    def sync(response):
+        response.raise_for_status()
+
+    async def aio(response):
+        response.raise_for_status()
+
+    hook = sync if connect.kind == "sync" else aio
+    http = http_client(connect, event_hooks={"response": [hook]})
+    faults.will(answer(503, b"", retry_after="7"), answer(404, b"gone"))
+    with pytest.raises(svc_sdk.NotFoundError) as caught:
+        connect(faults.base_url, http_client=http).lookup("TX", zip="78701")
+    assert (caught.value.attempts, waits) == (2, [7.0])
+    assert caught.value.__context__ is None
+    close(connect, http)
+
+
+def test_the_certificate_of_the_service_is_checked(connect):
+    client = connect("https://rates.example").client
+    context = client._http._transport._pool._ssl_context
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+
+
+def test_an_account_is_told_by_its_key_alone(connect, faults):
+    faults.will(answer(set_cookie="session=a; Path=/"))
+    client = connect(faults.base_url)
+    client.lookup("TX", zip="78701")
+    client.lookup("TX", zip="78701")
+    assert "cookie" not in faults.seen[1].headers
+
+
+def test_an_injected_client_may_count_as_empty(connect, faults):
+    base = httpx.Client if connect.kind == "sync" else httpx.AsyncClient
+    empty = type("Empty", (base,), {"__len__": lambda _self: 0})()
+    client = connect(faults.base_url, http_client=empty)
+    assert client.client._http is empty
+    close(connect, empty)
 
 
 def test_a_client_refuses_to_be_pickled(connect):
@@ -226,6 +313,7 @@ def test_the_clients_are_context_managers(faults):
 def test_the_public_names_are_sorted_documented_and_there():
     names = svc_sdk.__all__
     assert names == sorted(names, key=lambda name: (not name.isupper(), name.islower(), name))
+    assert dir(svc_sdk) == sorted(names)
     assert all(getattr(svc_sdk, name).__doc__ for name in names if name != "__version__")
     assert not [
         name

@@ -6,6 +6,7 @@ import json
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
@@ -31,7 +32,10 @@ def sent(faults):
         ({"zip": " 78701-1234 "}, {"zip": "78701-1234"}),
         ({"location": "Coeur d'Alene"}, {"location": "Coeur d'Alene"}),
         ({"lat": 30.27, "lng": -97}, {"lat": "30.27", "lng": "-97"}),
-        ({"lat": 0.00001, "lng": Decimal("-97.50")}, {"lat": "0.00001", "lng": "-97.50"}),
+        ({"lat": 1e-7, "lng": Decimal("-97.50")}, {"lat": "0.0000001", "lng": "-97.50"}),
+        ({"lat": 90, "lng": -180.0}, {"lat": "90", "lng": "-180.0"}),
+        ({"lat": -90.0, "lng": 180}, {"lat": "-90.0", "lng": "180"}),
+        ({"lat": Fraction(1, 2), "lng": 0}, {"lat": "0.5", "lng": "0"}),
         (
             {"address": "500 W 2nd St", "city": "Austin"},
             {"street": "500 W 2nd St", "city": "Austin"},
@@ -55,6 +59,22 @@ def sent(faults):
         (
             {"address": "500 W 2nd St, Austin TX 78701-0042", "zip": "78701"},
             {"address": "500 W 2nd St, Austin TX 78701-0042"},
+        ),
+        (
+            {"address": "500 W 2nd St, Austin TX 78701", "zip": "78701-1234"},
+            {"address": "500 W 2nd St, Austin TX 78701-1234"},
+        ),
+        (
+            {"address": "78701 Long Rd, Austin", "zip": "78701"},
+            {"address": "78701 Long Rd, Austin, TX 78701"},
+        ),
+        (
+            {"address": "500 W 2nd St, Austin TX 78701-0042", "zip": "78701-1234"},
+            {"address": "500 W 2nd St, Austin TX 78701-0042, TX 78701-1234"},
+        ),
+        (
+            {"address": "787 Main St, Austin", "zip": "787"},
+            {"address": "787 Main St, Austin, TX 787"},
         ),
         (
             {"address": "78701234 Long Rd, Austin", "zip": "78701"},
@@ -109,6 +129,11 @@ def test_each_mode_becomes_its_parameters(connect, faults, arguments, params):
         ({"lat": 90.1, "lng": 0.0}, "lat"),
         ({"lat": 0.0, "lng": -180.5}, "lng"),
         ({"lat": 10**400, "lng": 0.0}, "lat"),
+        ({"lat": Decimal("90.00000000000000000000000000000001"), "lng": 0.0}, "lat"),
+        ({"lat": Decimal("1e-70000"), "lng": 0.0}, "lat"),
+        ({"address": "x" * 70_000}, "address"),
+        ({"location": "Austin\udc80"}, "location"),
+        ({"zip": "78701", "mode": []}, "mode"),
         ({"zip": "78701", "period": "2026Q3"}, "period"),
         ({"zip": "78701", "period": "20265"}, "period"),
         ({"zip": "78701", "period": "20260"}, "period"),
@@ -155,6 +180,11 @@ def test_an_empty_state_is_refused(connect, faults, state):
         with pytest.raises(ValueError, match="state"):
             call()
     assert faults.seen == []
+
+
+def test_a_state_in_small_letters_ends_an_address_in_capitals(connect, faults):
+    connect(faults.base_url).lookup("tx", address="500 W 2nd St, Austin", zip="78701")
+    assert sent(faults)[1] == {"address": "500 W 2nd St, Austin, TX 78701"}
 
 
 def test_whether_a_state_exists_is_the_services_to_say(connect, faults):

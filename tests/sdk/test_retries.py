@@ -7,14 +7,17 @@ import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 from support.faults import HANG, RESET, answer
 
 from svc_sdk import AsyncSvc, RateLimitError, ServiceError, SvcError, TransportError
 from svc_sdk._responses import Failure, Reply
 from svc_sdk._retry import decide
+from svc_sdk._settings import Settings
 
 
 def failing(status, **headers):
@@ -117,6 +120,66 @@ def test_the_bodys_retry_after_sets_the_attribute_but_no_delay(connect, faults, 
     assert (caught.value.retry_after, waits) == (42.0, [0.5])
 
 
+def test_the_header_sets_the_attribute_too(connect, faults, waits):
+    faults.will(failing(429, retry_after="7"))
+    with pytest.raises(RateLimitError) as caught:
+        connect(faults.base_url, max_retries=0).lookup("TX", zip="78701")
+    assert caught.value.retry_after == 7.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "retried"),
+    [
+        (httpx.ConnectTimeout, True),
+        (httpx.ReadTimeout, True),
+        (httpx.WriteTimeout, True),
+        (httpx.PoolTimeout, True),
+        (httpx.ConnectError, True),
+        (httpx.ReadError, False),
+        (httpx.RemoteProtocolError, False),
+        (httpx.DecodingError, False),
+    ],
+)
+def test_timeouts_and_failures_to_connect_are_what_is_tried_again(kind, retried):
+    settings = Settings.checked(SecretStr("key"), "https://rates.example", 1, 3)
+    assert settings.failure(kind("so it was")).retryable is retried
+
+
+@pytest.mark.parametrize("status", [503, 429])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"HTTP/1.1 %d X\r\nretry-after: 4\r\nconnection: close\r\ncontent-length: 900\r\n\r\n{",
+        b"HTTP/1.1 %d X\r\nretry-after: 4\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\na",
+    ],
+    ids=["half a body", "no gzip"],
+)
+def test_a_status_counts_even_where_its_body_breaks(connect, faults, waits, status, broken):
+    faults.will(broken % status, answer())
+    assert connect(faults.base_url).lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert waits == [4.0]
+
+
+@pytest.mark.parametrize("location", ["mailto:x", "http://xn--/", "//[", "http://" + "a" * 70_000])
+def test_an_odd_redirect_is_an_svc_error(connect, faults, location):
+    faults.will(answer(307, b"", location=location))
+    with pytest.raises(SvcError):
+        connect(faults.base_url).lookup("TX", zip="78701")
+
+
+def test_waiting_for_a_connection_is_no_timeout_of_the_service(faults):
+    async def scenario():
+        limits = httpx.Limits(max_connections=1)
+        async with (
+            httpx.AsyncClient(limits=limits) as http,
+            AsyncSvc("key", base_url=faults.base_url, timeout=0.5, http_client=http) as client,
+        ):
+            calls = [client.lookup("TX", zip="78701") for _ in range(300)]
+            return await asyncio.gather(*calls)
+
+    assert len(asyncio.run(scenario())) == len(faults.seen) == 300
+
+
 def test_a_used_up_quota_has_no_retry_after(connect, faults, waits):
     faults.will(answer(429, b'{"error": {"code": "QUOTA_EXCEEDED", "message": "used up"}}'))
     with pytest.raises(RateLimitError) as caught:
@@ -203,10 +266,8 @@ def test_gathered_lookups_fail_one_by_one(faults):
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(100, 599))
 def test_a_retry_never_exceeds_what_is_allowed(attempt, allowed, status):
     wait = decide(attempt, allowed, Reply(status, {}, b""))
-    if wait is not None:
-        assert attempt < allowed
-        assert status == 429 or status >= 500
-        assert wait == min(2 ** min(attempt, 60) * 0.5, 30)
+    retried = attempt < allowed and (status == 429 or status >= 500)
+    assert wait == (min(2 ** min(attempt, 60) * 0.5, 30) if retried else None)
 
 
 def test_a_failure_that_is_not_retryable_stops():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import socketserver
 import struct
@@ -106,9 +107,9 @@ def serving():
                 state.over.wait(60)
                 return False
             if step is RESET:
-                self.connection.setsockopt(
-                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                )
+                linger = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                os.close(self.connection.detach())  # at once, without a polite end before it
                 return False
             sent = step(seen) if callable(step) else step
             self.wfile.write(sent)
@@ -123,7 +124,9 @@ def serving():
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         state.base_url = f"http://127.0.0.1:{server.server_address[1]}"
-        yield state
-        state.over.set()
-        server.shutdown()
-        thread.join()
+        try:
+            yield state
+        finally:
+            state.over.set()
+            server.shutdown()
+            thread.join()
