@@ -15,6 +15,7 @@ import pytest
 from support.faults import KEY
 
 from svc_sdk import Svc
+from svc_tools.demo import orders
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,6 +75,10 @@ def test_a_real_service_is_reached_as_described(service):
     )
     assert done.returncode == 0
     assert service in done.stdout
+
+
+def test_the_demo_has_as_many_lines_as_it_says():
+    assert f"{len(orders()):,} messy order lines" in README
 
 
 def test_the_make_targets_exist():

@@ -21,9 +21,13 @@ __all__ = [
     "before_history",
     "districts_not_covered",
     "local_rates_not_covered",
+    "near_map_edge",
+    "near_state_line",
+    "off_map",
     "place_mismatch",
     "several_areas",
     "source_conflict",
+    "zip_of_another_state",
 ]
 
 Advisory = dict[str, object]
@@ -52,6 +56,46 @@ def several_areas(what: str, rated: Sequence[Rated]) -> Advisory:
         "candidates": len(rated),
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
+    }
+
+
+def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory:
+    """The post office counts the ZIP to another state; some of it lies in the one asked for."""
+    return {
+        "code": "zip_of_another_state",
+        "message": f"ZIP {zip5} belongs to {' and '.join(homes)}; only a part of it lies in"
+        f" {name}: make sure that the place does.",
+        "zip": zip5,
+        "states": tuple(homes),
+    }
+
+
+def near_state_line(what: str, states: Sequence[str]) -> Advisory:
+    """The point is so near another state that the simplified boundaries do not decide."""
+    return {
+        "code": "near_state_line",
+        "message": f"Within about a kilometre of {what} lies {' and '.join(states)}, and"
+        " the boundaries of the map are not finer than that. Make sure of the state.",
+        "states": tuple(states),
+    }
+
+
+def near_map_edge(what: str) -> Advisory:
+    """The point is near the end of the map: the sea, or another country."""
+    return {
+        "code": "near_map_edge",
+        "message": f"Within about a kilometre of {what} the map of the United States ends, and its"
+        " boundaries are not finer than that. Make sure of the country.",
+    }
+
+
+def off_map(what: str, county: str) -> Advisory:
+    """The point lies in no county, and the nearest one answers."""
+    return {
+        "code": "point_off_map",
+        "message": f"{what[0].upper()}{what[1:]} lies in no county of the map: it may be at sea or"
+        f" in another country. The rate is that of {county}, which is nearest.",
+        "county": county,
     }
 
 

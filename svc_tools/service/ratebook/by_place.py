@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.by_zip import locate_zip, options_for
-from svc_tools.service.ratebook.fips import STATE_CODES
+from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip, options_for
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
-from svc_tools.service.ratebook.place_names import place_names
+from svc_tools.service.ratebook.namesakes import also_touched, overlays, weigh, with_namesakes
+from svc_tools.service.ratebook.place_names import is_place, place_names
 from svc_tools.service.ratebook.query import NotResolved
+from svc_tools.service.ratebook.state_ending import split_state, without_country
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.place_names import PlaceNames
@@ -26,53 +26,50 @@ if TYPE_CHECKING:
 __all__ = ["locate_place"]
 
 _ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
-_CODES = {name_key(name): code for name, code in STATE_CODES.items()}
+_CODE = re.compile(r"\d{3}", re.ASCII)
+_CODE_DIGITS = 4
+"""Washington's codes; a leading zero is easily lost."""
 
 
-def locate_place(book: Book, state: str, name: str) -> Location:
+def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Location:
     """Where a place name leads within a state.
 
     Official location codes go first, then counties named in full, cities that levy a rate,
-    city names of ZIPs, counties named without their last word, and further names of ZIPs.
+    official names of locations, city names of ZIPs, counties named without their last word, and
+    further names of ZIPs. What else a name may mean becomes a candidate.
+
+    Args:
+        book: the book.
+        state: two-letter code.
+        name: the name as a person writes it, with or without the state behind it.
+        codes: whether it may be an official location code or a ZIP too: a city is neither.
 
     Raises:
         NotResolved: the name is unknown in the state, names another state, or means places with
             different rates between which nothing decides.
     """
-    text, elsewhere = _without_state(name, state)
-    if elsewhere:
+    text, elsewhere = split_state(without_country(name.strip()), state, partial(is_place, book))
+    if elsewhere not in {"", state}:
         raise NotResolved(
             "NOT_FOUND",
             f"{name.strip()!r} names {elsewhere}, but the lookup is for {state}:"
             " give one state in both",
             {"location": name.strip(), "state": state, "states": [elsewhere]},
         )
-    if _ZIP.fullmatch(text):
-        return locate_zip(book, state, text)
     names = place_names(book, state)
-    area = names.codes.get(text)
-    if area is not None:
-        return _one(area, "code", f"location code {text}", "is the location code given")
-    head, _, tail = text.rpartition(" ")
-    keys = name_keys(text) + (name_keys(head) if tail.strip(".").upper() == state else [])
-    for key in keys:
+    if codes:
+        if _ZIP.fullmatch(text):
+            return locate_zip(book, state, text)
+        area = names.codes.get(text) or (
+            names.codes.get(text.zfill(_CODE_DIGITS)) if _CODE.fullmatch(text) else None
+        )
+        if area is not None:
+            return _one(area, "code", f"location code {area.code}", "is the location code given")
+    for key in name_keys(text):
         found = _find(book, state, key, text, names)
         if found is not None:
             return found
     raise _unknown(book, state, text, names)
-
-
-def _without_state(name: str, state: str) -> tuple[str, str]:
-    """The name without a state after its last comma, and that state where it is another one."""
-    text = name.strip()
-    head, comma, tail = text.rpartition(",")
-    if not comma or not head.strip():
-        return text, ""
-    key = name_key(tail)
-    code = _CODES.get(key) or (tail.strip().upper() if len(tail.strip()) == len("WA") else "")
-    if code not in _CODES.values():
-        return text, ""
-    return head.strip(), "" if code == state else code
 
 
 def _one(area: Area, decided: str, what: str, why: str) -> Location:
@@ -81,7 +78,7 @@ def _one(area: Area, decided: str, what: str, why: str) -> Location:
         decided,
         what,
         (Option(area, why),),
-        city=None if area.kind == "unincorporated" else area.name,
+        city=None if area.kind == "unincorporated" else (area.cities or (area.name,))[0],
         county=area.counties[0],
     )
 
@@ -90,22 +87,29 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
     """The first way a key leads anywhere; the order is that of `locate_place`."""
     cities, bare = names.cities.get(key, []), names.bare.get(key, [])
     independent = [fips for fips in bare if _is_city(book, state, fips)]
-    found: Location | None = None
     if key in names.counties:
-        found = _county(book, state, names.counties[key], text, cities)
-    elif book.states[state].local not in {"county", "city"}:
-        found = _state_only(key, text, names)
-    elif cities:
-        found = _beside(book, _cities(cities, text, names.preferred.get(key, [])), bare)
+        fips = names.counties[key]
+        county = _county(book, state, fips, text, cities)
+        alone = not _is_city(book, state, fips)  # Carson City is what ZIPs elsewhere go by too
+        return county if alone else with_namesakes(book, state, key, county, names)
+    if book.states[state].local not in {"county", "city"}:
+        return _state_only(key, text, names)
+    if not cities and key in names.official:
+        area = names.official[key]
+        decided = "named_county" if area.kind == "unincorporated" else "named_city"
+        return _one(area, decided, text, "is the location of that name")
+    found: Location | None = None
+    if cities:
+        found = _cities(cities, text, names.preferred.get(key, []))
     elif independent:
-        found = _beside(book, _county(book, state, independent[0], text, []), bare)
+        found = _county(book, state, independent[0], text, [])
     elif key in names.preferred:
-        found = _beside(book, _postal(book, state, key, text, names.preferred[key]), bare)
+        found = _postal(book, state, key, text, names.preferred[key])
     elif len(bare) == 1:
         found = _county(book, state, bare[0], text, [])
     elif key in names.others:
         found = _further(book, state, key, names)
-    return found
+    return with_namesakes(book, state, key, found, names) if found else None
 
 
 def _is_city(book: Book, state: str, fips: str) -> bool:
@@ -117,7 +121,7 @@ def _state_only(key: str, text: str, names: PlaceNames) -> Location | None:
     """A name in a state whose own part is all that is known: it only has to exist."""
     for table in (names.preferred, names.others):
         if key in table:
-            counties = set(_weigh(table[key]))
+            counties = set(weigh(table[key]))
             county = counties.pop() if len(counties) == 1 else None
             return Location("state", "state", text, city=table[key][0].city, county=county)
     if key in names.bare:
@@ -132,22 +136,20 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
     city = county.name.removesuffix(" city") if _is_city(book, state, fips) else None
     if book.states[state].local not in {"county", "city"}:
         return Location("state", "state", text, city=city, county=fips)
-    areas = [
-        area
-        for area in book.county_areas.get((state, fips), ())
-        if area.kind in {"county", "unincorporated"}
-    ]
+    here = book.county_areas.get((state, fips), ())
+    areas = [area for area in here if area.kind in BASE_KINDS]
     if not areas:
         raise NotResolved(
             "NOT_FOUND", f"the book has no rate for {county.name}, {state}", {"location": text}
         )
     areas += [area for area in cities if area not in areas]
     options = tuple(Option(area, f"is {area.name}") for area in areas)
+    parts = tuple(Option(area, "is a part of it") for area in here if area.kind == "overlay")
     return Location(
         "place",
         "named_county",
         county.name,
-        options,
+        (*options, *parts),
         city=city,
         county=fips,
         ambiguous=len(options) > 1,
@@ -156,7 +158,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
 
 def _cities(cities: Sequence[Area], text: str, places: Sequence[ZipPlace]) -> Location:
     """Areas of one name, in the order of their rank and of how many ZIPs their county has."""
-    counts = _weigh(places)
+    counts = weigh(places)
     cities = sorted(cities, key=lambda area: (area.rank, -counts[area.counties[0]], area.id))
     first = cities[0]
     options = tuple(
@@ -173,37 +175,19 @@ def _cities(cities: Sequence[Area], text: str, places: Sequence[ZipPlace]) -> Lo
     )
 
 
-def _beside(book: Book, found: Location, counties: Iterable[str]) -> Location:
-    """Add counties of the same name that the place does not lie in: the name may mean them."""
-    first = found.options[0].area
-    if first is None:
-        return found
-    state = first.state
-    inside = {fips for option in found.options if option.area for fips in option.area.counties}
-    more = tuple(
-        Option(area, f"{book.counties[state, fips].name} has the same name")
-        for fips in counties
-        if fips not in inside
-        for area in book.county_areas.get((state, fips), ())
-        if area.kind in {"county", "unincorporated"}
-    )
-    if not more:
-        return found
-    return replace(found, options=(*found.options, *more), ambiguous=True)
-
-
 def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPlace]) -> Location:
     """A city name of ZIPs that levies nothing itself: the county most of its ZIPs lie in."""
-    counts = _weigh(places)
+    counts = weigh(places)
     if not counts:
         raise _no_county(text, state)
     counties = sorted(counts, key=lambda fips: (-counts[fips], fips))
     if bare_county(book.counties[state, counties[0]].name) == key:
         counties = counties[:1]  # Philadelphia: most of its ZIPs are in the county of its name
     else:
-        counties += _also_touched(book, state, places, counties)
-    options = options_for(book, state, counties, (key,))
-    more = [area for area in _overlays(book, state, key) if area not in [o.area for o in options]]
+        counties += also_touched(book, state, places, counties)
+    also = dict.fromkeys(name_key(name) for place in places for name in place.accepted)
+    options = options_for(book, state, counties, (key, *also))
+    more = [area for area in overlays(book, state, key) if area not in [o.area for o in options]]
     tied = [fips for fips in counties if counts[fips] == counts[counties[0]]]
     by_city = book.states[state].local == "city"
     return Location(
@@ -217,33 +201,6 @@ def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPla
     )
 
 
-def _also_touched(
-    book: Book, state: str, places: Sequence[ZipPlace], counties: Sequence[str]
-) -> list[str]:
-    """Further counties that more than half of a place's ZIPs touch: it may lie in them too."""
-    touched = [book.zips.touched(place.zip, state) for place in places]
-    within = [codes for codes in touched if codes]
-    counts = Counter(code for codes in within for code in codes if code not in counties)
-    return sorted(code for code, count in counts.items() if 2 * count > len(within))
-
-
-def _weigh(places: Sequence[ZipPlace]) -> Counter[str]:
-    """How many ZIPs lie in each county; boxes and large users count where there is no other."""
-    standard = Counter(p.county for p in places if p.county and p.kind == "STANDARD")
-    return standard or Counter(place.county for place in places if place.county)
-
-
-def _overlays(book: Book, state: str, key: str) -> list[Area]:
-    """The parts of other counties that a city reaches into."""
-    return [
-        area
-        for area in book.areas.values()
-        if area.state == state
-        and area.kind == "overlay"
-        and key in {name_key(city) for city in area.cities}
-    ]
-
-
 def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
     """A further name of ZIPs: it decides only as far as all of them agree.
 
@@ -251,10 +208,10 @@ def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
     city leads; where the county does, the county without the city's own tax leads.
     """
     places, text = names.others[key], names.spelled[key]
-    counties = tuple(_weigh(places))
+    counties = tuple(weigh(places))
     cities = tuple(dict.fromkeys(name_key(place.city) for place in places))
     by_city = book.states[state].local == "city"
-    touched = _also_touched(book, state, places, counties)
+    touched = also_touched(book, state, places, counties)
     options = options_for(book, state, (*counties, *touched), cities)
     if not options:
         raise _no_county(text, state)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.advisories import near_map_edge, near_state_line, off_map
 from svc_tools.service.ratebook.by_zip import options_for
 from svc_tools.service.ratebook.fips import OUTSIDE
-from svc_tools.service.ratebook.geo import NEAR_DEGREES, Hit, counties_at, nearest_place
+from svc_tools.service.ratebook.geo import Hit, counties_at, map_ends_near, nearest_place
 from svc_tools.service.ratebook.location import Location
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.query import NotResolved
@@ -23,31 +24,23 @@ __all__ = ["locate_point"]
 def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     """Where a point leads: its county, and the ZIP place nearest to it within that county.
 
+    A point that lies in no county of the map is answered only beside one of the state asked for.
+
     Raises:
-        NotResolved: the point lies in another state, or in none.
+        NotResolved: the point lies in another state, or in no county of the map.
     """
     hits = counties_at(lat, lng)
+    least = hits[0].degrees if hits else 0.0
     inside = [hit for hit in hits if hit.state == state]
-    if not inside or (hits[0].state != state and inside[0].degrees > NEAR_DEGREES):
+    if not inside or inside[0].degrees > least:
         raise _elsewhere(book, state, lat, lng, hits)
-    county = inside[0].county
-    place = nearest_place(book, state, county, lat, lng)
-    what = f"the point {lat}, {lng}"
-    found = Location(
-        "state",
-        "state",
-        what,
-        city=place.city if place else None,
-        county=county,
-        point=(lat, lng),
-        nearest_zip=place.zip if place else None,
-    )
+    found = _base(book, state, lat, lng, hits)
     row = book.states[state]
     if row.local not in {"county", "city"}:
         return found
-    near = [hit.county for hit in inside]
+    place = book.zips.state(state).get(found.nearest_zip or "")
     names = (name_key(place.city), *(name_key(name) for name in place.accepted)) if place else ()
-    options = options_for(book, state, near, names)
+    options = options_for(book, state, [hit.county for hit in inside], names)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
     return replace(
@@ -55,15 +48,47 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
         via="coordinates",
         decided="county" if by_county else "zip_city",
         options=options,
-        near_boundary=len(hits) > 1 or inside[0].degrees > 0,
+        near_boundary=found.near_boundary or len(inside) > 1,
+    )
+
+
+def _base(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> Location:
+    """The county of a point, and how near it is to what is not the state."""
+    own = next(hit for hit in hits if hit.state == state)
+    what = f"the point {lat}, {lng}"
+    others = sorted({hit.state for hit in hits} - {state})
+    outside = own.degrees > 0
+    edge = not outside and map_ends_near(lat, lng)
+    notes = []
+    if outside:
+        notes.append(off_map(what, book.counties[state, own.county].name))
+    if others:
+        notes.append(near_state_line(what, others))
+    if edge:
+        notes.append(near_map_edge(what))
+    place = nearest_place(book, state, own.county, lat, lng)
+    return Location(
+        "state",
+        "state",
+        what,
+        city=place.city if place else None,
+        county=own.county,
+        near_boundary=bool(others) or edge,
+        off_map=outside,
+        advisories=tuple(notes),
+        point=(lat, lng),
+        nearest_zip=place.zip if place else None,
     )
 
 
 def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
-    if not hits:
+    if not hits or hits[0].degrees > 0:
         return NotResolved(
-            "NOT_FOUND", f"the point {lat}, {lng} lies in no county of the United States", detail
+            "NOT_FOUND",
+            f"the point {lat}, {lng} lies in no county of the book's map of the United States:"
+            " it is at sea or in another country",
+            detail,
         )
     there = hits[0].state
     detail["states"] = [there]

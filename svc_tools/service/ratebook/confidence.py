@@ -28,7 +28,12 @@ class Grounds(NamedTuple):
             of a ZIP or of the nearest one), `guessed_place` (a name that is no taxing city).
         several: more than one area is possible.
         no_crosswalk: the ZIP is not in the crosswalk; its county is the postal table's.
-        near_boundary: the point lies near a county boundary.
+        across: the ZIP is one of another state.
+        mismatch: the city given is none of the ZIP's: `same` where it has the same rate or no
+            known one, `differs` where it has another; empty without a mismatch.
+        overlay: a part of the county is under a further district whose limits are not known.
+        near_boundary: the point lies near a boundary that matters.
+        off_map: the point lies in no county of the map.
         ambiguous: the name leads to several areas with different rates.
         third_hand: a row that decides is third hand.
         conflict_cap: the most that rows in conflict allow; empty without any.
@@ -41,7 +46,11 @@ class Grounds(NamedTuple):
     decided: str
     several: bool = False
     no_crosswalk: bool = False
+    across: bool = False
+    mismatch: str = ""
+    overlay: bool = False
     near_boundary: bool = False
+    off_map: bool = False
     ambiguous: bool = False
     third_hand: bool = False
     conflict_cap: str = ""
@@ -103,7 +112,27 @@ LIMITS = (
         "medium",
         "the county is the postal table's single one",
     ),
-    Rule("near_boundary", lambda g: g.near_boundary, "medium", "near a county boundary"),
+    Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
+    Rule("place_mismatch", lambda g: bool(g.mismatch), "medium", "the city is not the ZIP's"),
+    Rule(
+        "place_mismatch_rate",
+        lambda g: g.mismatch == "differs",
+        "low",
+        "the city is not the ZIP's and has another rate",
+    ),
+    Rule(
+        "transit_overlay",
+        lambda g: g.overlay,
+        "medium",
+        "a part of the county has a transit tax, told only by the names of its cities",
+    ),
+    Rule(
+        "near_boundary",
+        lambda g: g.near_boundary,
+        "medium",
+        "within about a kilometre of a boundary that matters",
+    ),
+    Rule("off_map", lambda g: g.off_map, "low", "in no county of the map, beside the nearest"),
     Rule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
     Rule("conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"),
     Rule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),

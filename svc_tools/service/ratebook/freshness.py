@@ -23,7 +23,11 @@ _BEST = {"A": "high", "B": "high", "C": "medium", "E": "low", "none": "none"}
 
 
 def freshness_report(book: Book) -> dict[str, object]:
-    """The book's edition and digest, and one entry for each state in order of its code."""
+    """The book's edition and digest, and one entry for each state in order of its code.
+
+    `history_from` is the day from which every rate of the state is known, `oldest_row` the first
+    day that any of them is known for.
+    """
     local = _local_rows(book)
     return {
         "book": {
@@ -59,9 +63,8 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
     confidence = "medium" if row.tier == "B" and third_hand else _BEST[row.tier]
     if any(rate.conflict_cap == "low" for rate in own):
         confidence = "low"
-    begins = [_first(own)]
-    if local:
-        begins.append(min(_first(rows) for rows in local))
+    begins = [_known_from(book, rows) for rows in (own, *local)]
+    oldest = min(_first(rows) for rows in (own, *local))
     if row.districts_until:
         begins.append(row.districts_until + timedelta(days=1))
     return {
@@ -74,6 +77,7 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
         "loaded_at": book.loaded_at,
         "covers": _COVERS[row.tier],
         "history_from": max(begins).isoformat(),
+        "oldest_row": oldest.isoformat(),
         "covered_until": min(until).isoformat(),
         "confidence": confidence,
         "missing": row.missing,
@@ -85,6 +89,14 @@ def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
     """The source most of the rows come from; empty without rows."""
     counts = Counter(rows[0].source for rows in groups)
     return min(counts, key=lambda key: (-counts[key], key)) if counts else ""
+
+
+def _known_from(book: Book, rows: tuple[RateRow, ...]) -> date:
+    """The day from which a jurisdiction's rate is known.
+
+    Where the source lists every jurisdiction, one that came later did not exist before.
+    """
+    return book.sources[rows[0].source].complete_from or _first(rows)
 
 
 def _first(rows: tuple[RateRow, ...]) -> date:

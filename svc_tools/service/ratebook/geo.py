@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["Hit", "counties_at", "nearest_place"]
+__all__ = ["Hit", "counties_at", "map_ends_near", "nearest_place"]
 
 NEAR_DEGREES = 0.01
 """Within this (about a kilometre) the simplified boundaries do not tell two counties apart."""
 
-_COAST_DEGREES = 0.05
+_EDGE_SHARE = 0.02
+"""Slivers between simplified boundaries are no edge of the map."""
 
 
 class Hit(NamedTuple):
@@ -49,23 +50,31 @@ def _map() -> _Map:
 
 
 def counties_at(lat: float, lng: float) -> list[Hit]:
-    """The counties a point lies in or near, the nearest first; empty far from any.
+    """The counties a point lies in or within about a kilometre of, the nearest first.
 
-    A point off the coast takes the counties within about five kilometres.
+    The boundaries reach out over the coastal waters; a point that lies in none is at sea, or in
+    another country.
     """
     from shapely import Point  # noqa: PLC0415 - heavy, and seldom needed
 
     county_map = _map()
     point = Point(lng, lat)
-    for reach in (NEAR_DEGREES, _COAST_DEGREES):
-        near = county_map.tree.query(point, predicate="dwithin", distance=reach)
-        if len(near):
-            break
     hits = []
-    for index in near:
+    for index in county_map.tree.query(point, predicate="dwithin", distance=NEAR_DEGREES):
         state, county = county_map.counties[index]
         hits.append(Hit(state, county, point.distance(county_map.tree.geometries[index])))
     return sorted(hits, key=lambda hit: (hit.degrees, hit.state, hit.county))
+
+
+def map_ends_near(lat: float, lng: float) -> bool:
+    """Whether the map ends within about a kilometre: the sea, Canada or Mexico are that near."""
+    from shapely import Point, union_all  # noqa: PLC0415 - heavy, and seldom needed
+
+    county_map = _map()
+    around = Point(lng, lat).buffer(NEAR_DEGREES)
+    near = county_map.tree.query(around, predicate="intersects")
+    land = union_all([county_map.tree.geometries[index] for index in near])
+    return bool(around.difference(land).area > _EDGE_SHARE * around.area)
 
 
 def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> ZipPlace | None:

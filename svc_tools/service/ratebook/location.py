@@ -33,7 +33,11 @@ class Location:
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
         no_crosswalk: the county is the postal table's single one.
-        near_boundary: the point is near a county boundary.
+        across: the ZIP is one of another state and reaches into this one.
+        near_boundary: the point is near a boundary that matters.
+        off_map: the point lies in no county of the map, but beside one of the state.
+        mismatch: the city given is none of the ZIP's.
+        named_area: id of the area that the city given would lead to, where it is a mismatch.
         ambiguous: the name leads to several places, one of them likelier than the rest.
         tied: the name leads to several places and nothing says which.
         advisories: warnings that came up on the way.
@@ -49,7 +53,11 @@ class Location:
     city: str | None = None
     county: str | None = None
     no_crosswalk: bool = False
+    across: bool = False
     near_boundary: bool = False
+    off_map: bool = False
+    mismatch: bool = False
+    named_area: str | None = None
     ambiguous: bool = False
     tied: bool = False
     advisories: tuple[Advisory, ...] = ()

@@ -57,6 +57,9 @@ def name_keys(text: str) -> list[str]:
     if words[:2] in _PREFIXES:
         rest = words[2:]
         keys.append("".join(rest) + ("county" if words[0] == "county" else ""))
+    if "unincorporated" in words:  # "Unincorporated King County", "Kern (unincorporated area)"
+        rest = tuple(word for word in words if word not in {"unincorporated", "area"})
+        keys.append("".join(rest) + ("" if rest[-1:] == ("county",) else "county"))
     return [key for key in keys if key]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from svc_tools.service.ratebook.names import bare_county, name_key
+from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["PlaceNames", "place_names"]
+__all__ = ["PlaceNames", "is_place", "place_names"]
 
 _Item = TypeVar("_Item")
 
@@ -23,6 +23,7 @@ class PlaceNames:
 
     Attributes:
         codes: official location codes -> area.
+        official: full names of coded areas, as published and as shown -> area.
         cities: names of areas that are cities -> those areas, the first in rank first.
         counties: full names of counties, and those of named areas' kind -> FIPS codes.
         bare: counties' names without their last word -> FIPS codes.
@@ -32,6 +33,7 @@ class PlaceNames:
     """
 
     codes: dict[str, Area]
+    official: dict[str, Area]
     cities: dict[str, list[Area]]
     counties: dict[str, str]
     bare: dict[str, list[str]]
@@ -46,7 +48,7 @@ def place_names(book: Book, state: str) -> PlaceNames:
     found = book.memo.get(memo)
     if isinstance(found, PlaceNames):
         return found
-    names = PlaceNames({}, {}, {}, {}, {}, {}, {})
+    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {})
     _add_areas(book, state, names)
     for (where, fips), county in book.counties.items():
         if where == state:
@@ -61,6 +63,15 @@ def place_names(book: Book, state: str) -> PlaceNames:
     return names
 
 
+def is_place(book: Book, state: str, text: str) -> bool:
+    """Whether a text is a name that the book knows in a state."""
+    if state not in book.states:
+        return False
+    names = place_names(book, state)
+    tables = (names.spelled, names.bare, names.official)
+    return any(key in table for key in name_keys(text) for table in tables)
+
+
 def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
     """The official codes, cities and named pieces of map of a state."""
     for area in sorted(book.areas.values(), key=lambda area: (area.rank, area.id)):
@@ -68,6 +79,8 @@ def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
             continue
         if area.code:
             names.codes[area.code] = area
+            for written in (area.name, area.name.replace(" County)", ")")):  # AUBURN/KING RTA
+                names.official.setdefault(name_key(written), area)
         called = () if area.kind == "overlay" else area.cities
         own = (area.name,) if area.kind in {"named", "unincorporated"} else ()
         for name in dict.fromkeys((*called, *own)):

@@ -6,6 +6,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
 
@@ -37,7 +39,8 @@ class Rated(NamedTuple):
         history_from: where the day lies before a component's first row: the oldest day the book
             knows them all for; else `None`.
         edition_end: the last day that every source is good for.
-        effective: the latest legal begin of the components, when every one publishes one.
+        effective: the latest legal begin of the components, when every one publishes one, or
+            stands in a table that dates whole rates.
     """
 
     area: Area | None
@@ -98,7 +101,6 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             oldest.append(known_from)
         components.append(Component(jurisdiction, row, book.sources[row.source]))
         parts[jurisdiction.level] += row.units
-    effective = [c.row.effective for c in components if c.row.effective and not oldest]
     return Rated(
         area,
         tuple(components),
@@ -109,8 +111,23 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             c.source.state_until if c.jurisdiction.level == "state" else c.source.local_until
             for c in components
         ),
-        effective=max(effective) if len(effective) == len(components) else None,
+        effective=None if oldest else _effective(components),
     )
+
+
+def _effective(components: Sequence[Component]) -> date | None:
+    """The day the sum took legal effect, where the sources publish one.
+
+    A table that lists every rate of each quarter dates the whole of it: a part that held before
+    that day (Washington's state part) needs no day of its own.
+    """
+    latest = max((c.row.effective for c in components if c.row.effective), default=None)
+    for component in components:
+        row, since = component.row, component.source.complete_from
+        dated = row.effective or (since and latest and row.begin and row.begin <= latest)
+        if not dated:
+            return None
+    return latest
 
 
 def _pick(rows: tuple[RateRow, ...], day: date) -> tuple[RateRow | None, date | None]:

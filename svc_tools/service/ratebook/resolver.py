@@ -64,7 +64,11 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
             decided=location.decided,
             several=several,
             no_crosswalk=location.no_crosswalk,
+            across=location.across,
+            mismatch=_mismatch(location, rated),
+            overlay=_overlay(rated),
             near_boundary=location.near_boundary,
+            off_map=location.off_map,
             ambiguous=ambiguous,
             third_hand=any(c.row.trust == "third_hand" for c in chosen.components),
             conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
@@ -86,6 +90,24 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     if after:
         notes.append(advisories.after_edition(day, chosen.edition_end))
     return Answer(book, state, location, rated, day, level, tuple(notes), query.period)
+
+
+def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
+    """Whether the city given is not the ZIP's, and whether its rate is another one."""
+    if not location.mismatch:
+        return ""
+    differs = any(
+        option.area.id == location.named_area and option.combined != rated[0][0].combined
+        for option, _ in rated
+        if option.area
+    )
+    return "differs" if differs else "same"
+
+
+def _overlay(rated: tuple[tuple[Rated, str], ...]) -> bool:
+    """Whether the answer is a county's and one of its overlays may be the right one."""
+    kinds = [option.area.kind for option, _ in rated if option.area]
+    return "overlay" in kinds and kinds[0] != "overlay"
 
 
 def _supported(book: Book, code: str) -> StateRow:

@@ -3,47 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from svc_tools.service.ratebook.by_address import parse_line
 
 
 def codes(answer):
     return [warning["code"] for warning in answer.advisories]
-
-
-@pytest.mark.parametrize(
-    ("line", "parts"),
-    [
-        ("400 Broad St, Seattle, WA 98109", ("Seattle", "WA", "98109")),
-        ("400 Broad St, Seattle, WA 98109-4607", ("Seattle", "WA", "98109")),
-        ("400 Broad St, Seattle WA", ("Seattle", "WA", "")),
-        ("12345 Lake City Way NE, Seattle, WA", ("Seattle", "WA", "")),
-        ("12345 Lake City Way NE, Seattle, WA 98125, USA", ("Seattle", "WA", "98125")),
-        ("1 Main St, Saint Petersburg, Florida", ("Saint Petersburg", "FL", "")),
-        ("1 Main St, Las Vegas, NV, 89101", ("Las Vegas", "NV", "89101")),
-        ("90210 Wilshire", ("", "", "")),
-    ],
-)
-def test_reading_a_line(line, parts):
-    assert parse_line(line) == parts
-
-
-@settings(deadline=None)  # the first example reads tables
-@given(st.text(max_size=200))
-def test_any_line_can_be_read(line):
-    city, state, zip5 = parse_line(line)
-    assert zip5 == "" or (len(zip5) == 5 and zip5.isdigit())
-    assert state == "" or len(state) == 2
-    assert isinstance(city, str)
-
-
-@settings(deadline=None)  # the first example reads tables
-@given(number=st.integers(1, 99_999), zip5=st.from_regex(r"[0-9]{5}", fullmatch=True))
-def test_the_zip_at_the_end_is_read_and_the_house_number_is_not(number, zip5):
-    assert parse_line(f"{number} Main St, Springfield, OH {zip5}").zip == zip5
-    assert parse_line(f"{number} Main St, Springfield, OH").zip == ""
 
 
 def test_the_zip_decides_and_the_street_is_said_to_be_unmatched(ask):
@@ -109,8 +72,9 @@ def test_a_mismatch_is_said_where_the_state_decides_too(ask):
 @pytest.mark.parametrize(
     ("state", "fields", "says"),
     [
-        ("TX", {"address": "1 Main St, Los Angeles, CA 90012"}, "it lies in CA"),
+        ("TX", {"address": "1 Main St, Los Angeles, CA 90012"}, "names CA"),
         ("TX", {"address": "1 Main St, Los Angeles, CA"}, "names CA"),
+        ("TX", {"address": "1 Main St, Los Angeles 90012"}, "it lies in CA"),
         ("NC", {"address": "somewhere far away"}, "no ZIP and no city"),
         ("NC", {"street": "1 Main St", "city": "Nowhere at all"}, "not a city or county"),
     ],
@@ -119,3 +83,107 @@ def test_an_address_that_leads_nowhere(refused, state, fields, says):
     reason = refused(state, **fields)
     assert reason.code == "NOT_FOUND"
     assert says in reason.message
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "there"),
+    [
+        ("MD", "100 Main St, Seaford, DE 19973", "DE"),  # the ZIP reaches into Maryland
+        ("DE", "100 Main St, Warwick, MD 21912", "MD"),
+        ("MA", "5 Main St, Pawtucket, RI 02861", "RI"),
+        ("KY", "100 Main St, Byrdstown, TN 38549", "TN"),
+        ("MI", "1 Main St, Hurley, WI 54540", "WI"),
+        ("NC", "100 Main St, Wilmington DE 28401", "DE"),
+        ("OH", "1 Main St, Wilmington, Delaware", "DE"),
+        ("NC", "100 Main St, Seattle, Washington", "WA"),
+        ("WA", "100 Main St, Vancouver, British Columbia V6B 1A1", "Canada"),
+        ("WA", "100 Main St, Vancouver, BC", "British Columbia, Canada"),
+        ("CA", "100 Main St, London, Ontario", "Ontario, Canada"),
+        ("CA", "100 Main St, Toronto, Ontario, CA", "Ontario, Canada"),
+        ("CA", "Avenida 5, Tijuana, Mexico", "Mexico"),
+    ],
+)
+def test_an_address_that_names_another_state_or_country(refused, state, line, there):
+    reason = refused(state, address=line)
+    assert f"names {there}, but the lookup is for {state}" in reason.message
+    assert reason.detail["states"] == [there]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "100 Main St, Charlotte, NC, USA",
+        "100 Main St, Charlotte, USA",
+        "100 Main St, Charlotte, NC 28202, U. S. A.",
+        "100 Main St, Charlotte, NC 28202-1234, United States of America",
+        "100 Main St, Charlotte, N.C.",
+        "100 Main St, Charlotte N. C.",
+        "100 Main St, Charlotte, N.C. 28202",
+        "100 Main St, Charlotte North Carolina",
+        "100 Main St, Charlotte North Carolina 28202",
+        "100 Main St., Charlotte (Mecklenburg), NC (28202)",
+        "5 Main St, Charlotte, PO Box 27601",
+        "5 Main St, Charlotte 28202, 27601",
+    ],
+)
+def test_the_usual_ways_to_write_one_address(ask, line):
+    answer = ask("NC", address=line)
+    assert (answer.chosen.combined, answer.confidence) == (8_250, "high")
+    assert codes(answer) == ["address_not_matched"]
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city"),
+    [
+        ("DC", "1600 Pennsylvania Ave NW, Washington", "Washington"),
+        ("DC", "1600 Pennsylvania Ave NW, Washington D.C.", "Washington"),
+        ("DC", "1600 Pennsylvania Ave NW Washington", "Washington"),
+        ("NC", "1 Main St, Washington", "Washington"),
+        ("PA", "100 E Main St, Indiana", "Indiana"),
+        ("MO", "1 Main St, Nevada", "Nevada"),
+        ("OH", "1 Main St, Delaware", "Delaware"),
+        ("OH", "1 Main St, Columbus, O. 43215", "Columbus"),
+        ("VA", "100 Main St, Richmond Virginia", "Richmond"),
+        ("NY", "100 Broadway, New York", "New York"),
+        ("CA", "100 Main St, Ontario", "Ontario"),
+        ("CO", "1 Main St, Denver CO", "Denver"),
+    ],
+)
+def test_a_city_called_like_a_state(ask, state, line, city):
+    answer = ask(state, address=line)
+    assert answer.location.city == city
+    assert "place_input_mismatch" not in codes(answer)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["PO Box 27601", "5 Main St Ste 28202", "4500 Hwy 27601", "5 Main St, Apt 28202"],
+)
+def test_a_number_that_is_no_zip_leads_nowhere(refused, line):
+    assert "no ZIP and no city" in refused("NC", address=line).message
+
+
+@pytest.mark.parametrize(
+    ("line", "zip5", "rate"),
+    [
+        ("5 Main St, Charlotte, PO Box 27601", None, 8_250),
+        ("PO Box 27601, Charlotte, NC", None, 8_250),
+        ("100 Main St, Raleigh NC, Suite 28202", None, 7_250),
+        ("100 Main St Raleigh NC #28202", None, 7_250),
+        ("100 Main St, Asheville, NC - acct 28202", None, 7_000),
+        ("100 NC 28202 Hwy, Durham NC", None, 7_500),
+        ("Raleigh, NC 27601, Attn: 28202", "27601", 7_250),
+        ("100 Main St Raleigh NC 27601 28202", "27601", 7_250),
+    ],
+)
+def test_a_number_of_something_else_is_not_taken_for_the_zip(ask, line, zip5, rate):
+    answer = ask("NC", address=line)
+    assert (answer.location.zip, answer.chosen.combined) == (zip5, rate)
+
+
+def test_codes_and_zips_are_no_cities(ask, refused):
+    for state, city in (("WA", "1726"), ("NC", "27601")):
+        assert "not a city" in refused(state, street="1 Main St", city=city).message
+    answer = ask("WA", street="1 Main St", city="1726", zip="99201")
+    assert "place_input_mismatch" in codes(answer)
+    assert answer.chosen.area.name == "Spokane"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from importlib import resources
 from itertools import pairwise
 
 import pytest
 
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.rating import Absent, rate_area
 from svc_tools.service.ratebook.schema import TABLES
 
 DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
@@ -93,6 +95,15 @@ def test_no_row_without_a_published_date_claims_one(book):
                 assert row.effective is None
 
 
+def test_from_history_from_on_no_rate_of_a_state_is_unknown(book):
+    for entry in book.freshness()["states"]:
+        day = date.fromisoformat(entry["history_from"])
+        assert date.fromisoformat(entry["oldest_row"]) <= day
+        for area in (None, *(a for a in book.areas.values() if a.state == entry["state"])):
+            found = rate_area(book, entry["state"], area, day)
+            assert isinstance(found, Absent) or found.history_from is None
+
+
 def test_freshness_tells_every_state(book):
     told = book.freshness()
     assert told["book"]["edition"] == "2026-11-21"
@@ -102,7 +113,11 @@ def test_freshness_tells_every_state(book):
     assert states["WA"]["history_from"] == "2022-01-01"
     assert states["WA"]["covered_until"] == "2026-06-30"
     assert states["CA"]["covered_until"] == "2026-03-31"
-    assert states["WI"]["history_from"] == "2020-04-01"
+    assert states["WI"]["history_from"] == "2023-09-18"  # Milwaukee's row, the last to begin
+    assert (states["NV"]["oldest_row"], states["NV"]["history_from"]) == (
+        "2009-07-01",
+        "2025-10-01",
+    )
     assert states["FL"]["confidence"] == "medium"
     assert states["DC"]["confidence"] == "low"
     assert states["TX"]["tier"] == "E"

@@ -170,6 +170,38 @@ def test_washington_quarters_become_spans(source_dir, book_dir):
         rate(book_dir, "WA", location="3210", as_of=DAY)
 
 
+def test_the_first_quarter_of_washingtons_table_is_no_date_of_law(source_dir, book_dir):
+    rows = [
+        "20260101,20260331,1302,ELECTRIC CITY,0.065,0.016,0,0.081",
+        "20260401,20260630,1302,ELECTRIC,0.065,0.017,0,0.082",
+        "20260101,20260331,3210,SPOKANE CITY,0.065,0.025,0,0.09",
+        "20260401,20260630,3210,SPOKANE,0.065,0.025,0,0.09",
+    ]
+    (source_dir / "wa_dor_quarterly_2026.csv").write_text(WA_HEAD + "\n".join(rows) + "\n")
+    compile_book(source_dir, book_dir)
+    book = load_book(book_dir)
+    assert [row.effective for row in book.rates["WA"]] == [None]
+    changed = rate(book_dir, "WA", location="1302", as_of=DAY)
+    assert [c.row.effective for c in changed.components] == [None, date(2026, 4, 1)]
+    assert changed.effective == date(2026, 4, 1)  # the table dates the whole rate
+    assert rate(book_dir, "WA", location="3210", as_of=DAY).effective is None
+
+
+def test_washington_keeps_the_fuller_name_that_the_post_office_knows(source_dir, book_dir):
+    rows = [
+        "20260101,20260331,1302,ELECTRIC CITY,0.065,0.016,0,0.081",
+        "20260401,20260630,1302,ELECTRIC,0.065,0.016,0,0.081",
+        "20260101,20260331,3210,SPOKANE CITY,0.065,0.025,0,0.09",
+        "20260401,20260630,3210,SPOKANE,0.065,0.025,0,0.09",
+    ]
+    (source_dir / "wa_dor_quarterly_2026.csv").write_text(WA_HEAD + "\n".join(rows) + "\n")
+    compile_book(source_dir, book_dir)
+    areas = load_book(book_dir).areas
+    assert (areas["WA:1302"].name, areas["WA:3210"].name) == ("Electric City", "Spokane")
+    assert areas["WA:1302"].cities == ("Electric City", "Electric")
+    assert areas["WA:3210"].cities == ("Spokane", "Spokane City")
+
+
 def test_california_totals_are_split_and_changes_marked(source_dir, book_dir):
     rows = [
         "San Jose,0.09375,9.375,Santa Clara,City,",

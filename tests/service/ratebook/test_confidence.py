@@ -33,7 +33,12 @@ STARTING = [
 LIMITING = [
     ("several_areas", {"several": True}, "medium"),
     ("no_crosswalk", {"no_crosswalk": True}, "medium"),
+    ("zip_of_another_state", {"across": True}, "medium"),
+    ("place_mismatch", {"mismatch": "same"}, "medium"),
+    ("place_mismatch_rate", {"mismatch": "differs"}, "low"),
+    ("transit_overlay", {"overlay": True}, "medium"),
     ("near_boundary", {"near_boundary": True}, "medium"),
+    ("off_map", {"off_map": True}, "low"),
     ("third_hand", {"third_hand": True}, "medium"),
     ("conflict_medium", {"conflict_cap": "medium"}, "medium"),
     ("conflict_low", {"conflict_cap": "low"}, "low"),
@@ -53,7 +58,8 @@ def test_where_it_starts(name, grounds, level):
 @pytest.mark.parametrize(("name", "changed", "level"), LIMITING)
 def test_what_holds_it_down(name, changed, level):
     grounds = BEST._replace(**changed)
-    assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [name]
+    also = ["place_mismatch"] if name == "place_mismatch_rate" else []
+    assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [*also, name]
     assert confidence(grounds) == level
 
 
@@ -73,6 +79,8 @@ def test_steps_add_up_and_end_at_low():
         Grounds,
         st.sampled_from("ABCE"),
         st.sampled_from(["state", "code", "named_city", "county", "zip_city"]),
+        *[st.booleans()] * 3,
+        st.sampled_from(["", "same", "differs"]),
         *[st.booleans()] * 5,
         st.sampled_from(["", "low", "medium"]),
         *[st.booleans()] * 3,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, load_book
 from svc_tools.service.ratebook.place_names import place_names
+from svc_tools.service.ratebook.rating import Absent, rate_area
 
 NEW = date(2026, 5, 1)
 
@@ -107,8 +108,99 @@ def test_nothing_is_answered_where_nothing_decides(refused):
 
 
 @pytest.mark.parametrize(
+    ("state", "name", "leads", "other"),
+    [
+        ("OH", "Montgomery", "Montgomery County", "Hamilton County"),
+        ("OH", "Union", "Union County", "Montgomery County"),
+        ("OH", "Etna", "Licking County", "Fairfield County"),
+        ("WI", "Vernon", "Vernon County", "Waukesha County"),
+        ("NV", "Washoe Valley", "Washoe County", "Carson City"),
+        ("NV", "Carson City", "Carson City", "Douglas County"),
+        ("PA", "Montour", "Montour County", "Allegheny County"),
+        ("FL", "Saint Johns", "St. Johns County", "Duval County"),
+    ],
+)
+def test_a_name_that_zips_elsewhere_carry_too_is_never_high(ask, state, name, leads, other):
+    answer = ask(state, location=name, as_of=date(2026, 2, 1))
+    names = [rated.area.name for rated, _ in answer.rated]
+    assert names[0] == leads
+    assert other in names
+    assert answer.confidence == "low"
+    assert "zip_spans_jurisdictions" in {warning["code"] for warning in answer.advisories}
+
+
+def test_a_county_named_as_such_is_no_town_elsewhere(ask):
+    answer = ask("OH", location="Montgomery County", as_of=date(2026, 2, 1))
+    assert (answer.chosen.combined, answer.confidence, answer.advisories) == (7_500, "high", ())
+
+
+def test_a_few_zips_elsewhere_are_candidates_and_no_doubt_of_the_name(ask):
+    answer = ask("FL", location="Jacksonville", as_of=date(2026, 9, 1))
+    assert [rated.combined for rated, _ in answer.rated] == [7_500, 6_500]
+    assert answer.confidence == "medium"
+
+
+@pytest.mark.parametrize("name", ["Alviso", "Mather"])
+def test_a_place_has_the_candidates_of_its_zip(ask, name):
+    place = ask("CA", location=name, as_of=NEW)
+    by_zip = ask("CA", zip={"Alviso": "95002", "Mather": "95655"}[name], as_of=NEW)
+    assert {r.area.id for r, _ in place.rated} == {r.area.id for r, _ in by_zip.rated}
+    assert len(place.rated) == 2
+
+
+def test_every_official_location_name_leads_to_its_code(book, ask):
+    for area in book.areas.values():
+        if not area.code or isinstance(rate_area(book, "WA", area, NEW), Absent):
+            continue
+        for name in (area.name, area.name.upper(), area.name.replace(" County)", ")")):
+            found = ask("WA", location=name, as_of=NEW)
+            assert area.id in {rated.area.id for rated, _ in found.rated}
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("AUBURN/KING RTA", "1702"),
+        ("Auburn (King County) RTA", "1702"),
+        ("BELLEVUE RTA", "1704"),
+        ("BOTHELL/KING", "1706"),
+        ("EVERETT NON-RTA", "4205"),
+        ("Unincorporated King County", "1700"),
+        ("King County (unincorporated area)", "1700"),
+        ("100", "0100"),
+    ],
+)
+def test_official_names_and_codes_of_washington(ask, name, code):
+    assert ask("WA", location=name, as_of=NEW).chosen.area.code == code
+
+
+def test_a_shortened_name_of_the_table_is_told_in_full(ask):
+    for name in ("Electric City", "Electric", "Royal City", "Elmer City", "Benton City"):
+        city = ask("WA", location=name, as_of=NEW).location.city
+        assert city == f"{name.removesuffix(' City')} City"
+    assert ask("WA", location="Spokane City", as_of=NEW).location.city == "Spokane"
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "city"),
+    [
+        ("DC", "Washington, D.C.", "Washington"),
+        ("NC", "Charlotte North Carolina", "Charlotte"),
+        ("NC", "Charlotte, N. C., United States", "Charlotte"),
+        ("MI", "Detroit Michigan", "Detroit"),
+        ("PA", "Indiana", "Indiana"),
+        ("OH", "Delaware, Ohio", "Delaware"),
+        ("NY", "New York, New York", "New York"),
+    ],
+)
+def test_a_place_with_its_state_behind_it(ask, state, name, city):
+    assert ask(state, location=name).location.city == city
+
+
+@pytest.mark.parametrize(
     ("state", "name", "says"),
     [
+        ("OH", "Wilmington Delaware", "names DE"),
         ("VA", "Fairfx", "did you mean Fairfax?"),
         ("VA", "Seattle, WA", "names WA"),
         ("NJ", "Nowhere at all", "not a city or county"),

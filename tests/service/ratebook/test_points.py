@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zipcodes import haversine
 
+from svc_tools.service.ratebook import NotResolved
 from svc_tools.service.ratebook.geo import counties_at, nearest_place
 
 NEW = date(2026, 5, 1)
@@ -56,14 +57,68 @@ def test_a_point_near_a_boundary_is_no_more_than_medium(ask):
         ("OR", 34.0537, -118.2428, "it lies in Los Angeles County, CA"),
         ("NJ", 40.7128, -74.0060, "it lies in New York County, NY"),
         ("FL", 18.4000, -66.1000, "Puerto Rico"),
-        ("CA", 0.0, 0.0, "no county of the United States"),
-        ("CA", 37.0, -125.0, "no county of the United States"),
+        ("CA", 0.0, 0.0, "in no county"),
+        ("CA", 37.0, -125.0, "in no county"),
+        ("MI", 42.3149, -83.0364, "in no county"),  # Windsor, Ontario
+        ("MI", 42.976, -82.40, "in no county"),  # Sarnia, Ontario
+        ("MT", 49.02, -111.96, "in no county"),  # Coutts, Alberta
+        ("CA", 32.525, -117.02, "in no county"),  # Tijuana
+        ("NH", 42.70, -71.30, "it lies in Middlesex County, MA"),
+        ("DC", 38.985, -77.026, "it lies in Montgomery County, MD"),
+        ("KY", 38.27, -85.74, "it lies in Clark County, IN"),
+        ("MD", 38.60, -75.70, "it lies in Sussex County, DE"),
     ],
 )
 def test_a_point_outside_the_state(refused, state, lat, lng, says):
     reason = refused(state, lat=lat, lng=lng)
     assert reason.code == "NOT_FOUND"
     assert says in reason.message
+
+
+@pytest.mark.parametrize(
+    ("state", "point", "others"),
+    [
+        ("MA", (42.70, -71.30), ("NH",)),
+        ("MD", (38.985, -77.026), ("DC",)),
+        ("IN", (38.27, -85.74), ("KY",)),
+        ("DE", (38.60, -75.70), ("MD",)),
+        ("NC", (36.535, -79.2), ("VA",)),
+    ],
+)
+def test_a_point_near_a_state_line_is_no_more_than_medium(ask, state, point, others):
+    answer = ask(state, lat=point[0], lng=point[1])
+    assert answer.confidence == "medium"
+    (told,) = [w for w in answer.advisories if w["code"] == "near_state_line"]
+    assert told["states"] == others
+    assert all(other in told["message"] for other in others)
+
+
+def test_a_point_where_the_map_ends_is_no_more_than_medium(ask):
+    answer = ask("MI", lat=42.3314, lng=-83.0458)  # Detroit, at the river
+    assert (answer.confidence, answer.advisories[0]["code"]) == ("medium", "near_map_edge")
+    assert ask("MI", lat=42.4, lng=-83.2).advisories == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "lat", "lng"),
+    [("ME", 45.19, -67.29), ("CA", 32.663, -115.47), ("NY", 43.09, -79.08)],
+)
+def test_a_point_just_off_the_map_is_low_and_says_so(ask, state, lat, lng):
+    answer = ask(state, lat=lat, lng=lng)
+    assert answer.confidence == "low"
+    assert answer.advisories[0]["code"] == "point_off_map"
+    assert "another country" in answer.advisories[0]["message"]
+
+
+def test_a_point_has_an_answer_in_one_state_at_most(book, ask):
+    for lat, lng in ((42.70, -71.30), (38.27, -85.74), (38.985, -77.026), (36.5505, -79.2)):
+        answered = []
+        for state in {hit.state for hit in counties_at(lat, lng)}:
+            try:
+                answered.append(ask(state, lat=lat, lng=lng).state.state)
+            except NotResolved:
+                continue
+        assert len(answered) == 1
 
 
 def test_a_pier_belongs_to_its_shore(ask):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from svc_tools.service.ratebook import NotResolved
@@ -51,6 +53,30 @@ def test_a_zip_of_several_counties_says_so(ask):
     assert warning["highest_combined_rate"] == "0.08250"
     overlays = {rated.area.name for rated, _ in answer.rated if rated.area.kind == "overlay"}
     assert "COTA transit area in Licking County" in overlays
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"zip": "43035"}, "COTA transit area in Delaware County"),
+        ({"location": "Delaware County"}, "COTA transit area in Delaware County"),
+        ({"location": "Delaware"}, "COTA transit area in Delaware County"),
+        ({"lat": 40.2987, "lng": -83.0680}, "COTA transit area in Delaware County"),
+        ({"zip": "43551"}, "TARTA transit area in Wood County"),
+    ],
+)
+def test_a_transit_area_that_only_city_names_tell_is_a_candidate(ask, fields, name):
+    answer = ask("OH", as_of=date(2026, 2, 1), **fields)
+    assert answer.confidence == "medium"
+    assert [rated.area.kind for rated, _ in answer.rated] == ["county", "overlay"]
+    assert answer.rated[1][0].area.name == name
+    assert codes(answer) == ["zip_spans_jurisdictions"]  # a whole rate, not a partial one
+
+
+def test_a_city_that_names_its_transit_area_is_in_it(ask):
+    answer = ask("OH", location="Rossford", as_of=date(2026, 2, 1))
+    assert (answer.chosen.area.kind, answer.chosen.combined) == ("overlay", 7_250)
+    assert ask("OH", zip="43215", as_of=date(2026, 2, 1)).confidence == "high"
 
 
 def test_a_city_of_the_same_name_elsewhere_is_not_a_candidate(ask):

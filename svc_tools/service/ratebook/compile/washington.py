@@ -6,6 +6,7 @@ import csv
 import re
 from collections import defaultdict
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.compile.checks import (
@@ -14,8 +15,9 @@ from svc_tools.service.ratebook.compile.checks import (
     quarter_end,
     sst_date,
 )
-from svc_tools.service.ratebook.names import title_name
+from svc_tools.service.ratebook.names import name_key, title_name
 from svc_tools.service.ratebook.schema import Area, Source
+from svc_tools.service.ratebook.zips import ZipIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +122,8 @@ def _add_state(quarters: Iterable[_Quarter], first: date, name: str, draft: Draf
     rates = {quarter.state for quarter in quarters}
     if len(rates) != 1:
         raise RowError(f"{name}: the state part changes within the table: {sorted(rates)}")
-    draft.add_rate("WA", rates.pop(), _SOURCE, begin=first, effective=first)
+    # the table begins on that day, the rate does not
+    draft.add_rate("WA", rates.pop(), _SOURCE, begin=first)
 
 
 def _runs(history: list[_Quarter], first: date, last: date) -> list[_Run]:
@@ -145,10 +148,11 @@ def _add_location(
     code: int, history: list[_Quarter], first: date, last: date, draft: Draft
 ) -> None:
     county = _county(code)
-    kind, rank = _kind(history[-1].name, code)
+    latest = _fullest(history)
+    kind, rank = _kind(latest, code)
     level = "county" if kind == "unincorporated" else "city"
     text = f"{code:04d}"
-    name = _display(history[-1].name)
+    name = _display(latest)
     key = draft.add_jurisdiction("WA", level, text, name)
     parts = [key]
     runs = _runs(history, first, last)
@@ -159,7 +163,7 @@ def _add_location(
             draft.add_rate(
                 part, units, _SOURCE, begin=run.begin, end=run.end, effective=run.effective
             )
-    cities = () if kind == "unincorporated" else _cities(history)
+    cities = () if kind == "unincorporated" else _cities(latest, history)
     draft.add_area(
         Area(f"WA:{text}", "WA", kind, name, (county,), tuple(parts), cities, text, rank)
     )
@@ -190,9 +194,33 @@ def _display(name: str) -> str:
     return title_name(name)
 
 
-def _cities(history: list[_Quarter]) -> tuple[str, ...]:
-    """Every name the table has used, without the marks of county and transit area."""
-    names = (
-        re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", quarter.name) for quarter in reversed(history)
+def _fullest(history: list[_Quarter]) -> str:
+    """The latest name, or the fuller former one that the post office knows too.
+
+    The table once called ELECTRIC CITY what it calls ELECTRIC now; what it called SPOKANE CITY is
+    Spokane.
+    """
+    latest = history[-1].name
+    fuller = [
+        quarter.name
+        for quarter in history
+        if quarter.name.startswith(f"{latest} ") and name_key(quarter.name) in _postal_names()
+    ]
+    return max([latest, *fuller], key=len)
+
+
+@lru_cache(maxsize=1)
+def _postal_names() -> frozenset[str]:
+    """Keys of the names that ZIPs of the state go by."""
+    return frozenset(
+        name_key(name)
+        for place in ZipIndex((), ()).state("WA").values()
+        for name in (place.city, *place.accepted)
     )
+
+
+def _cities(latest: str, history: list[_Quarter]) -> tuple[str, ...]:
+    """Every name the table has used, without the marks of county and transit area."""
+    used = (latest, *(quarter.name for quarter in reversed(history)))
+    names = (re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", name) for name in used)
     return tuple(dict.fromkeys(title_name(name) for name in names))
