@@ -237,9 +237,9 @@ def test_the_key_is_shown_nowhere(connect, faults, caplog):
     ],
 )
 def test_a_refused_constructor_shows_no_key_to_an_error_reporter(connect, options):
-    key = options.pop("key", KEY)
+    given = {"base_url": "https://rates.example", "key": KEY} | options
     with pytest.raises((ValueError, TypeError)) as caught:
-        connect(options.pop("base_url", "https://rates.example"), key, **options)
+        connect(**given)
     report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     shown = [str(frame.locals) for frame in report.stack if "svc_sdk" in frame.filename]
     assert len(shown) >= 1
