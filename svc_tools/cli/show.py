@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
+from rich.text import Text
 
+from svc_tools.cli.show_full import percent, reason_of_choice, show_full
 from svc_tools.lookup import lacking, part_is_known
+from svc_tools.meanings import CONFIDENCE_MEANINGS
+from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from rich.console import Console
 
     from svc_sdk import Advisory, TaxResponse
 
-__all__ = ["percent", "show_answer"]
+__all__ = ["show_answer"]
 
 _PARTS = (
     ("State", "state_rate"),
@@ -25,51 +26,85 @@ _PARTS = (
     ("City", "city_rate"),
     ("Districts", "combined_district_rate"),
 )
-_CONFIDENCE = {
-    "exact": ("green", "decided by an official boundary or location code"),
-    "high": ("green", "official, and one jurisdiction only"),
-    "medium": ("yellow", "likely, but check it where the amount matters"),
-    "low": ("red", "do not rely on it without checking"),
-    "none": ("red", "no rate could be stood by"),
+_COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red", "none": "red"}
+_DECIDED_BY = {
+    "address": "the street address",
+    "zip4": "the ZIP+4",
+    "zip5": "the ZIP Code",
+    "place": "the name of the place",
+    "coordinates": "the coordinates",
+    "state": "the state alone",
 }
-
-
-def percent(rate: Decimal) -> str:
-    """A rate as a percentage with at least two decimals and no idle zeros: 8.25 %, 8.625 %."""
-    text = f"{(rate * 100).normalize():f}"
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction.ljust(2, '0')} %"
+_LABEL = len("Confidence")
+_PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
 def show_answer(console: Console, answer: TaxResponse, *, service: str, as_of: str | None) -> None:
-    """Print place, rate, parts, confidence, warnings and source."""
+    """Print place, rate, parts, confidence, warnings and source; and the rest of a full answer.
+
+    Args:
+        console: where to.
+        answer: the answer, of either mode.
+        service: who answered.
+        as_of: the date or the period that was asked for; `None` for today.
+    """
     rate = answer.rate
     total = rate.combined_rate_decimal
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
-    console.print(f"[bold]{escape(' '.join(part for part in (place, rate.zip) if part))}[/]")
+    print_text(console, (" ".join(part for part in (place, rate.zip) if part), "bold"))
     shown = "no rate" if total is None else percent(total)
-    day = escape(as_of) if as_of else "today"
+    day = _day(as_of)
     if lacking(answer):
-        console.print(f"[bold yellow]{shown}[/]  [bold]PARTIAL: a part is not known[/], {day}")
+        partial = ("PARTIAL: a part is not known", "bold")
+        print_text(console, (shown, "bold yellow"), "  ", partial, f", {day}")
     else:
-        console.print(f"[bold cyan]{shown}[/]  combined, {day}")
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(min_width=12)
-    table.add_column(justify="right")
+        print_text(console, (shown, "bold cyan"), f"  combined, {day}")
+    print_table(console, ("", ">"), _parts(answer), indent=2)
+    grounds = [("Confidence", _confidence(answer))]
+    if decided := _decided_by(answer):
+        grounds.append(("Decided by", Text(decided)))
+    print_table(console, ("", "~"), grounds)
+    marked = [(Text("!", "yellow"), _sentence(warning)) for warning in answer.warnings]
+    print_table(console, ("", "~"), marked, indent=2)
+    origin = [("Source".ljust(_LABEL), _source(answer)), ("Service", service)]
+    print_table(console, ("", "~"), origin)
+    show_full(console, answer)
+
+
+def _day(as_of: str | None) -> str:
+    """The date that was asked for; a quarter's first day decides (WIRE, period)."""
+    if as_of is None:
+        return f"today, {datetime.now().astimezone().date()}"
+    quarter = _PERIOD.fullmatch(as_of)
+    if quarter is None:
+        return as_of
+    year, number = quarter[1], int(quarter[2])
+    return f"{year} Q{number} (from {year}-{3 * number - 2:02}-01)"
+
+
+def _parts(answer: TaxResponse) -> list[tuple[str, str]]:
+    rows = []
     for name, field in _PARTS:
-        part = rate.as_decimal(field) if part_is_known(answer, field) else None
-        table.add_row(name, "not known" if part is None else percent(part))
-    freight = {True: "taxable", False: "not taxable"}.get(rate.freight_taxable is True)
-    table.add_row("Delivery", freight if isinstance(rate.freight_taxable, bool) else "not known")
-    console.print(Padding(table, (0, 0, 0, 2)))
-    colour, meaning = _CONFIDENCE.get(answer.confidence or "", ("", ""))
-    said = escape(answer.confidence or "not stated")
-    console.print(
-        f"Confidence  [{colour}]{said}[/]: {meaning}" if colour else f"Confidence  {said}"
-    )
-    for warning in answer.warnings:
-        console.print(Padding(f"[yellow]![/] {escape(_sentence(warning))}", (0, 0, 0, 2)))
-    console.print(f"Source      {escape(_source(answer, service))}")
+        part = answer.rate.as_decimal(field) if part_is_known(answer, field) else None
+        rows.append((name, "not known" if part is None else percent(part)))
+    freight = answer.rate.freight_taxable
+    known = {True: "taxable", False: "not taxable"} if isinstance(freight, bool) else {}
+    return [*rows, ("Delivery", known.get(freight is True, "not known"))]
+
+
+def _confidence(answer: TaxResponse) -> Text:
+    level = answer.confidence or ""
+    meaning = f": {CONFIDENCE_MEANINGS[level]}" if level in CONFIDENCE_MEANINGS else ""
+    return Text.assemble((level or "not stated", _COLOURS.get(level, "")), meaning)
+
+
+def _decided_by(answer: TaxResponse) -> str | None:
+    """What decided the rate, as far as the answer tells; a full one says it more closely."""
+    via = answer.meta.resolved_via
+    if via is None:
+        return None
+    decided, why = _DECIDED_BY.get(via, via), reason_of_choice(answer)
+    return f"{decided} ({why})" if why else decided
 
 
 def _sentence(warning: str | Advisory) -> str:
@@ -80,10 +115,10 @@ def _sentence(warning: str | Advisory) -> str:
     return f"{message} ({warning.code})" if isinstance(message, str) else warning.code
 
 
-def _source(answer: TaxResponse, service: str) -> str:
+def _source(answer: TaxResponse) -> str:
     extra = answer.meta.model_extra or {}
     edition = extra.get("edition")
-    parts = [service, extra.get("source"), f"edition {edition}" if edition else None]
+    parts = [extra.get("source"), f"edition {edition}" if edition else None]
     if answer.meta.effective_date:
         parts.append(f"in force since {answer.meta.effective_date}")
-    return ", ".join(str(part) for part in parts if part)
+    return ", ".join(str(part) for part in parts if part) or "not stated"

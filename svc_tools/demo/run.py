@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import resources
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from svc_tools.frames.charts import save_chart, tax_by_state
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.whole_file import whole_file
 from svc_tools.frames.workbook import write_workbook
+from svc_tools.printing import print_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from svc_sdk import Svc
+    from svc_tools.frames.summary import Summary
 
 __all__ = ["orders", "run_demo"]
 
@@ -56,7 +59,9 @@ def run_demo(
 ) -> int:
     """Look the demo's orders up, compute their tax, print a summary and write three files.
 
-    Files that are there already are kept: the new ones get a number (`orders-2.xlsx`).
+    Files that are there already are kept: the new ones get a number (`orders-2.xlsx`). Where the
+    run ended early, they hold what was found and say so in their names
+    (`orders-incomplete.xlsx`).
 
     Args:
         output_dir: the folder for `enriched.csv`, `orders.xlsx` and `tax_by_state.png`; it is
@@ -76,29 +81,50 @@ def run_demo(
     from rich.console import Console  # noqa: PLC0415  # only where nobody brings one
 
     console = console or Console()
-    paths = _free_paths(output_dir)
-    frame = SvcAccessor(orders()).lookup(client=client, progress=progress)
+    _check(output_dir)
+    frame = _looked_up(client, progress=progress)
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
     summary = summarize(frame)
     render(summary, console)
+    stopped = frame.attrs["svc_lookup"]["stopped"]
+    paths = _free_paths(output_dir, "-incomplete" if stopped else "")
     table, workbook, chart = paths
     with whole_file(table) as draft:
         frame.to_csv(draft, index=False, lineterminator="\n")
     write_workbook(frame, workbook, summary=summary)
     save_chart(tax_by_state(frame), chart)
-    console.print("Files written:")
+    print_text(console, "Files written:")
     for path in paths:
         # no wrapping: a path is there to be copied
         console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
+    if stopped:
+        print_text(console)
+        print_text(console, (_ended_early(summary, stopped), "bold"))
     return 1 if summary.status_rows("failed") or summary.status_rows("not_attempted") else 0
 
 
-def _free_paths(folder: Path) -> tuple[Path, ...]:
-    """Where to write: the three names, with the first number that keeps them all free."""
+def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        # said in one line at the end, with the number of rows
+        warnings.filterwarnings("ignore", "The lookup ended early", UserWarning)
+        return SvcAccessor(orders()).lookup(client=client, progress=progress)
+
+
+def _ended_early(summary: Summary, cause: str) -> str:
+    start = "Interrupted" if cause == "interrupted" else f"Ended early ({cause})"
+    missing = summary.status_rows("not_attempted")
+    return f"{start}: {missing:,} of {summary.rows:,} rows not attempted."
+
+
+def _check(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"output: {folder} is a file; name a folder for the demo's files")
     folder.mkdir(parents=True, exist_ok=True)
-    marks = ("" if number == 1 else f"-{number}" for number in count(1))
+
+
+def _free_paths(folder: Path, mark: str) -> tuple[Path, ...]:
+    """Where to write: the three names, with the first number that keeps them all free."""
+    marks = (mark if number == 1 else f"{mark}-{number}" for number in count(1))
     candidates = (
         tuple(folder / name.replace(".", f"{mark}.") for name in _FILES) for mark in marks
     )

@@ -1,23 +1,23 @@
-"""A `Summary` on the terminal: tables that read well at 80 columns, piped and without colour."""
+"""A `Summary` on the terminal: tables that read well at 60 columns, piped and without colour."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
 from svc_tools.frames.rate_notes import RATE_NOTE_SHORT
-from svc_tools.frames.summary_words import MEANINGS
+from svc_tools.frames.summary_words import other_date_sentence
+from svc_tools.meanings import MEANINGS
+from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from rich.console import Console
 
-    from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary, Totals
+    from svc_tools.frames.attention import Group
+    from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
+    from svc_tools.frames.totals import Totals
 
 __all__ = ["render"]
 
@@ -31,7 +31,7 @@ def render(summary: Summary, console: Console) -> None:
     Meaning is in words alone, so nothing is lost without colour. Text from data is printed as it
     is, never read as markup.
     """
-    _line(console, _headline(summary))
+    _paragraph(console, _headline(summary))
     _counts(console, "Rows by status", "Status", summary.by_status)
     _counts(console, "Answered rows by confidence", "Confidence", summary.by_confidence)
     if summary.by_warning:
@@ -42,8 +42,12 @@ def render(summary: Summary, console: Console) -> None:
         _untaxed(console, summary.states, summary.money)
     if summary.failures:
         _failures(console, summary)
-    _line(console, RATE_NOTE_SHORT)
-    _line(console, _partial_note(summary))
+    if summary.attention:
+        _attention(console, summary)
+    dated = other_date_sentence(summary)
+    for text in (dated, _partial_note(summary), RATE_NOTE_SHORT):
+        if text is not None:
+            _paragraph(console, text)
 
 
 def _headline(summary: Summary) -> str:
@@ -62,11 +66,9 @@ def _partial_note(summary: Summary) -> str:
     )
 
 
-def _counts(console: Console, title: str, header: str, counts: Sequence[Count]) -> None:
-    table = _table(header, ">Rows", "Meaning")
-    for count in counts:
-        table.add_row(Text(count.name), f"{count.rows:,}", Text(MEANINGS.get(count.name, "")))
-    _section(console, title, table)
+def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
+    rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
+    _section(console, title, (f"~{head}", ">Rows", "~Meaning"), rows)
 
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
@@ -75,39 +77,43 @@ def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> No
         (state for state in states if state.totals.whole_rows),
         key=lambda state: (-state.totals.tax, state.state),
     )
-    table = _table("State", ">Rows", ">Sales", ">Tax")
-    for state in shown[:_MOST_STATES]:
-        totals = state.totals
-        cells = (f"{totals.whole_rows:,}", _dollars(totals.taxed_sales), _dollars(totals.tax))
-        table.add_row(state.state or "not known", *cells)
+    rows = [(state.state or "not known", *_tax([state.totals])) for state in shown[:_MOST_STATES]]
     rest = [state.totals for state in shown[_MOST_STATES:]]
     if rest:
-        table.add_row(
-            f"{len(rest)} more",
-            f"{sum(totals.whole_rows for totals in rest):,}",
-            _dollars(sum(totals.taxed_sales for totals in rest)),
-            _dollars(sum(totals.tax for totals in rest)),
-        )
-    table.add_section()
-    table.add_row(
-        "Total", f"{money.whole_rows:,}", _dollars(money.taxed_sales), _dollars(money.tax)
+        rows.append((f"{len(rest)} more", *_tax(rest)))
+    _section(
+        console,
+        "Tax by state, US dollars (whole rates only)",
+        ("State", ">Rows", ">Sales", ">Tax"),
+        rows,
+        total=("Total", *_tax([money])),
     )
-    _section(console, "Tax by state, US dollars (whole rates only)", table)
     if money.partial_tax:
-        _line(
+        _paragraph(
             console,
             f"Besides, {_dollars(money.partial_tax)} of tax from partial rates, as asked: a lower"
             " bound, in no figure above.",
         )
 
 
+def _tax(parts: Sequence[Totals]) -> tuple[str, str, str]:
+    """Whole rows, their sales and their tax."""
+    return (
+        f"{sum(totals.whole_rows for totals in parts):,}",
+        _dollars(sum(totals.taxed_sales for totals in parts)),
+        _dollars(sum(totals.tax for totals in parts)),
+    )
+
+
 def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
     """How sure the tax is: a tax from a doubtful rate must not look like any other."""
-    table = _table("Confidence of the rate", ">Rows", ">Sales", ">Tax")
-    for part in parts:
-        table.add_row(part.confidence, f"{part.rows:,}", _dollars(part.sales), _dollars(part.tax))
-    if parts:
-        _section(console, "The same tax by confidence", table)
+    rows = [
+        (part.confidence, f"{part.rows:,}", _dollars(part.sales), _dollars(part.tax))
+        for part in parts
+    ]
+    if rows:
+        heads = ("~Confidence", ">Rows", ">Sales", ">Tax")
+        _section(console, "The same tax by confidence of the rate", heads, rows)
 
 
 def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
@@ -118,15 +124,19 @@ def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> 
         (state for state in states if state.totals.partial_rows or state.totals.open_rows),
         key=lambda state: (-_at_stake(state.totals), state.state),
     )
-    table = _table("State", ">Partial rows", ">Their sales", ">No-rate rows", ">Their sales")
-    for state in shown[:_MOST_STATES]:
-        table.add_row(state.state or "not known", *_stakes([state.totals]))
+    rows = [
+        (state.state or "not known", *_stakes([state.totals])) for state in shown[:_MOST_STATES]
+    ]
     rest = [state.totals for state in shown[_MOST_STATES:]]
     if rest:
-        table.add_row(f"{len(rest)} more", *_stakes(rest))
-    table.add_section()
-    table.add_row("Total", *_stakes([money]))
-    _section(console, "Sales without a tax, US dollars", table)
+        rows.append((f"{len(rest)} more", *_stakes(rest)))
+    _section(
+        console,
+        "Sales without a tax, US dollars",
+        ("State", ">Partial", ">Sales", ">No rate", ">Sales"),
+        rows,
+        total=("Total", *_stakes([money])),
+    )
 
 
 def _at_stake(totals: Totals) -> Decimal:
@@ -146,39 +156,47 @@ def _stakes(parts: Sequence[Totals]) -> tuple[str, str, str, str]:
 
 
 def _failures(console: Console, summary: Summary) -> None:
-    table = _table("Status", ">Rows", "Reason")
-    for failure in summary.failures[:_MOST_REASONS]:
-        table.add_row(Text(failure.status), f"{failure.rows:,}", Text(failure.reason))
+    rows = [
+        (failure.status, f"{failure.rows:,}", failure.reason)
+        for failure in summary.failures[:_MOST_REASONS]
+    ]
     rest = summary.failures[_MOST_REASONS:]
     others = sum(failure.rows for failure in rest) + summary.other_failures
     if others:
-        table.add_row("", f"{others:,}", "other reasons")
-    _section(console, "Why rows have no rate", table)
+        rows.append(("", f"{others:,}", "other reasons"))
+    _section(console, "Why rows have no rate", ("~Status", ">Rows", "~Reason"), rows)
 
 
-def _table(*headers: str) -> Table:
-    """An empty table; a header with a leading `>` makes a column of numbers."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for header in headers:
-        right = header.startswith(">")
-        table.add_column(
-            header.lstrip(">"),
-            justify="right" if right else "left",
-            no_wrap=right or header in {"State", "Status"},
-            overflow="fold",
-        )
-    return table
+def _attention(console: Console, summary: Summary) -> None:
+    title = f"Rows that need a person, urgent first: {summary.attention_rows:,} of {summary.rows:,}"
+    groups = summary.attention
+    if summary.money is None:
+        rows: list[tuple[str, ...]] = [(g.kind, f"{g.rows:,}", g.to_do) for g in groups]
+        _section(console, title, ("~Why", ">Rows", "~What to do"), rows)
+    else:
+        rows = [(g.kind, f"{g.rows:,}", _sales(g), g.to_do) for g in groups]
+        _section(console, title, ("~Why", ">Rows", ">Sales", "~What to do"), rows)
 
 
-def _section(console: Console, title: str, table: Table) -> None:
-    console.print(Text(title, "bold"))
-    console.print(table)
-    console.print()
+def _sales(group: Group) -> str:
+    return "" if group.sales is None else _dollars(group.sales)
 
 
-def _line(console: Console, text: str) -> None:
-    console.print(Text(text))
-    console.print()
+def _section(
+    console: Console,
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    total: Sequence[str] | None = None,
+) -> None:
+    print_text(console, (title, "bold"))
+    print_table(console, heads, rows, total=total)
+    print_text(console)
+
+
+def _paragraph(console: Console, text: str) -> None:
+    print_text(console, text)
+    print_text(console)
 
 
 def _dollars(value: Decimal | int) -> str:

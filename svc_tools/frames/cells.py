@@ -10,7 +10,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -25,18 +27,21 @@ _DIGITS = 15
 _LONGEST = 32_767
 _LINE_HEIGHT = 13.5
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_AS_TEXT = ", as text"
 _FIRST_YEAR = 1900
 _NARROWEST, _SAMPLE = 7, 400
+_LETTER, _TABLOID = 1, 3  # paper sizes by their number in the file
+_WIDE = 300  # characters: more is too small to read on a letter page
 
 _BASE = {"font_name": "Calibri", "font_size": 10, "valign": "top"}
 _FORMATS: Mapping[str, Mapping[str, object]] = {
     "plain": {},
     "indented": {"align": "left", "indent": 1},
-    "formula_like": {"quote_prefix": True},
-    "wrapped": {"text_wrap": True, "quote_prefix": True},
-    "wrapped_indented": {"text_wrap": True, "quote_prefix": True, "align": "left", "indent": 1},
-    "rate": {"num_format": "0.000%"},
-    "money": {"num_format": "#,##0.00;[Red]-#,##0.00"},
+    "wrapped": {"text_wrap": True},
+    "wrapped_indented": {"text_wrap": True, "align": "left", "indent": 1},
+    # the blank at the end keeps a number off the text in the next column
+    "rate": {"num_format": "0.000%_)"},
+    "money": {"num_format": "#,##0.00_);[Red]-#,##0.00_)"},
     "row": {"num_format": "0", "align": "center"},
     "count": {"num_format": "#,##0"},
     "date": {"num_format": "yyyy-mm-dd", "align": "left"},
@@ -53,7 +58,7 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     },
     "header_right": {"bold": True, "bg_color": "#DCE6F1", "bottom": 1, "align": "right"},
     "strong": {"bold": True, "top": 1},
-    "strong_money": {"bold": True, "top": 1, "num_format": "#,##0.00;[Red]-#,##0.00"},
+    "strong_money": {"bold": True, "top": 1, "num_format": "#,##0.00_);[Red]-#,##0.00_)"},
     "strong_count": {"bold": True, "top": 1, "num_format": "#,##0"},
 }
 
@@ -68,15 +73,15 @@ class Cell(NamedTuple):
 class Column(NamedTuple):
     """A column of a table: its header, its cells, and how they are shown.
 
-    `kind` is a number format by name: plain, rate, money, count, row,
-    date or time.
+    `kind` is a number format by name: plain, wrapped, rate, money, count, row, date or time.
     """
 
     name: str
     cells: Sequence[object]
-    kind: str = "plain"
-    widest: int = 64
-    """Characters; what is longer is seen when the cell is selected."""
+    kind: str
+    widest: int
+    """Characters; what is longer is wrapped in a column of kind `wrapped`, else seen when the cell
+    is selected."""
 
 
 def cell_of(value: object) -> Cell:
@@ -118,6 +123,8 @@ def _has_cents(value: object) -> bool:
 def _is_missing(value: object) -> bool:
     if value is None or value is pd.NA or value is pd.NaT:
         return True
+    if isinstance(value, str):
+        return not value
     if isinstance(value, Decimal):
         return value.is_nan()
     return isinstance(value, float) and value != value  # noqa: PLR0124  # that is what NaN is
@@ -161,8 +168,8 @@ class Sheet:
         if form == "blank":
             return
         if form == "text":
-            if kind != "wrapped" and str(content).startswith(_FORMULA_STARTS):
-                look = self._formats["formula_like"]
+            if str(content).startswith(_FORMULA_STARTS):
+                look = self._formats[f"{kind}{_AS_TEXT}"]
             self._sheet.write_string(row, column, content, look)
         elif form == "boolean":
             self._sheet.write_boolean(row, column, content, look)
@@ -175,9 +182,9 @@ class Sheet:
     def paragraph(self, row: int, columns: tuple[int, int], text: str, *, lines: int) -> None:
         """A wrapped text over the columns from the first to the last, `lines` lines high."""
         first, last = columns
-        look = self._formats["wrapped_indented" if first else "wrapped"]
-        self._sheet.merge_range(row, first, row, last, "", look)
-        self._sheet.write_string(row, first, _fitting(text), look)
+        kind = "wrapped_indented" if first else "wrapped"
+        self._sheet.merge_range(row, first, row, last, "", self._formats[kind])
+        self.put(row, first, text, kind)
         self._sheet.set_row(row, _LINE_HEIGHT * lines)
 
     def widths(self, *widths: float) -> None:
@@ -185,32 +192,78 @@ class Sheet:
         for column, width in enumerate(widths):
             self._sheet.set_column(column, column, width)
 
-    def table(self, columns: Sequence[Column], rows: int, *, frozen_columns: int = 0) -> None:
-        """Fill the sheet with a table: header frozen, filter buttons, widths by content."""
+    def table(
+        self,
+        columns: Sequence[Column],
+        rows: int,
+        *,
+        frozen_columns: int = 0,
+        printed: int | None = None,
+    ) -> None:
+        """Fill the sheet with a table: header frozen, filter buttons, widths by content.
+
+        On paper it is one page wide, with the header on every page, and shows the first `printed`
+        columns (all, if no number is given); the foot of the page says so.
+        """
+        printed = len(columns) if printed is None else printed
+        widths = [_width(column) for column in columns]
+        self.widths(*widths)
+        for row, lines in enumerate(_heights(columns, widths), start=1):
+            if lines > 1:  # not every program makes room for wrapped text by itself
+                self._sheet.set_row(row, _LINE_HEIGHT * lines)
         for place, column in enumerate(columns):
             self._sheet.write_string(0, place, column.name, self._formats["header"])
             for row, value in enumerate(column.cells):
                 self.put(row + 1, place, value, column.kind)
-            self._sheet.set_column(place, place, _width(column))
         self._sheet.freeze_panes(1, frozen_columns)
         if columns:
             self._sheet.autofilter(0, 0, rows, len(columns) - 1)
             # a ZIP Code is text on purpose
             self._sheet.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
+            self._sheet.print_area(0, 0, rows, printed - 1)
         self._sheet.set_landscape()
-        self._sheet.repeat_rows(0)
+        self._sheet.set_paper(_LETTER if sum(widths[:printed]) < _WIDE else _TABLOID)
+        left = len(columns) - printed
+        self._on_pages(0, f"; {left} more columns are not printed" if left else "")
 
-    def on_paper(self) -> None:
-        """Laid out for reading and for print: portrait, one page wide, no grid."""
+    def on_paper(self, *, repeated_row: int | None) -> None:
+        """Laid out for reading and for print: portrait, one page wide, no grid.
+
+        The row `repeated_row`, if one is named, stands on top of every page that follows it.
+        """
         self._sheet.set_portrait()
-        self._sheet.fit_to_pages(1, 0)
+        self._sheet.set_paper(_LETTER)
         self._sheet.hide_gridlines(2)
+        self._on_pages(repeated_row)
+
+    def _on_pages(self, repeated_row: int | None, left_out: str = "") -> None:
+        self._sheet.fit_to_pages(1, 0)
+        if repeated_row is not None:
+            self._sheet.repeat_rows(repeated_row)
+        self._sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+        self._sheet.set_footer(f"&L&A{left_out}&RPage &P of &N")
 
 
 def _width(column: Column) -> float:
     shown = [_shown_length(value, column.kind) for value in column.cells[:_SAMPLE]]
     # the filter button covers the end of the header
     return max(_NARROWEST, min(column.widest, max([len(column.name) + 3, *[n + 1 for n in shown]])))
+
+
+def _heights(columns: Sequence[Column], widths: Sequence[float]) -> list[int]:
+    """How many lines each row takes, from its wrapped cells."""
+    wrapped = [
+        [_wrapped_lines(value, int(width)) for value in column.cells]
+        for column, width in zip(columns, widths, strict=True)
+        if column.kind == "wrapped"
+    ]
+    return [max(lines) for lines in zip(*wrapped, strict=True)]
+
+
+@lru_cache(maxsize=4096)  # reasons and sources repeat from row to row
+def _wrapped_lines(value: object, width: int) -> int:
+    form, content = cell_of(value)
+    return len(wrap(str(content), width)) if form == "text" else 1
 
 
 def _shown_length(value: object, kind: str) -> int:
@@ -229,7 +282,9 @@ class Book:
         """Wrap an XlsxWriter workbook (a package without types)."""
         self._book = workbook
         self._formats = {
-            name: workbook.add_format({**_BASE, **look}) for name, look in _FORMATS.items()
+            f"{name}{mark}": workbook.add_format({**_BASE, **look, **as_text})
+            for name, look in _FORMATS.items()
+            for mark, as_text in (("", {}), (_AS_TEXT, {"quote_prefix": True}))
         }
 
     def sheet(self, name: str) -> Sheet:

@@ -7,20 +7,25 @@ alternative, and `save_chart` writes it into the PNG.
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.frames.chart_panels import described, headline_of, notes_of, panels_of
 from svc_tools.frames.enriched import require_columns
-from svc_tools.frames.rate_notes import RATE_NOTE_SHORT
 from svc_tools.frames.summary import Summary, summarize
+from svc_tools.frames.summary_words import exact_dollars
 from svc_tools.frames.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from svc_tools.frames.chart_panels import Panel, Style
 
 __all__ = ["describe_tax_by_state", "save_chart", "tax_by_state"]
 
@@ -28,48 +33,12 @@ _INK, _MUTED, _LINE = "#1b1f24", "#57606a", "#d0d7de"
 _WIDTH, _ROW = 11.0, 0.29  # inches: the page, one bar
 _LINE_OF_TEXT, _LEGEND_ROW, _AXIS = 0.19, 0.2, 0.72  # inches: heights
 _LEFT, _GAP, _RIGHT = 0.75, 0.95, 0.35  # inches: beside and between the panels
+_MARGIN, _LABELS = 0.2, 0.55  # inches: of the page, and for the names of the states
 _CENTS_BELOW = 10  # dollars: smaller sums are labelled with their cents
-_OTHER = "other"
-_SURE = ("exact", "high", "medium")
-_OTHER_NOTE = (
-    "other: no state of the 50 and DC is named (a territory, military, abroad, or missing)."
-)
-
-
-class _Style(NamedTuple):
-    """How one kind of bar looks: told apart by hatch and by name, not by colour alone."""
-
-    name: str
-    fill: str
-    edge: str
-    hatch: str
-
-
-_TAX = _Style("whole rate", "#0072b2", "#0072b2", "")
-_PARTIAL_TAX = _Style("partial rate: a lower bound", "#ffffff", "#0072b2", "////")
-_UNTAXED = _Style(
-    "partial rate: its local or district part is not known", "#fdf0d5", "#b35900", "////"
-)
-_OPEN = _Style("no rate, or no usable amount", "#ffffff", "#57606a", "....")
-
-
-class _Bar(NamedTuple):
-    state: str
-    parts: tuple[tuple[_Style, Decimal], ...]
-
-    @property
-    def total(self) -> Decimal:
-        return sum((value for _, value in self.parts), Decimal(0))
-
-
-class _Panel(NamedTuple):
-    title: str
-    axis: str
-    bars: tuple[_Bar, ...]
-
-    @property
-    def styles(self) -> tuple[_Style, ...]:
-        return tuple(dict.fromkeys(style for bar in self.bars for style, _ in bar.parts))
+_NOTE_LINE, _BETWEEN_NOTES, _NOTE_LETTER = 0.165, 0.07, 0.069  # inches: notes are set small
+_TITLE_LINES, _ABOVE_NOTES = 1.4, 0.1  # their title, in lines of theirs; inches above it
+_LINE_SPACING = 1.2
+_DPI, _COLOURS = 150, 64
 
 
 def tax_by_state(
@@ -99,24 +68,21 @@ def tax_by_state(
     from matplotlib.figure import Figure  # noqa: PLC0415  # heavy, and an optional extra
 
     summary = _summary(frame, amount=amount, prefix=prefix)
-    panels = _panels(summary)
+    panels, headline, notes = panels_of(summary), headline_of(summary), notes_of(summary)
     rows = max((len(panel.bars) for panel in panels), default=0)
     kinds = max((len(panel.styles) for panel in panels), default=0)
-    headline, notes = _headline(summary), _notes(summary)
     head = 1.05 + _LINE_OF_TEXT * len(headline) + _LEGEND_ROW * kinds
-    height = head + _ROW * rows + _AXIS + _LINE_OF_TEXT * len(notes)
-    figure = Figure(figsize=(_WIDTH, height), facecolor="white")
-    figure.set_label(_describe(summary))
-    _write(figure, 0.24, "Sales tax by state", size=16, bold=True)
-    _write(figure, 0.6, "\n".join(headline), size=10.5)
+    foot = head + _ROW * rows + (_AXIS if panels else 0)
     width = (_WIDTH - _LEFT - _RIGHT + _GAP) / max(len(panels), 1) - _GAP
+    block = _note_block(panels, notes, width, rows)
+    figure = Figure(figsize=(_WIDTH, foot + block.height_at_foot), facecolor="white")
+    figure.set_label(described(summary))
+    _write(figure, (_MARGIN, 0.24), "Sales tax by state", size=16, bold=True)
+    _write(figure, (_MARGIN, 0.6), "\n".join(headline), size=10.5)
     for place, panel in enumerate(panels):
-        tall = _ROW * len(panel.bars)
-        left = _LEFT + place * (width + _GAP)
-        box = (left / _WIDTH, 1 - (head + tall) / height, width / _WIDTH, tall / height)
-        _draw(figure.add_axes(box), panel, kinds)
-    down = height - 0.08 - _LINE_OF_TEXT * len(notes)
-    _write(figure, down, "\n".join(notes), size=8.5, color=_MUTED)
+        _draw(_axes(figure, panel, _LEFT + place * (width + _GAP), head, width), panel, kinds)
+    down = foot if block.at_foot else head + _ROW * block.bars_above + _AXIS + _ABOVE_NOTES
+    _write_notes(figure, (block.left, down), block.notes)
     return figure
 
 
@@ -130,7 +96,7 @@ def describe_tax_by_state(
 
     Takes the same arguments and raises as `tax_by_state`.
     """
-    return _describe(_summary(frame, amount=amount, prefix=prefix))
+    return described(_summary(frame, amount=amount, prefix=prefix))
 
 
 def save_chart(figure: Figure, path: str | Path) -> None:
@@ -140,14 +106,20 @@ def save_chart(figure: Figure, path: str | Path) -> None:
         FileNotFoundError: the folder does not exist.
         OSError: the file cannot be written.
     """
+    # Pillow comes with matplotlib, an optional extra
+    from PIL import Image, PngImagePlugin  # noqa: PLC0415
+
     description = str(figure.get_label())
+    words = PngImagePlugin.PngInfo()
+    words.add_itxt("Title", description.partition(".")[0])
+    words.add_itxt("Description", description)
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=_DPI)
+    with Image.open(drawn) as image:
+        # few colours are in it: a palette makes a third of the bytes
+        small = image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
     with whole_file(Path(path)) as draft:
-        figure.savefig(
-            draft,
-            format="png",
-            dpi=150,
-            metadata={"Title": description.partition(".")[0], "Description": description},
-        )
+        small.save(draft, format="png", optimize=True, dpi=(_DPI, _DPI), pnginfo=words)
 
 
 def _summary(frame: pd.DataFrame, *, amount: Hashable, prefix: str) -> Summary:
@@ -155,47 +127,61 @@ def _summary(frame: pd.DataFrame, *, amount: Hashable, prefix: str) -> Summary:
     return summarize(frame, amount=amount, prefix=prefix)
 
 
-def _panels(summary: Summary) -> tuple[_Panel, ...]:
-    """The panels that have something to show."""
-    panels = (
-        _Panel(
-            "Tax computed",
-            "Tax, US dollars",
-            _bars((state.state, ((_TAX, state.totals.tax),)) for state in summary.states),
-        ),
-        _Panel(
-            "Tax from partial rates",
-            "Tax, US dollars (own scale)",
-            _bars(
-                (state.state, ((_PARTIAL_TAX, state.totals.partial_tax),))
-                for state in summary.states
-            ),
-        ),
-        _Panel(
-            "Sales with no tax computed",
-            "Sales, US dollars (own scale)",
-            _bars(
-                (
-                    state.state,
-                    ((_UNTAXED, state.totals.untaxed_sales), (_OPEN, state.totals.open_sales)),
-                )
-                for state in summary.states
-            ),
-        ),
-    )
-    return tuple(panel for panel in panels if panel.bars)
+class _NoteBlock(NamedTuple):
+    """Where the notes stand: beneath the panel with room for them, else at the foot of the page."""
+
+    notes: tuple[tuple[str, ...], ...]
+    left: float
+    bars_above: int
+    at_foot: bool
+
+    @property
+    def height(self) -> float:
+        """Inches, with the title above the notes."""
+        lines = sum(len(note) for note in self.notes) + _TITLE_LINES
+        return _NOTE_LINE * lines + _BETWEEN_NOTES * len(self.notes)
+
+    @property
+    def height_at_foot(self) -> float:
+        """What the page must be longer for it."""
+        return self.height + 0.1 if self.at_foot else 0.0
 
 
-def _bars(states: Iterable[tuple[str, tuple[tuple[_Style, Decimal], ...]]]) -> tuple[_Bar, ...]:
-    """Bars from the largest to the smallest, rows of no state last; what is 0 has no bar."""
-    bars = [
-        _Bar(state or _OTHER, tuple(part for part in parts if part[1])) for state, parts in states
-    ]
-    shown = [bar for bar in bars if bar.parts]
-    return tuple(sorted(shown, key=lambda bar: (bar.state == _OTHER, -bar.total, bar.state)))
+def _note_block(
+    panels: Sequence[Panel], notes: Sequence[str], width: float, rows: int
+) -> _NoteBlock:
+    for place, panel in enumerate(panels):
+        bars = len(panel.bars)
+        left = _LEFT + place * (width + _GAP) - _LABELS
+        block = _NoteBlock(_wrapped(notes, width + _LABELS), left, bars, at_foot=False)
+        if block.height + _ABOVE_NOTES <= _ROW * (rows - bars):
+            return block
+    return _NoteBlock(_wrapped(notes, _WIDTH - 2 * _MARGIN), _MARGIN, rows, at_foot=True)
 
 
-def _draw(axes: Axes, panel: _Panel, kinds: int) -> None:
+def _wrapped(notes: Sequence[str], width: float) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(wrap(note, int(width / _NOTE_LETTER))) for note in notes)
+
+
+def _write_notes(
+    figure: Figure, where: tuple[float, float], notes: Sequence[Sequence[str]]
+) -> None:
+    left, down = where
+    _write(figure, where, "Notes", size=10, bold=True)
+    down += _NOTE_LINE * _TITLE_LINES
+    for lines in notes:
+        _write(figure, (left, down), "\n".join(lines), size=8.5)
+        down += _NOTE_LINE * len(lines) + _BETWEEN_NOTES
+
+
+def _axes(figure: Figure, panel: Panel, left: float, top: float, width: float) -> Axes:
+    """The axes of a panel, placed in inches from the page's left and top edge."""
+    tall, height = _ROW * len(panel.bars), figure.get_figheight()
+    box = (left / _WIDTH, 1 - (top + tall) / height, width / _WIDTH, tall / height)
+    return figure.add_axes(box)
+
+
+def _draw(axes: Axes, panel: Panel, kinds: int) -> None:
     for row, bar in enumerate(panel.bars):
         edges = {True: 0.0, False: 0.0}  # returns grow to the left of zero, sales to the right
         for style, value in bar.parts:
@@ -230,7 +216,7 @@ def _draw(axes: Axes, panel: _Panel, kinds: int) -> None:
     _legend(axes, panel.styles, up=72 * _LEGEND_ROW * (kinds - len(panel.styles)))
 
 
-def _dress(axes: Axes, panel: _Panel, *, title_pad: float) -> None:
+def _dress(axes: Axes, panel: Panel, *, title_pad: float) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415  # an optional extra
 
     axes.set_title(
@@ -251,7 +237,7 @@ def _dress(axes: Axes, panel: _Panel, *, title_pad: float) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _legend(axes: Axes, styles: Sequence[_Style], *, up: float) -> None:
+def _legend(axes: Axes, styles: Sequence[Style], *, up: float) -> None:
     """The kinds of bars, between the title and the bars; `up` points above the bars."""
     from matplotlib.patches import Patch  # noqa: PLC0415  # an optional extra
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  # an optional extra
@@ -282,86 +268,30 @@ def _legend(axes: Axes, styles: Sequence[_Style], *, up: float) -> None:
 
 def _write(
     figure: Figure,
-    down: float,
+    where: tuple[float, float],
     text: str,
     *,
     size: float,
     bold: bool = False,
     color: str = _INK,
 ) -> None:
-    """Text at the left edge, `down` inches from the top; dollar signs are not formulas."""
+    """Text, in inches from the left and the top; dollar signs are not formulas."""
+    left, down = where
     figure.text(
-        0.2 / _WIDTH,
+        left / _WIDTH,
         1 - down / figure.get_figheight(),
         text,
         fontsize=size,
         fontweight="bold" if bold else "normal",
         color=color,
         va="top",
+        linespacing=_LINE_SPACING,
         parse_math=False,
     )
 
 
-def _notes(summary: Summary) -> list[str]:
-    notes = []
-    free = _rate_zero(summary)
-    if free:
-        notes.append(f"Tax of 0.00, no bar: {', '.join(free)}.")
-    if any(bar.state == _OTHER for panel in _panels(summary) for bar in panel.bars):
-        notes.append(_OTHER_NOTE)
-    return [*notes, RATE_NOTE_SHORT]
-
-
-def _rate_zero(summary: Summary) -> list[str]:
-    """States whose whole-rate rows come to no tax (most often those without a sales tax)."""
-    return [
-        state.state or _OTHER
-        for state in summary.states
-        if state.totals.whole_rows and not state.totals.tax
-    ]
-
-
-def _headline(summary: Summary) -> list[str]:
-    totals = summary.money
-    if totals is None or not totals.rows:
-        return ["No rows."]
-    lines = [f"{_exact(totals.tax)} tax on {_exact(totals.taxed_sales)} of sales at whole rates."]
-    doubtful = sum(
-        (part.tax for part in summary.tax_by_confidence if part.confidence not in _SURE), Decimal(0)
-    )
-    if doubtful:
-        lines.append(f"Of this tax, {_exact(doubtful)} rests on rates of low confidence.")
-    if totals.partial_tax:
-        lines.append(
-            f"{_exact(totals.partial_tax)} tax from partial rates, which is a lower bound."
-        )
-    if totals.partial_rows or totals.open_rows:
-        without = totals.untaxed_sales + totals.open_sales
-        lines.append(f"{_exact(without)} of sales has no tax computed.")
-    return lines
-
-
-def _describe(summary: Summary) -> str:
-    """The text alternative: headline, each panel's figures, the notes."""
-    lines = [" ".join(["Sales tax by state.", *_headline(summary)])]
-    for panel in _panels(summary):
-        for style in panel.styles:
-            bars = ", ".join(
-                f"{bar.state} {_exact(value)}"
-                for bar in panel.bars
-                for kind, value in bar.parts
-                if kind == style
-            )
-            lines.append(f"{panel.title} ({style.name}): {bars}.")
-    return "\n".join([*lines, *_notes(summary)])
-
-
-def _exact(value: Decimal) -> str:
-    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
-
-
 def _short(value: Decimal) -> str:
     if abs(value) < _CENTS_BELOW:
-        return _exact(value)
+        return exact_dollars(value)
     whole = value.quantize(Decimal(1), rounding=ROUND_HALF_UP)
     return f"{'-' if whole < 0 else ''}${abs(whole):,}"

@@ -12,8 +12,9 @@ RATE_NOTE_SHORT = (
 
 RATE_NOTES = (
     (
-        "Rates are general sales-tax rates for the place and the date of each line. They are a"
-        " starting point for a return, not a return."
+        "Rates are general sales-tax rates for the place and the date of each line; where the book"
+        " does not know that date, the nearest known rate, marked. They are a starting point for a"
+        " return, not a return."
     ),
     (
         "Product rules are not applied: no exemptions or reduced rates for food, clothing,"

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from itertools import chain, compress
+from typing import TYPE_CHECKING
 
+from svc_tools.frames.attention import Group, attention, grouped_flags
 from svc_tools.frames.enriched import (
     CONFIDENCES,
+    OTHER_DATE,
     STATUSES,
     require_columns,
     state_codes,
     texts,
+    warning_codes,
 )
-from svc_tools.frames.tax import whole_cents
+from svc_tools.frames.totals import Totals, add_up, cents, grouped, row_sums, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
+    from decimal import Decimal
 
     import pandas as pd
 
@@ -29,16 +33,15 @@ __all__ = [
     "ConfidenceTax",
     "Count",
     "Failure",
+    "OtherDate",
     "Source",
     "StateTotals",
     "Summary",
-    "Totals",
     "summarize",
 ]
 
 ANSWERED = ("ok", "partial")
 _TOP = 10
-_FIELDS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +81,18 @@ class ConfidenceTax:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Sales and tax in US dollars, exact to the cent, each row in exactly one of three groups.
-
-    Whole rows have a whole rate (status ok), partial rows one that is known to lack a part, open
-    rows none. `sales` = `taxed_sales` + `partial_sales` + `open_sales`.
+class OtherDate:
+    """What rests on rates of another date than the sale's: the nearest that the service knows.
 
     Attributes:
-        rows: all rows.
-        taxed_sales: sales of the whole rows that have a tax (which may be 0.00: the rate is 0).
-        tax: the tax of those rows.
-        partial_rows: rows with a partial rate.
-        partial_sales: their sales.
-        partial_tax: the tax of partial rows, where the user asked for it: a lower bound.
-        untaxed_sales: sales of partial rows for which no tax was computed.
-        open_rows: rows without a rate, and whole rows without a tax (their amount has no cents).
-        open_sales: their sales, as far as the amounts can be read.
+        rows: answered rows (ok and partial) with such a rate.
+        sales: the sales of the whole ones among them; `None` when the frame has no tax column.
+        tax: the tax of those rows, a part of `Totals.tax`; `None` as above.
     """
 
-    rows: int = 0
-    taxed_sales: Decimal = Decimal("0.00")
-    tax: Decimal = Decimal("0.00")
-    partial_rows: int = 0
-    partial_sales: Decimal = Decimal("0.00")
-    partial_tax: Decimal = Decimal("0.00")
-    untaxed_sales: Decimal = Decimal("0.00")
-    open_rows: int = 0
-    open_sales: Decimal = Decimal("0.00")
-
-    @property
-    def whole_rows(self) -> int:
-        """Rows with a whole rate and a tax computed from it."""
-        return self.rows - self.partial_rows - self.open_rows
-
-    @property
-    def sales(self) -> Decimal:
-        """All sales whose amount can be read."""
-        return self.taxed_sales + self.partial_sales + self.open_sales
+    rows: int
+    sales: Decimal | None = None
+    tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +114,8 @@ class Summary:
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the answered rows (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
+        other_date: what rests on rates of another date than the sale's.
+        attention: the rows that need a person, by kind, the most pressing first.
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
         sources: rows by source and edition of the rate.
@@ -150,6 +130,8 @@ class Summary:
     by_status: tuple[Count, ...]
     by_confidence: tuple[Count, ...]
     by_warning: tuple[Count, ...]
+    other_date: OtherDate
+    attention: tuple[Group, ...]
     failures: tuple[Failure, ...]
     other_failures: int
     sources: tuple[Source, ...]
@@ -160,6 +142,16 @@ class Summary:
     def status_rows(self, status: str) -> int:
         """How many rows have this `lookup_status`."""
         return sum(count.rows for count in self.by_status if count.name == status)
+
+    @property
+    def answered_rows(self) -> int:
+        """Rows with a rate, whole or partial."""
+        return sum(self.status_rows(status) for status in ANSWERED)
+
+    @property
+    def attention_rows(self) -> int:
+        """How many rows need a person."""
+        return sum(group.rows for group in self.attention)
 
 
 def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str = "") -> Summary:
@@ -181,19 +173,26 @@ def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str =
     status = [value or "not_attempted" for value in texts(frame, status_column)]
     answered = [value in ANSWERED for value in status]
     places, service = _asked(frame)
+    codes = [warning_codes(text) for text in texts(frame, f"{prefix}warnings")]
+    of_other_date = [
+        known and not OTHER_DATE.isdisjoint(row) for known, row in zip(answered, codes, strict=True)
+    ]
     failures = _failures(status, answered, texts(frame, f"{prefix}lookup_error"))
     tax = f"{prefix}tax"
     confidence = [value or "not stated" for value in texts(frame, f"{prefix}confidence")]
     groups: dict[str, list[int]] = {}
     by_confidence: dict[str, list[int]] = {}
+    other_date = OtherDate(sum(of_other_date))
     if tax in frame.columns:
         require_columns(frame, (amount,), "name the column of amounts: amount='…'")
         rows = [
-            _row_sums(*row)
-            for row in zip(status, _cents(frame[amount]), _cents(frame[tax]), strict=True)
+            row_sums(*row)
+            for row in zip(status, cents(frame[amount]), cents(frame[tax]), strict=True)
         ]
-        groups = _grouped([code or "" for code in state_codes(frame, prefix=prefix)], rows)
-        by_confidence = _grouped(confidence, rows)
+        groups = grouped([code or "" for code in state_codes(frame, prefix=prefix)], rows)
+        by_confidence = grouped(confidence, rows)
+        dated = totals(add_up(compress(rows, of_other_date)))
+        other_date = OtherDate(other_date.rows, dated.taxed_sales, dated.tax)
     return Summary(
         rows=len(frame),
         places=places,
@@ -203,24 +202,20 @@ def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str =
             Counter(value for value, known in zip(confidence, answered, strict=True) if known),
             CONFIDENCES,
         ),
-        by_warning=_by_warning(texts(frame, f"{prefix}warnings")),
+        by_warning=_most(Counter(chain.from_iterable(codes))),
+        other_date=other_date,
+        attention=grouped_flags(attention(frame, amount=amount, prefix=prefix)),
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
         sources=_sources(frame, answered, prefix),
         tax_by_confidence=_tax_by_confidence(by_confidence),
-        money=_totals(_add_up(groups.values())) if tax in frame.columns else None,
+        money=totals(add_up(groups.values())) if tax in frame.columns else None,
         # rows without a known state sort last, not first
         states=tuple(
-            StateTotals(code, _totals(groups[code]))
+            StateTotals(code, totals(groups[code]))
             for code in sorted(groups, key=lambda code: (not code, code))
         ),
     )
-
-
-def _cents(column: pd.Series[Any]) -> list[int | None]:
-    """Money as whole cents; `None` where it is missing or not a whole number of cents."""
-    values, wrong, _ = whole_cents(column)
-    return [None if row in wrong else value for row, value in enumerate(values.tolist())]
 
 
 def _asked(frame: pd.DataFrame) -> tuple[int | None, str | None]:
@@ -245,18 +240,6 @@ def _most(counted: Counter[str]) -> tuple[Count, ...]:
     return tuple(
         Count(name, rows)
         for name, rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _by_warning(warnings: Iterable[str | None]) -> tuple[Count, ...]:
-    return _most(
-        Counter(
-            code.strip()
-            for text in warnings
-            if text is not None
-            for code in text.split(";")
-            if code.strip()
-        )
     )
 
 
@@ -291,54 +274,10 @@ def _sources(frame: pd.DataFrame, answered: Sequence[bool], prefix: str) -> tupl
     )
 
 
-def _grouped(keys: Sequence[str], rows: Sequence[tuple[int, ...]]) -> dict[str, list[int]]:
-    """The rows' sums (of `_row_sums`) by key."""
-    groups: dict[str, list[tuple[int, ...]]] = {}
-    for key, row in zip(keys, rows, strict=True):
-        groups.setdefault(key, []).append(row)
-    return {key: _add_up(group) for key, group in groups.items()}
-
-
-def _add_up(rows: Iterable[Sequence[int]]) -> list[int]:
-    columns = list(zip(*rows, strict=True))
-    return [sum(column) for column in columns] or [0] * _FIELDS
-
-
 def _tax_by_confidence(groups: dict[str, list[int]]) -> tuple[ConfidenceTax, ...]:
-    totals = {name: _totals(sums) for name, sums in groups.items()}
-    whole = Counter({name: total.whole_rows for name, total in totals.items()})
+    sums = {name: totals(group) for name, group in groups.items()}
+    whole = Counter({name: group.whole_rows for name, group in sums.items()})
     return tuple(
-        ConfidenceTax(
-            count.name, count.rows, totals[count.name].taxed_sales, totals[count.name].tax
-        )
+        ConfidenceTax(count.name, count.rows, sums[count.name].taxed_sales, sums[count.name].tax)
         for count in _ordered(whole, CONFIDENCES)
     )
-
-
-def _row_sums(status: str, amount: int | None, tax: int | None) -> tuple[int, ...]:
-    """One row's share in `Totals`, in whole cents and in its order of fields."""
-    sale, due = amount or 0, tax or 0
-    if status == "partial":
-        return (1, 0, 0, 1, sale, due, sale if tax is None else 0, 0, 0)
-    if status == "ok" and tax is not None:
-        return (1, sale, due, 0, 0, 0, 0, 0, 0)
-    return (1, 0, 0, 0, 0, 0, 0, 1, sale)
-
-
-def _totals(sums: Sequence[int]) -> Totals:
-    rows, taxed, tax, partial_rows, partial, partial_tax, untaxed, open_rows, open_sales = sums
-    return Totals(
-        rows=rows,
-        taxed_sales=_dollars(taxed),
-        tax=_dollars(tax),
-        partial_rows=partial_rows,
-        partial_sales=_dollars(partial),
-        partial_tax=_dollars(partial_tax),
-        untaxed_sales=_dollars(untaxed),
-        open_rows=open_rows,
-        open_sales=_dollars(open_sales),
-    )
-
-
-def _dollars(whole_cents: int) -> Decimal:
-    return Decimal(whole_cents).scaleb(-2)

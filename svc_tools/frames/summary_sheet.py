@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.rate_notes import RATE_NOTES
-from svc_tools.frames.summary_words import MEANINGS
+from svc_tools.frames.summary_words import other_date_sentence
+from svc_tools.meanings import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svc_tools.frames.cells import Sheet
-    from svc_tools.frames.summary import Count, Summary, Totals
+    from svc_tools.frames.summary import Count, Summary
+    from svc_tools.frames.totals import Totals
 
 __all__ = ["write_summary"]
 
@@ -19,42 +21,67 @@ _LAST_COLUMN = 7
 _PER_LINE, _PER_REASON = 140, 95  # characters of a line, over all columns and from the third
 
 
-def write_summary(sheet: Sheet, summary: Summary, *, attention_rows: int) -> None:
-    """Fill `sheet`: counts, tax by state, reasons, sources, and what the rates are not."""
-    sheet.on_paper()
+def write_summary(sheet: Sheet, summary: Summary) -> None:
+    """Fill `sheet`: facts, what needs a person, counts, sources, notes, and tax by state.
+
+    The table of states comes last: where it goes on on another page, its header does too.
+    """
     sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, "Sales-tax rates: summary", "title")
-    row = _facts(sheet, 2, summary, attention_rows)
+    row = _facts(sheet, 2, summary)
+    if summary.attention:
+        row = _attention(sheet, row, summary)
+    if summary.money is not None:
+        row = _by_confidence(sheet, row, summary)
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
     confidence = ("Answered rows by confidence", "Confidence")
     row = _counts(sheet, row, confidence, summary.by_confidence)
     if summary.by_warning:
         row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
-    if summary.money is not None:
-        row = _by_confidence(sheet, row, summary)
-        row = _states(sheet, row, summary, summary.money)
     if summary.failures:
         row = _failures(sheet, row, summary)
     row = _sources(sheet, row, summary)
-    _notes(sheet, row)
+    row = _notes(sheet, row)
+    if summary.money is not None:
+        _states(sheet, row, summary, summary.money)
+    sheet.on_paper(repeated_row=None if summary.money is None else row + 1)
 
 
-def _facts(sheet: Sheet, row: int, summary: Summary, attention_rows: int) -> int:
+def _facts(sheet: Sheet, row: int, summary: Summary) -> int:
     facts: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
         ("Distinct places asked", summary.places, "count"),
         ("Service", summary.service, "plain"),
-        ("Rows that need a person", attention_rows, "count"),
+        ("Rows that need a person", summary.attention_rows, "count"),
+        ("Rows rated for another date", summary.other_date.rows, "count"),
     ]
     if summary.money is not None:
         facts += [
             ("Sales", summary.money.sales, "money"),
             ("Tax computed", summary.money.tax, "money"),
+            ("of it, for another date", summary.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
     for name, value, kind in facts:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
+        row += 1
+    said = other_date_sentence(summary)
+    if said is not None:
+        sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
+        row += 1
+    return row + 1
+
+
+def _attention(sheet: Sheet, row: int, summary: Summary) -> int:
+    names = ("Group", ">Rows", ">Sales", ">Tax", "What to do")
+    row = _header(sheet, row, "Rows that need a person, in the order of the sheet Attention", names)
+    for group in summary.attention:
+        sheet.put(row, 0, group.kind)
+        sheet.put(row, 1, group.rows, "count")
+        sheet.put(row, 2, group.sales, "money")
+        sheet.put(row, 3, group.tax, "money")
+        sheet.put(row, 4, group.to_do, "indented")
         row += 1
     return row + 1
 
@@ -98,13 +125,13 @@ _STATE_HEADERS = (
     ">Sales, whole rate",
     ">Tax",
     ">Partial rows",
-    ">Untaxed (partial)",
+    ">Sales, partial rate",
     ">No-rate rows",
-    ">Untaxed (no rate)",
+    ">Sales, no rate",
 )
 
 
-def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> int:
+def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> None:
     row = _header(sheet, row, "Tax by state, US dollars", _STATE_HEADERS)
     for state in summary.states:
         _totals(sheet, row, state.state or "not known", state.totals, ("plain", "count", "money"))
@@ -118,8 +145,6 @@ def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> int:
             f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
             " a lower bound, in no figure above.",
         )
-        row += 1
-    return row + 1
 
 
 def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str, str, str]) -> None:
@@ -165,12 +190,13 @@ def _sources(sheet: Sheet, row: int, summary: Summary) -> int:
     return row + 1
 
 
-def _notes(sheet: Sheet, row: int) -> None:
+def _notes(sheet: Sheet, row: int) -> int:
     row = _header(sheet, row, "What these rates are and are not", ()) - 1
     for note in RATE_NOTES:
         text = f"\u2022 {note}"
         sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
         row += 1
+    return row + 1
 
 
 def _lines(text: str, per_line: int) -> int:

@@ -1,37 +1,32 @@
-"""What the words of an enriched frame mean, one line each, for readers of a report."""
+"""Sentences that every report of a summary carries: in a terminal, a workbook and a chart."""
 
 from __future__ import annotations
 
-__all__ = ["MEANINGS"]
+from typing import TYPE_CHECKING
 
-_STATUS = {
-    "ok": "a whole rate",
-    "partial": "a rate that lacks its local or district part; no tax computed",
-    "unresolved": "the service knows no rate for this place",
-    "invalid": "not asked: the row names no usable place",
-    "unsupported": "not asked: a territory, military or foreign address",
-    "failed": "asked, but no answer came; run again",
-    "not_attempted": "not asked: the run ended before; run again",
-}
+if TYPE_CHECKING:
+    from decimal import Decimal
 
-_CONFIDENCE = {
-    "exact": "decided by an official code or boundary record",
-    "high": "one official rate fits the place",
-    "medium": "several rates are possible, or the figures are not official",
-    "low": "a best guess, or a part of the rate is missing: check before use",
-    "none": "no rate",
-}
+    from svc_tools.frames.summary import Summary
 
-_WARNING = {
-    "place_input_mismatch": "the city given is not the place the rate is for",
-    "zip_spans_jurisdictions": "the ZIP Code covers places with different rates",
-    "local_rates_not_covered": "the rate is the state's part alone",
-    "districts_not_covered": "special-district rates may come on top",
-    "as_of_before_history": "the date is before the oldest figures: those are used",
-    "as_of_after_edition": "the date is after the newest figures: those are used",
-    "address_not_matched": "decided by the ZIP Code or place, not by the street address",
-    "source_conflict": "published sources disagree on this rate",
-}
+__all__ = ["exact_dollars", "other_date_sentence"]
 
-MEANINGS = _STATUS | _CONFIDENCE | _WARNING
-"""Meaning of a `lookup_status`, of a `confidence` (SPEC 2.1) or of an advisory code (SPEC 2.4)."""
+
+def other_date_sentence(summary: Summary) -> str | None:
+    """What rests on rates of another date than the sale's; `None` where nothing does."""
+    part = summary.other_date
+    if not part.rows:
+        return None
+    start = (
+        f"In {part.rows:,} of {summary.answered_rows:,} answered rows the rate is that of another"
+        " date than the sale's, the nearest one known"
+    )
+    if part.tax is None or summary.money is None:
+        return f"{start}: check it before use."
+    tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
+    return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."
+
+
+def exact_dollars(value: Decimal) -> str:
+    """An amount with its cents and the sign in front: `-$1,234.50`."""
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"

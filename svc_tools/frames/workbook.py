@@ -13,7 +13,12 @@ import pandas as pd
 
 from svc_tools.frames.attention import attention
 from svc_tools.frames.cells import Column, column_kind, open_book
-from svc_tools.frames.enriched import LOOKUP_COLUMNS, RATE_COLUMNS, require_columns
+from svc_tools.frames.enriched import (
+    LOOKUP_COLUMNS,
+    RATE_COLUMNS,
+    TAX_COLUMNS,
+    require_columns,
+)
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.summary_sheet import write_summary
 from svc_tools.frames.whole_file import whole_file
@@ -28,6 +33,9 @@ __all__ = ["write_workbook"]
 
 _MOST_ROWS = 1_048_575  # a sheet's rows less the header
 _MOST_COLUMNS = 16_384
+_WIDEST, _WIDEST_WRAPPED = 64, 48  # characters
+_MAIN = ("combined_rate", "tax", "lookup_status", "confidence", "warnings")
+"""The columns of ours that stand first on the sheet Lines, and are printed."""
 
 
 def write_workbook(
@@ -40,8 +48,9 @@ def write_workbook(
 ) -> None:
     """Write an enriched frame as a workbook with the sheets Summary, Lines and Attention.
 
-    The file appears whole or not at all. Rates are numbers shown as per cent, money is shown
-    with cents, dates are dates.
+    The file appears whole or not at all. On the sheet Lines the user's columns come first, then
+    rate, tax, status, confidence and warnings, then the details, which are not printed. Rates are
+    numbers shown as per cent, money is shown with cents, dates are dates.
 
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
@@ -66,25 +75,22 @@ def write_workbook(
         )
     require_columns(frame, (f"{prefix}lookup_status",), "look the rates up first: df.svc.lookup()")
     summary = summary or summarize(frame, amount=amount, prefix=prefix)
-    flags = attention(frame, prefix=prefix)
-    kinds = {f"{prefix}{name}": "rate" for name in RATE_COLUMNS} | {
-        f"{prefix}tax": "money",
-        str(amount): "money",
-    }
+    flags = attention(frame, amount=amount, prefix=prefix)
+    kinds = (
+        {f"{prefix}{name}": "rate" for name in RATE_COLUMNS}
+        | {f"{prefix}warnings": "wrapped"}
+        | {f"{prefix}tax": "money", str(amount): "money"}
+    )
     with whole_file(path) as draft, open_book(draft, title="Sales-tax rates") as book:
-        write_summary(book.sheet("Summary"), summary, attention_rows=len(flags))
+        write_summary(book.sheet("Summary"), summary)
         index = not isinstance(frame.index, pd.RangeIndex)  # which only counts the rows
-        lines = _columns(frame, kinds, index=index)
-        book.sheet("Lines").table(lines, len(frame), frozen_columns=1)
+        lines, details = _main_first(_columns(frame, kinds, index=index), prefix)
+        book.sheet("Lines").table(
+            [*lines, *details], len(frame), frozen_columns=1, printed=len(lines)
+        )
         to_check = frame.iloc[[flag.position for flag in flags]]
-        dropped = {f"{prefix}{name}" for name in (*LOOKUP_COLUMNS, "tax_error")} - {
-            f"{prefix}{name}" for name in ("lookup_status", "confidence", "combined_rate")
-        }
-        shown = [
-            column
-            for column in _columns(to_check, kinds, index=index)
-            if column.name not in dropped
-        ]
+        shown, _ = _main_first(_columns(to_check, kinds, index=index), prefix)
+        shown = [column for column in shown if column.name != f"{prefix}warnings"]  # said in words
         book.sheet("Attention").table([*_flag_columns(flags), *shown], len(flags))
 
 
@@ -98,13 +104,28 @@ def _columns(frame: pd.DataFrame, kinds: Mapping[str, str], *, index: bool) -> l
             values.append((label, frame.index.get_level_values(level).tolist()))
     for place, name in enumerate(frame.columns):
         values.append((str(name), frame.iloc[:, place].tolist()))
-    return [Column(name, cells, kinds.get(name) or column_kind(cells)) for name, cells in values]
+    return [_column(name, cells, kinds.get(name) or column_kind(cells)) for name, cells in values]
+
+
+def _column(name: str, cells: Sequence[object], kind: str) -> Column:
+    return Column(name, cells, kind, _WIDEST_WRAPPED if kind == "wrapped" else _WIDEST)
+
+
+def _main_first(columns: Sequence[Column], prefix: str) -> tuple[list[Column], list[Column]]:
+    """The user's columns with the main ones of ours after them; and the details of ours."""
+    ours = {f"{prefix}{name}" for name in (*LOOKUP_COLUMNS, *TAX_COLUMNS)}
+    main = [f"{prefix}{name}" for name in _MAIN]
+    first = [column for column in columns if column.name not in ours]
+    first += [column for name in main for column in columns if column.name == name]
+    rest = ours.difference(main)
+    return first, [column for column in columns if column.name in rest]
 
 
 def _flag_columns(flags: Sequence[Flag]) -> list[Column]:
     return [
-        Column("needs_attention", [flag.reason for flag in flags], widest=110),
-        Column("what_to_do", [flag.to_do for flag in flags]),
+        _column("group", [flag.kind for flag in flags], "plain"),
+        Column("needs_attention", [flag.reason for flag in flags], "wrapped", 50),
+        Column("what_to_do", [flag.to_do for flag in flags], "wrapped", 40),
         # from 1, and 1 for the header
-        Column("row_in_lines", [flag.position + 2 for flag in flags], "row"),
+        _column("row_in_lines", [flag.position + 2 for flag in flags], "row"),
     ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
-from support.faults import KEY, answer, serving
+from support.faults import GOOD, KEY, answer, serving
 
 
 def svc_tools(*arguments, **environment):
@@ -43,7 +45,10 @@ def test_a_person_reads_rate_parts_confidence_and_source():
     ):
         assert text in done.stdout
     assert "embedded service" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert "Candidates" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -61,6 +66,62 @@ def test_every_mode_on_the_command_line(arguments, rate):
     done = svc_tools("lookup", *arguments, "--embedded")
     assert done.returncode == 0
     assert rate in done.stdout
+
+
+def test_without_a_date_the_rate_is_of_today_and_says_which_day_that_is():
+    before = datetime.now().astimezone().date()
+    done = svc_tools("lookup", "NJ", "--zip", "07030", "--embedded")
+    days = {before, datetime.now().astimezone().date()}
+    assert any(f"combined, today, {day}\n" in done.stdout for day in days)
+
+
+def test_a_quarter_is_said_with_its_first_day():
+    done = svc_tools("lookup", "WA", "--location", "Seattle", "--period", "20243", "--embedded")
+    assert "combined, 2024 Q3 (from 2024-07-01)\n" in done.stdout
+
+
+def test_a_full_answer_shows_components_and_candidates():
+    done = svc_tools(
+        *("lookup", "WA", "--location", "Seattle", "--as-of", "2026-05-01", "--full", "--embedded")
+    )
+    components, candidates = done.stdout.split("Components\n")[1].split("Candidates")
+    assert "6.50 %" in components
+    assert "4.05 %" in components
+    assert "2026Q2" in components
+    assert "10.55 %" in candidates
+    assert "Kitsap County" in candidates
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_full_answer_without_a_choice_says_so():
+    done = svc_tools("lookup", "NJ", "--zip", "07030", "--full", "--embedded")
+    assert done.stdout.endswith("No other candidates.\n")
+    assert "Decided by" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        b'"components": null, "candidates": {}',
+        b'"components": ["x", 1], "candidates": [null]',
+        b'"components": [{"level": "[b]", "rate": "much", "source": {}}], "candidates": [{}, {}]',
+        b'"components": [{"rate": 0.0625}], "candidates": [{"combined_rate": null, "why": 3}]',
+    ],
+)
+def test_a_full_answer_of_another_make_is_shown_as_far_as_it_is_understood(account, extra):
+    faults, environment = account
+    faults.will(answer(body=GOOD.rstrip()[:-1] + b", " + extra + b"}"))
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--full", **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "8.25 %" in done.stdout
+    assert "0.00 %" not in done.stdout.partition("Service")[2]
+
+
+def test_colour_is_for_meaning_never_for_digits_in_a_sentence():
+    done = svc_tools("lookup", "CA", "--zip", "94105", "--embedded", FORCE_COLOR="1")
+    assert "\x1b[" in done.stdout
+    below = done.stdout.split("Confidence")[1]
+    assert not re.search(r"\x1b\[[0-9;]*[1-9]m\d", below)
 
 
 def test_a_partial_rate_never_looks_whole():

@@ -2,6 +2,9 @@
 
 import csv
 import io
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -12,6 +15,8 @@ from support.faults import KEY, answer, serving
 from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.demo import orders, run_demo
+
+PICTURE = Path(__file__).parents[2] / "docs" / "tax_by_state.png"
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +93,30 @@ def test_the_workbook_and_the_chart_hold_the_same_rows(ran, enriched_rows):
     book.close()
     with Image.open(folder / "tax_by_state.png") as image:
         assert "Tax computed" in image.text["Description"]
+    assert (folder / "tax_by_state.png").stat().st_size < 200_000
+
+
+def test_what_rests_on_rates_of_another_date_is_that_of_the_rows(ran, enriched_rows):
+    dated = [
+        row
+        for row in enriched_rows
+        if {"as_of_before_history", "as_of_after_edition"} & set(row["warnings"].split("; "))
+    ]
+    tax = sum(Decimal(row["tax"]) for row in dated if row["tax"])
+    whole = sum(Decimal(row["tax"]) for row in enriched_rows if row["tax"])
+    said = f"In {len(dated):,} of "
+    assert said in ran[1]
+    sentence = f"${tax:,.2f} of the ${whole:,.2f} tax rests on such rates"
+    assert sentence in " ".join(ran[1].split())
+    with Image.open(ran[0] / "tax_by_state.png") as image:
+        assert sentence in image.text["Description"]
+
+
+@pytest.mark.skipif(not PICTURE.exists(), reason="the picture is not part of the packages")
+def test_the_picture_of_the_readme_is_that_of_the_demo(ran):
+    with Image.open(PICTURE) as readme, Image.open(ran[0] / "tax_by_state.png") as fresh:
+        assert readme.text["Description"] == fresh.text["Description"]
+        assert readme.size == fresh.size
 
 
 def test_files_that_are_there_are_kept(tmp_path):
@@ -118,7 +147,6 @@ def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_asked(tmp_p
     assert path.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.filterwarnings("ignore:The lookup ended early")
 def test_a_service_that_refuses_loses_no_rows_and_is_told_by_the_exit_code(tmp_path):
     refusal = b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}'
     file = io.StringIO()
@@ -127,8 +155,48 @@ def test_a_service_that_refuses_loses_no_rows_and_is_told_by_the_exit_code(tmp_p
         with Svc(KEY, base_url=faults.base_url) as client:
             console = Console(file=file, width=80)
             assert run_demo(tmp_path, client=client, console=console, progress=False) == 1
-    with (tmp_path / "enriched.csv").open(encoding="utf-8", newline="") as table:
+    with (tmp_path / "enriched-incomplete.csv").open(encoding="utf-8", newline="") as table:
         rows = list(csv.DictReader(table))
     assert len(rows) == len(orders())
     assert {row["tax"] for row in rows} == {""}
     assert "not_attempted" in file.getvalue()
+    last = " ".join(file.getvalue().split("Ended early")[-1].split())
+    assert "no such key" in last
+    assert last.endswith(f"of {len(rows):,} rows not attempted.")
+
+
+class _InterruptedSvc(Svc):
+    """Answers some calls, then Ctrl+C is pressed."""
+
+    def __init__(self, base_url):
+        super().__init__(KEY, base_url=base_url)
+        self.calls = count()
+
+    def lookup(self, state, **arguments):
+        if next(self.calls) == 40:
+            raise KeyboardInterrupt
+        return super().lookup(state, **arguments)
+
+
+def test_ctrl_c_keeps_what_was_found_apart_from_whole_runs_and_says_what_is_missing(
+    tmp_path, capsys
+):
+    mine = tmp_path / "enriched.csv"
+    mine.write_text("a whole run", encoding="utf-8")
+    file = io.StringIO()
+    with serving() as faults, _InterruptedSvc(faults.base_url) as client:
+        console = Console(file=file, width=80)
+        assert run_demo(tmp_path, client=client, console=console, progress=False) == 1
+    assert mine.read_text(encoding="utf-8") == "a whole run"
+    assert sorted(path.name for path in tmp_path.iterdir() if path != mine) == [
+        "enriched-incomplete.csv",
+        "orders-incomplete.xlsx",
+        "tax_by_state-incomplete.png",
+    ]
+    with (tmp_path / "enriched-incomplete.csv").open(encoding="utf-8", newline="") as table:
+        statuses = [row["lookup_status"] for row in csv.DictReader(table)]
+    missing = statuses.count("not_attempted")
+    assert 0 < missing < len(statuses) == len(orders())
+    last = file.getvalue().splitlines()[-1]
+    assert last == f"Interrupted: {missing:,} of {len(statuses):,} rows not attempted."
+    assert capsys.readouterr().err == ""

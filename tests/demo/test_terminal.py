@@ -1,6 +1,7 @@
-"""The summary on a terminal: 80 columns, no colour, nothing of the data read as markup."""
+"""The summary on a terminal: 60 columns, no colour, nothing of the data read as markup."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -104,12 +105,63 @@ def test_the_whole_table_adds_up_to_the_total():
     assert line_of(taxed, "Total") == ["Total", "51", "510.00", "25.50"]
 
 
+def test_it_says_what_rests_on_rates_of_another_date():
+    dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
+    text = flat(shown(enriched(row(), dated)))
+    assert "In 1 of 2 answered rows the rate is that of another date" in text
+    assert "$1.00 of the $7.63 tax rests on such rates" in text
+    assert "another date than" not in shown(enriched(row()))
+
+
+def test_it_counts_the_rows_that_need_a_person_and_says_what_to_do():
+    text = shown(enriched(*MIXED, row(warnings="place_input_mismatch")))
+    listed = text.split("Rows that need a person, urgent first: 4 of 5\n")[1]
+    groups = [line.split()[:3] for line in listed.splitlines() if re.match(r"\w+ +1 ", line)]
+    assert groups == [
+        ["unresolved", "1", "40.00"],
+        ["place_mismatch", "1", "100.00"],
+        ["low_confidence", "1", "80.00"],
+        ["partial", "1", "1,300.00"],
+    ]
+    assert "Check the place against the order." in listed
+    assert "need a person" not in shown(enriched(row()))
+
+
+def test_it_says_what_a_whole_rate_is():
+    assert "a whole rate: state + county + city + districts" in shown(enriched(row()))
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_line_is_wider_than_the_terminal(width):
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width):
     long = "zip: 'a very long reason' " * 12
-    text = shown(enriched(*MIXED, row(rate=None, lookup_error=long)), width=width)
+    rows = [row(code, "1234567.00", None) for code in STATES]
+    rows += [partial(code, "1234567.00") for code in STATES]
+    text = shown(enriched(*MIXED, *rows, row(rate=None, lookup_error=long)), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert flat(long).replace(" ", "") in "".join(text.split())
+    untaxed = text.split("Sales without a tax")[1]
+    for head in ("State", "Partial", "Sales", "No rate"):
+        assert head in untaxed.splitlines()[1]
+    assert "39 more " in untaxed
+    assert "62,964,217.00" in untaxed
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_a_terminal_too_narrow_gets_longer_lines_never_a_number_cut_short(width):
+    text = shown(enriched(*MIXED), width=width)
+    assert line_of(text.split("The same tax")[0], "Total") == ["Total", "2", "180.00", "6.63"]
+    untaxed = text.split("without a tax")[-1]
+    assert line_of(untaxed, "TX") == ["TX", "1", "1,300.00", "1", "40.00"]
+
+
+def test_the_narrowest_terminal_does_not_stop_it():
+    assert "180.00" in shown(enriched(*MIXED), width=1)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_line_ends_in_blanks(width):
+    lines = shown(enriched(*MIXED), width=width).splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_what_comes_from_data_is_never_markup():
@@ -123,6 +175,12 @@ def test_a_pipe_gets_no_escape_codes_and_a_plain_terminal_no_colour_only_meaning
     plain = shown(enriched(*MIXED), force_terminal=True, no_color=True)
     assert "\x1b[3" not in plain
     assert len(plain.splitlines()) == len(coloured.splitlines())
+
+
+def test_no_digit_is_coloured_by_itself():
+    coloured = shown(enriched(*MIXED), force_terminal=True, color_system="truecolor")
+    assert "\x1b[1m" in coloured
+    assert not re.search(r"\x1b\[[0-9;]*[1-9]m\d", coloured)
 
 
 def test_a_terminal_that_only_knows_ascii_can_show_it():

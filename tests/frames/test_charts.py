@@ -11,6 +11,7 @@ from PIL import Image
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames.charts import describe_tax_by_state, save_chart, tax_by_state
+from svc_tools.places import STATES
 
 
 def bars(axes):
@@ -108,6 +109,28 @@ def test_the_text_alternative_has_every_figure_to_the_cent():
         assert said in text
 
 
+def test_tax_at_rates_of_another_date_is_said_on_the_chart_and_in_its_words():
+    dated = row("WA", "10.00", "0.1", confidence="low", warnings="as_of_after_edition")
+    figure = tax_by_state(enriched(row(), dated))
+    sentence = "$1.00 of the $7.63 tax rests on such rates"
+    assert sentence in figure.get_label()
+    assert sentence in " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    assert "such rates" not in describe_tax_by_state(enriched(row()))
+
+
+def test_notes_stand_beneath_the_shorter_panel_where_there_is_room_for_them():
+    many = [partial(code, "10.00") for code in list(STATES)[:30]]
+    tall, low = tax_by_state(enriched(row(), *many)), tax_by_state(enriched(row(), partial()))
+    for figure, beneath in ((tall, True), (low, False)):
+        (title,) = [text for text in figure.texts if text.get_text() == "Notes"]
+        lowest = min(axes.get_position().y0 for axes in figure.axes)
+        assert bool(title.get_position()[1] > lowest) is beneath
+        bars_of = [len(axes.patches) for axes in figure.axes]
+        heights = [axes.get_position().height for axes in figure.axes]
+        each = {round(height / bars, 6) for height, bars in zip(heights, bars_of, strict=True)}
+        assert len(each) == 1
+
+
 def test_tax_from_doubtful_rates_is_said():
     doubtful = describe_tax_by_state(enriched(row(), row("WA", "10.00", "0.1", confidence="low")))
     assert "Of this tax, $1.00 rests on rates of low confidence." in doubtful
@@ -136,8 +159,18 @@ def test_the_png_carries_the_text_alternative(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["chart.png"]
 
 
-def test_nothing_is_drawn_outside_the_page():
-    figure = tax_by_state(enriched(*MIXED, use_partial=True))
+@pytest.mark.parametrize(
+    "frame",
+    [
+        enriched(*MIXED, use_partial=True),
+        enriched(*MIXED),
+        enriched(row(), *(partial(code) for code in STATES)),
+        enriched(),
+    ],
+    ids=["three panels", "two panels", "notes beneath", "empty"],
+)
+def test_nothing_is_drawn_outside_the_page(frame):
+    figure = tax_by_state(frame)
     figure.draw_without_rendering()
     page = figure.bbox
     for artist in [*figure.texts, *figure.axes]:

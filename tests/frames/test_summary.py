@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames.summary import ConfidenceTax, Count, Failure, Source, summarize
+from svc_tools.frames.summary import (
+    ConfidenceTax,
+    Count,
+    Failure,
+    OtherDate,
+    Source,
+    summarize,
+)
+from svc_tools.frames.summary_words import other_date_sentence
 
 
 def test_every_row_is_counted_by_its_status_in_a_fixed_order():
@@ -114,6 +122,48 @@ def test_the_tax_is_told_by_the_confidence_of_its_rate():
         ConfidenceTax("low", 1, Decimal("10.00"), Decimal("1.00")),
     )
     assert summarize(enriched(row(), taxed=False)).tax_by_confidence == ()
+
+
+DATED = (
+    row("NJ", "100.00", "0.06625"),
+    row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history"),
+    row(
+        "OH",
+        "0.10",
+        "0.08000",
+        confidence="medium",
+        warnings="address_not_matched; as_of_after_edition",
+    ),
+    partial("TX", "300.00") | {"warnings": "local_rates_not_covered; as_of_before_history"},
+    row(rate=None, warnings="as_of_before_history"),
+)
+
+
+def test_what_rests_on_the_rate_of_another_date_is_counted_and_added_up_exactly():
+    summary = summarize(enriched(*DATED))
+    assert summary.other_date == OtherDate(3, Decimal("10.10"), Decimal("1.01"))
+    assert summary.answered_rows == 4
+    assert other_date_sentence(summary) == (
+        "In 3 of 4 answered rows the rate is that of another date than the sale's, the nearest one"
+        " known; $1.01 of the $7.64 tax rests on such rates: check them before use."
+    )
+
+
+def test_without_a_tax_the_rows_of_another_date_are_still_told():
+    summary = summarize(enriched(*DATED, taxed=False))
+    assert summary.other_date == OtherDate(3, None, None)
+    assert other_date_sentence(summary).endswith("the nearest one known: check it before use.")
+    assert other_date_sentence(summarize(enriched(row(), partial()))) is None
+
+
+def test_the_rows_that_need_a_person_are_counted():
+    summary = summarize(enriched(*DATED))
+    assert [(group.kind, group.rows) for group in summary.attention] == [
+        ("unresolved", 1),
+        ("other_date", 2),
+        ("partial", 1),
+    ]
+    assert summary.attention_rows == 4
 
 
 def test_without_a_tax_there_are_no_totals_rather_than_zeros():

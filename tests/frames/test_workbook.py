@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.utils import range_boundaries
 from support.enriched import MONEY, enriched, partial, row
 
 from svc_tools.frames import workbook
@@ -48,7 +49,12 @@ def test_lines_hold_every_row_and_column_in_order(written):
     book = written(frame)
     assert book.sheetnames == ["Summary", "Lines", "Attention"]
     lines = table(book["Lines"])
-    assert list(lines[0]) == list(frame.columns)
+    assert set(lines[0]) == set(frame.columns)
+    # the user's columns in their order, then what matters most
+    assert list(lines[0])[:9] == [
+        *("state", "zip", "amount", "order_id"),
+        *("combined_rate", "tax", "lookup_status", "confidence", "warnings"),
+    ]
     assert [line["order_id"].value for line in lines] == ["A1", "A2", "A3"]
     assert [line["lookup_status"].value for line in lines] == ["ok", "partial", "unresolved"]
 
@@ -56,7 +62,7 @@ def test_lines_hold_every_row_and_column_in_order(written):
 def test_rates_and_money_are_numbers_with_their_formats(written):
     (line,) = table(written(enriched(row("CA", "19.99", "0.08625")))["Lines"])
     assert line["combined_rate"].value == 0.08625
-    assert line["combined_rate"].number_format == "0.000%"
+    assert line["combined_rate"].number_format.startswith("0.000%")
     assert line["amount"].value == 19.99
     assert line["tax"].value == 1.72
     assert line["tax"].number_format.startswith("#,##0.00")
@@ -66,6 +72,45 @@ def test_missing_is_an_empty_cell_never_zero(written):
     (line,) = table(written(enriched(row(None, None, None, zip=None)))["Lines"])
     for name in ("state", "zip", "amount", "combined_rate", "tax", "effective_date"):
         assert line[name].value is None, name
+
+
+def test_blanks_of_every_sort_are_empty_cells(written):
+    blanks = [None, "", np.nan, pd.NA, pd.NaT]
+    notes = pd.Series(blanks, dtype=object)
+    lines = table(written(enriched(*[row()] * len(blanks), note=notes))["Lines"])
+    assert [(line["note"].value, line["note"].data_type) for line in lines] == [(None, "n")] * 5
+
+
+def test_every_sheet_prints_one_page_wide_with_its_header_on_every_page(written):
+    book = written(enriched(row(), partial()))
+    for name, orientation in (
+        ("Summary", "portrait"),
+        ("Lines", "landscape"),
+        ("Attention", "landscape"),
+    ):
+        sheet = book[name]
+        assert sheet.page_setup.orientation == orientation
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert (sheet.page_setup.fitToWidth or 1, sheet.page_setup.fitToHeight) == (1, 0)
+        repeated = int(sheet.print_title_rows.strip("$").partition(":")[0])
+        header = "State" if name == "Summary" else sheet["A1"].value
+        assert sheet.cell(repeated, 1).value == header
+
+
+def test_the_details_are_on_the_sheet_and_not_on_paper(written):
+    sheet = written(enriched(row()))["Lines"]
+    names = {cell.value: cell.column for cell in sheet[1]}
+    last = range_boundaries(sheet.print_area.split("!")[-1])[2]
+    assert names["warnings"] == last
+    assert names["lookup_source"] > last
+    assert "more columns are not printed" in sheet.oddFooter.left.text
+
+
+def test_rows_are_as_high_as_their_wrapped_text(written):
+    long = "as_of_before_history; place_input_mismatch; address_not_matched"
+    sheet = written(enriched(row(), row(warnings=long)))["Lines"]
+    assert sheet.row_dimensions[2].height is None
+    assert sheet.row_dimensions[3].height > 20
 
 
 def test_dates_are_dates_and_zips_keep_their_zeros(written):
@@ -121,6 +166,7 @@ def test_columns_are_as_wide_as_what_they_hold(written):
 def test_attention_lists_the_rows_for_a_person_with_reason_and_line(written):
     frame = enriched(row(), partial(), row(rate=None, lookup_error="no ZIP 00000"), row())
     first, second = table(written(frame)["Attention"])
+    assert (first["group"].value, second["group"].value) == ("unresolved", "partial")
     assert first["needs_attention"].value == "no ZIP 00000"
     assert first["row_in_lines"].value == 4
     assert first["lookup_status"].value == "unresolved"
@@ -150,6 +196,28 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
     assert by_name["OR"] == [1, 50, 0, None, None, None, None]
     assert by_name["TX"] == [1, None, None, 1, 100, None, None]
     assert by_name["Total"] == [4, 150, 6.63, 1, 100, 1, 100]
+
+
+def test_the_summary_says_what_rests_on_rates_of_another_date(written):
+    dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
+    said = words(written(enriched(row(), dated))["Summary"])
+    assert any("$1.00 of the $7.63 tax rests on such rates" in str(word) for word in said)
+    assert any("the nearest known rate, marked" in str(word) for word in said)
+    assert not any("such rates" in str(word) for word in words(written(enriched(row()))["Summary"]))
+
+
+def test_the_summary_lists_the_groups_of_the_sheet_attention_in_its_order(written):
+    dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
+    book = written(enriched(partial(), dated, row(rate=None), dated, row()))
+    cells = [[cell.value for cell in cells[:5]] for cells in book["Summary"].iter_rows()]
+    start = cells.index(["Group", "Rows", "Sales", "Tax", "What to do"])
+    assert cells[start + 1 : start + 4] == [
+        [*("unresolved", 1, 100, None), cells[start + 1][4]],
+        ["other_date", 2, 20, 2, "Check the rate for this date with the state."],
+        [*("partial", 1, 100, None), cells[start + 3][4]],
+    ]
+    kinds = [line["group"].value for line in table(book["Attention"])]
+    assert kinds == ["unresolved", "other_date", "other_date", "partial"]
 
 
 def test_tax_from_partial_rates_is_said_apart(written):
@@ -184,7 +252,7 @@ def test_an_index_that_says_something_is_kept(written):
 def test_a_prefix_is_followed(written):
     book = written(enriched(row(), row(rate=None), prefix="p_"), prefix="p_")
     line, _ = table(book["Lines"])
-    assert line["p_combined_rate"].number_format == "0.000%"
+    assert line["p_combined_rate"].number_format.startswith("0.000%")
     assert line["p_tax"].value == 6.63
     assert len(table(book["Attention"])) == 1
 
@@ -234,7 +302,7 @@ def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypa
         (pd.NA, Cell("blank", None)),
         (pd.NaT, Cell("blank", None)),
         (Decimal("NaN"), Cell("blank", None)),
-        ("", Cell("text", "")),
+        ("", Cell("blank", None)),
         (True, Cell("boolean", value=True)),
         (np.False_, Cell("boolean", value=False)),
         (7, Cell("number", Decimal(7))),
@@ -279,7 +347,7 @@ def test_kinds_of_columns_are_seen_from_their_values():
 def test_decimals_have_their_own_digits_in_the_file(numbers):
     file = io.BytesIO()
     with open_book(file, title="numbers") as book:
-        book.sheet("Numbers").table([Column("number", numbers)], len(numbers))
+        book.sheet("Numbers").table([Column("number", numbers, "plain", 64)], len(numbers))
     sheet = openpyxl.load_workbook(file)["Numbers"]
     assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
 
