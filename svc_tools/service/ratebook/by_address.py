@@ -45,7 +45,10 @@ def locate_address(
     else:
         city = without_country(city or "")
         outside = abroad(city, state, known)
-        city, named = split_state(city, state, known)
+        whole = city
+        city, named = split_state(whole, state, known)
+        if not city and named != state:
+            city, named = whole, ""  # "LA" alone is a city's short name as likely as a state
     if outside or named not in {"", state}:
         raise _elsewhere(state, line or city, outside or named)
     if zip_code:

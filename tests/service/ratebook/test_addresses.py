@@ -187,3 +187,10 @@ def test_codes_and_zips_are_no_cities(ask, refused):
     answer = ask("WA", street="1 Main St", city="1726", zip="99201")
     assert "place_input_mismatch" in codes(answer)
     assert answer.chosen.area.name == "Spokane"
+
+
+def test_a_city_in_short_is_compared_with_the_zip_not_taken_for_a_state(ask):
+    answer = ask("CA", street="200 N Spring St", city="LA", zip="90012")
+    assert answer.location.zip == "90012"
+    assert "place_input_mismatch" in codes(answer)
+    assert answer.confidence != "high"
