@@ -1,6 +1,6 @@
 """Nothing of the person who runs the tests is read or written; and a service to ask.
 
-With `SVC_TEST_REQUIRE=all` a test that would skip because something is missing fails instead.
+With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from support.faults import KEY
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if report.skipped and os.environ.get("SVC_TEST_REQUIRE") == "all":
+    required = os.environ.get("SVC_TEST_REQUIRE") == "all"
+    if report.skipped and required and "is missing" in str(report.longrepr):
         report.outcome = "failed"
         report.longrepr = f"SVC_TEST_REQUIRE=all, and this was skipped: {report.longrepr}"
     return report
