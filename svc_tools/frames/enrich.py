@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from svc_sdk import Svc
-from svc_tools.config import EmbeddedSvc, configured, connect, service_name, unconfigured
+from svc_tools.config import configured, connect, service_name, unconfigured
+from svc_tools.frames.answers import answer_columns
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.exact import RateForm, rate_column, texts
-from svc_tools.frames.notes import say
+from svc_tools.frames.notes import progress_bar, say
 from svc_tools.frames.ownership import free_columns
 from svc_tools.frames.questions import Asked, ask
-from svc_tools.lookup import STATUSES, Outcome, look_up, refused
-from svc_tools.places import Question, Refusal, same_place
+from svc_tools.lookup import STATUSES, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from pandas.api.extensions import ExtensionArray
+    import pandas as pd
 
-    from svc_tools.lookup import Found
-    from svc_tools.places import Place
+    from svc_tools.frames.exact import RateForm
 
 __all__ = ["LookupFailedError", "enrich"]
 
-MISMATCH = "place_input_mismatch"
 _REASONS_SHOWN = 3
 
 
@@ -76,10 +70,10 @@ def enrich(
         if progress:
             say(notes)
         places = dict.fromkeys(asked.places())
-        with _progress(len(places), shown=progress) as advance:
+        with progress_bar(len(places), shown=progress) as advance:
             outcomes, stopped = look_up(service, places, on_outcome=advance)
         enriched = kept.copy(deep=False)
-        for name, column in _columns(asked, outcomes, service, rates).items():
+        for name, column in answer_columns(asked, outcomes, service, rates).items():
             enriched[prefix + name] = column
         enriched.attrs["svc_lookup"] = {
             "rows": len(frame),
@@ -121,130 +115,6 @@ def _notes(asked: Asked) -> list[str]:
     }
     counted = ((text, asked.count(attribute)) for attribute, text in told.items())
     return [f"{text}: {count:,}" for text, count in counted if count]
-
-
-@contextlib.contextmanager
-def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], object] | None]:
-    """A progress bar where there is somebody to see it; text where the notebook has no widgets."""
-    if not shown or not total:
-        yield None
-        return
-    try:
-        from tqdm import TqdmWarning  # noqa: PLC0415 - only where a bar is shown
-    except ModuleNotFoundError:
-        yield None
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found": the text bar serves
-        from tqdm.auto import tqdm  # noqa: PLC0415 - as above
-
-        # a bar of text belongs on a terminal, not in a log; a notebook draws its own
-        shown_as_text = tqdm.__module__ == "tqdm.asyncio"
-        bar = tqdm(
-            total=total,
-            desc="places",
-            unit="place",
-            leave=False,
-            disable=None if shown_as_text else False,
-        )
-    with bar:
-        yield bar.update
-
-
-def _columns(
-    asked: Asked, outcomes: Mapping[Place, Outcome], client: Svc, rates: RateForm
-) -> dict[str, Any]:
-    results = [_result(one, outcomes) for one in asked.questions]
-    found = [outcome.found for outcome in results]
-    mismatch = [_mismatch(*pair) for pair in zip(asked.questions, found, strict=True)]
-    codes = asked.codes
-
-    def each(name: str) -> list[Any]:
-        return [None if one is None else getattr(one, name) for one in found]
-
-    def units(name: str) -> ExtensionArray | np.ndarray:
-        return rate_column(each(name), codes, rates)
-
-    def text(values: list[str | None]) -> ExtensionArray:
-        return texts(values, codes)
-
-    def field(name: str) -> ExtensionArray:
-        return texts(each(name), codes)
-
-    return {
-        "combined_rate": units("combined"),
-        "state_rate": units("state"),
-        "county_rate": units("county"),
-        "city_rate": units("city"),
-        "combined_district_rate": units("districts"),
-        "freight_taxable": pd.array(each("freight_taxable"), dtype="boolean").take(codes),
-        "confidence": field("confidence"),
-        "warnings": text([_warnings(*pair) for pair in zip(found, mismatch, strict=True)]),
-        "resolved_via": field("resolved_via"),
-        "effective_date": _dates(each("effective_date")).take(codes),
-        "effective_date_basis": field("effective_date_basis"),
-        "resolved_state": field("resolved_state"),
-        "resolved_zip": field("resolved_zip"),
-        "resolved_city": field("resolved_city"),
-        "resolved_county": field("resolved_county"),
-        "lookup_as_of": _days([_asked_for(one) for one in asked.questions]).take(codes),
-        "lookup_status": text([outcome.status for outcome in results]),
-        "lookup_error": text([outcome.error for outcome in results]),
-        "lookup_source": text([_source(one, client) for one in found]),
-        "lookup_edition": text([_edition(one, client) for one in found]),
-    }
-
-
-def _result(one: Question | Refusal, outcomes: Mapping[Place, Outcome]) -> Outcome:
-    return refused(one) if isinstance(one, Refusal) else outcomes[one.place]
-
-
-def _mismatch(one: Question | Refusal, found: Found | None) -> bool:
-    """Whether the row's city, which was not sent, is another than the answer's (SPEC 2.4)."""
-    if isinstance(one, Refusal) or found is None or not one.named_city or not found.resolved_city:
-        return False
-    known = (found.resolved_city, *found.accepted_places)
-    return not any(same_place(one.named_city, name) for name in known)
-
-
-def _warnings(found: Found | None, mismatch: bool) -> str | None:  # noqa: FBT001 - private
-    codes = dict.fromkeys(found.warnings if found else ())
-    if mismatch:
-        codes[MISMATCH] = None
-    return "; ".join(codes) or None
-
-
-def _asked_for(one: Question | Refusal) -> date | None:
-    """The day that was asked about: the row's own, else today."""
-    if isinstance(one, Refusal):
-        return None
-    return one.place.as_of or date.today()  # noqa: DTZ011 - the person's own day
-
-
-def _days(values: list[date | None]) -> pd.arrays.ArrowExtensionArray:
-    return pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.date32())]))
-
-
-def _dates(values: list[str | None]) -> pd.arrays.ArrowExtensionArray:
-    return _days([_date(value) for value in values])
-
-
-def _date(value: str | None) -> date | None:
-    with contextlib.suppress(ValueError):
-        return date.fromisoformat(value) if value else None
-    return None
-
-
-def _source(found: Found | None, client: Svc) -> str:
-    """Who answered, and from what, where the service says so."""
-    name = service_name(client)
-    return f"{name}: {found.source}" if found and found.source else name
-
-
-def _edition(found: Found | None, client: Svc) -> str | None:
-    if found and found.edition:
-        return found.edition
-    return client.book_edition if isinstance(client, EmbeddedSvc) else None
 
 
 def _raise_for(frame: pd.DataFrame, prefix: str) -> None:
