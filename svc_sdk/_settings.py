@@ -138,7 +138,10 @@ class Settings:
     def hide_in(self, error: SvcError) -> SvcError:
         """The error without the key, which a body may have written with escapes."""
         for name in ("message", "error_code", "support_reference", "response_body", "detail"):
-            setattr(error, name, self.hide(getattr(error, name)))
+            try:
+                setattr(error, name, self.hide(getattr(error, name)))
+            except RecursionError:
+                setattr(error, name, "(nested too deeply to be shown)")
         error.args = self.hide(error.args)
         return error
 

@@ -14,7 +14,14 @@ import pandas as pd
 from svc_tools.frames.enriched import require_one
 from svc_tools.frames.one_value import one_value
 from svc_tools.frames.ownership import ours
-from svc_tools.frames.usual_names import date_kind, dated_levels, names_a_place, place_role
+from svc_tools.frames.usual_names import (
+    date_kind,
+    dated_levels,
+    names_a_place,
+    names_shipping,
+    place_role,
+    preferred,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -97,7 +104,8 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
         if found is not None and found[0] not in asked:
             named.setdefault(found[0], []).append(label)
             shipping[label] = found[1]
-    for role, labels in named.items():
+    for role, candidates in named.items():
+        labels = named[role] = preferred(candidates)
         if len(labels) > 1:
             raise ValueError(
                 f"several columns look like {role}: {', '.join(map(repr, labels))};"
@@ -110,7 +118,9 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
     }
     used = set(usable.values())
     others = [label for label in free if label not in used and names_a_place(label)]
-    if others and len({shipping[label] for label in used}) > 1:
+    mixed = bool(others) and len({shipping[label] for label in used}) > 1
+    passed_over = any(map(names_shipping, others)) and not all(shipping[label] for label in used)
+    if mixed or passed_over:
         listed = ", ".join(f"{role}={label!r}" for role, label in usable.items())
         raise ValueError(
             f"the columns found may be of two parties ({listed}; there are also"

@@ -84,16 +84,22 @@ def enrich(
         }
     if progress:
         say(_ending(enriched, prefix))
-    if stopped:
-        warnings.warn(
-            f"The lookup ended early: {stopped}. What was found is in the frame; the other rows"
-            " are not_attempted.",
-            UserWarning,
-            stacklevel=3,
-        )
     if errors == "raise":
         _raise_for(enriched, prefix)
+    elif stopped:
+        _warn_of_early_end(stopped, enriched)
     return enriched
+
+
+def _warn_of_early_end(stopped: str, enriched: pd.DataFrame) -> None:
+    message = (
+        f"The lookup ended early: {stopped}. What was found is in the frame; the other rows are"
+        " not_attempted."
+    )
+    try:
+        warnings.warn(message, UserWarning, stacklevel=4)
+    except UserWarning as error:  # warnings are errors here: the frame must not be lost
+        raise LookupFailedError(message, enriched) from error
 
 
 def _ending(frame: pd.DataFrame, prefix: str) -> list[str]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from svc_tools.frames.enriched import LOOKUP_COLUMNS, TAX_COLUMNS
-from svc_tools.frames.exact import MONEY
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["free_columns", "ours", "without_tax"]
+    import pandas as pd
 
-_MARK, _BESIDE = "lookup_status", "lookup_source"
+__all__ = ["TAXED", "free_columns", "ours", "without_tax"]
+
+_MARK = "lookup_status"
+_SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
+"""What must stand beside a status before columns of these names are taken for ours."""
+TAXED = "svc_tax"
+"""The frame's attribute that names the prefixes of the taxes we computed."""
 
 
 def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
@@ -24,23 +27,18 @@ def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
     return frozenset(
         name
         for prefix in prefixes
-        if prefix + _BESIDE in labels
+        if all(prefix + name in labels for name in _SIGNATURE)
         for name in [*(prefix + name for name in LOOKUP_COLUMNS), *_tax(frame, prefix)]
         if name in labels
     )
 
 
 def _tax(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """Our tax columns: both, or a lone tax in the exact form that only we give it."""
+    """Our tax columns: both of them, or what is left of those that the frame remembers."""
     names = [prefix + name for name in TAX_COLUMNS if prefix + name in frame.columns]
-    if len(names) == len(TAX_COLUMNS):
-        return names
-    return [name for name in names if _is_money(frame, name)]
-
-
-def _is_money(frame: pd.DataFrame, name: str) -> bool:
-    column = frame[name]
-    return isinstance(column, pd.Series) and column.dtype == pd.ArrowDtype(MONEY)
+    remembered = frame.attrs.get(TAXED)
+    known = isinstance(remembered, list) and prefix in remembered
+    return names if known or len(names) == len(TAX_COLUMNS) else []
 
 
 def free_columns(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:

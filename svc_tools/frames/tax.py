@@ -14,7 +14,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, decimals
 from svc_tools.frames.notes import say
-from svc_tools.frames.ownership import without_tax
+from svc_tools.frames.ownership import TAXED, without_tax
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -23,9 +23,7 @@ __all__ = ["add_tax"]
 
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
-_ACCOUNTING = re.compile(
-    r"(?P<bracket>\()?(?P<minus>-)?\$?(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)(?(bracket)\))"
-)
+_NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
 _BLOCK = 65_536
 _CENTS = 100
 _LARGEST = 2**63 - 1
@@ -66,6 +64,7 @@ def add_tax(
     tax = rounded_tax(cents, np.where(missing, 0, units))
     taxed[f"{prefix}tax"] = decimals(tax, missing, MONEY)
     taxed[f"{prefix}tax_error"] = pd.array(reasons, dtype="str")
+    taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     if progress and missing.any():
         ((often, rows),) = Counter(reasons[missing].tolist()).most_common(1)
         count = int(np.count_nonzero(missing))
@@ -134,32 +133,30 @@ def _of_floats(amounts: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, di
 
 
 def _of_objects(column: pd.Series, missing: np.ndarray) -> tuple[np.ndarray, dict[int, str], int]:
-    cents = np.zeros(len(column), np.int64)
-    wrong = _gone(missing)
-    known: dict[tuple[type, str], int | str] = {}
-    for index, value in enumerate(column.tolist()):
-        if missing[index]:
-            continue
+    values = column.tolist()
+    floats = np.array([isinstance(value, float) for value in values], bool) & ~missing
+    plain = [value if known else 0.0 for value, known in zip(values, floats, strict=True)]
+    cents, wrong, snapped = _of_floats(np.array(plain, np.float64), missing)
+    read: dict[tuple[type, str], int | str] = {}
+    for index in np.flatnonzero(~floats & ~missing).tolist():
+        value = values[index]
         key = (type(value), str(value))
-        if key not in known:
-            known[key] = _one(value)
-        amount = known[key]
+        if key not in read:
+            read[key] = _one(value)
+        amount = read[key]
         if isinstance(amount, str):
             wrong[index] = amount
         else:
             cents[index] = amount
-    return cents, wrong, 0
+    return cents, wrong, snapped
 
 
 def _one(value: object) -> int | str:
     """One amount in cents, or why it is none."""
-    if isinstance(value, float):
-        cents, wrong, _ = _of_floats(np.array([value]), np.array([False]))
-        return wrong.get(0) or int(cents[0])
     shown = str(value)[:40]
     try:
         cents_exact = Decimal(_plain_number(value)) * _CENTS
-    except InvalidOperation:
+    except ArithmeticError:
         return f"amount: {shown!r} is not a number of dollars such as 12.50"
     if not cents_exact.is_finite() or abs(cents_exact) > _LARGEST // 2:
         return f"amount: {shown} is out of range"
@@ -172,11 +169,13 @@ def _plain_number(value: object) -> str:
     """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
     if not isinstance(value, str):
         return "" if isinstance(value, bool) else str(value)
-    match = _ACCOUNTING.fullmatch(value.strip())
-    if match is None:
+    text = "".join(value.split()).replace("$", "", 1)
+    bracketed = text.startswith("(") and text.endswith(")")
+    signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]
+    digits = text[1:-1] if bracketed else text.removeprefix("-").removesuffix("-")
+    if sum(signs) > 1 or not digits or not _NUMBER.fullmatch(digits):
         return ""
-    minus = "-" if match["minus"] or match["bracket"] else ""
-    return minus + match["digits"].replace(",", "")
+    return f"{'-' if any(signs) else ''}{digits.replace(',', '')}"
 
 
 def _units(column: pd.Series) -> tuple[np.ndarray, dict[int, str]]:

@@ -11,13 +11,23 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["date_kind", "dated_levels", "names_a_place", "place_role"]
+__all__ = [
+    "date_kind",
+    "dated_levels",
+    "names_a_place",
+    "names_shipping",
+    "place_role",
+    "preferred",
+]
 
-_SHIP = r"(?P<ship>ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient)"
+_SHIP_WORDS = (
+    r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
+)
+_SHIP = rf"(?P<ship>{_SHIP_WORDS})(?:_?address(?=_))?"
 _USUAL = {
     role: re.compile(rf"(?:{_SHIP}_?)?(?:{names})")
     for role, names in {
-        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|province|or_province))?|province",
+        "state": r"state(?:_(?:code|name|abbr(?:eviation)?|(?:or_)?province))?|province(?:_code)?",
         "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
         "address": r"street_?address|address(?:_?line)?_?1?|street(?:_?line)?_?1?",
         "city": r"city(?:_?name)?|town",
@@ -31,8 +41,9 @@ _EVENT = (
     "|receipt|tax|document|doc|posting|posted"
 )
 _SALE = re.compile(
-    rf"(?:(?:{_EVENT})_?)?(?:date|day|dt|datetime|date_time|timestamp|time)(?:_utc|_local)?"
-    r"|(?:created|ordered|sold|purchased|invoiced|processed|placed)(?:_(?:at|on))?(?:_utc)?"
+    rf"(?:(?:{_EVENT})_?)?(?:date|dt|datetime|date_time|timestamp)(?:_local)?"
+    rf"|(?:{_EVENT})_?(?:day|time)"
+    r"|(?:created|ordered|sold|purchased|invoiced|processed|placed)(?:_(?:at|on))?"
     rf"|date_?(?:of_)?(?:{_EVENT})"
     r"|as_?of(?:_date)?"
 )
@@ -66,6 +77,20 @@ def names_a_place(label: Hashable) -> bool:
     """Whether a name speaks of somebody's address, whoever that is."""
     words = set(_plain(label).split("_"))
     return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
+
+
+def names_shipping(label: Hashable) -> bool:
+    """Whether a name speaks of where something is shipped to."""
+    return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", _plain(label)) is not None
+
+
+def preferred(labels: list[Hashable]) -> list[Hashable]:
+    """Of several columns for one argument the one that says it best, where one does.
+
+    A code rather than a name, the first line of an address rather than the street.
+    """
+    best = [label for label in labels if re.search(r"(?:code|address_?1|line_?1)$", _plain(label))]
+    return best if len(best) == 1 else labels
 
 
 def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other"] | None:

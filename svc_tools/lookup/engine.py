@@ -12,6 +12,7 @@ from svc_sdk import (
     ForbiddenError,
     PaymentRequiredError,
     RateLimitError,
+    ServiceError,
     SvcError,
     TransportError,
 )
@@ -28,6 +29,9 @@ __all__ = ["look_up"]
 _IN_FLIGHT = 8
 """Requests under way at once. One thread each: a notebook's running event loop does not matter."""
 
+_GIVE_UP = 5 * _IN_FLIGHT
+"""How many failures in a row, retries spent, mean that a service that did answer is gone."""
+
 _FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
 
 
@@ -40,8 +44,8 @@ def look_up(
     """Ask for every distinct place once.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
-    would be refused too; so does a service that was never reached, and an interrupt, at once. The
-    places that are left are `not_attempted`.
+    would be refused too; so does a service that fails one place after the other, and an
+    interrupt, at once. The places that are left are `not_attempted`.
 
     Args:
         client: the client; its retries apply to every request.
@@ -75,18 +79,24 @@ class _Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._unreached = 0
-        self.alive = False
+        self._in_a_row = 0
+        self._alive = False
         self.cause: str | None = None
 
+    def answered(self) -> None:
+        """The service answered, be it to say that it does not know a place."""
+        with self._lock:
+            self._alive = True
+            self._in_a_row = 0
+
     def is_dead(self, error: SvcError) -> bool:
-        """Whether the service has never answered, so many times that it will not."""
-        if self.alive or not isinstance(error, TransportError):
-            self.alive = self.alive or error.status_code is not None
+        """Whether the service has failed so many places in a row that it will fail the rest."""
+        if not isinstance(error, TransportError | ServiceError | RateLimitError):
+            self.answered()
             return False
         with self._lock:
-            self._unreached += 1
-            return self._unreached >= _IN_FLIGHT
+            self._in_a_row += 1
+            return self._in_a_row >= (_GIVE_UP if self._alive else _IN_FLIGHT)
 
     def because(self, cause: str) -> None:
         with self._lock:
@@ -123,7 +133,7 @@ def _ask(client: Svc, place: Place, stop: _Stop) -> Outcome:
         return failed(error)
     except Exception as error:  # noqa: BLE001 - one odd place must not lose the others' answers
         return Outcome("failed", f"{type(error).__name__}: {error}")
-    stop.alive = True
+    stop.answered()
     return of_answer(place, answer)
 
 

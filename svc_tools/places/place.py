@@ -18,6 +18,7 @@ Mode = Literal["address", "coordinates", "zip", "place"]
 _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
 _ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
 _MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
@@ -200,7 +201,8 @@ def _bare_city(city: str | None, state: str) -> str | None:
 
 def _check_country(value: object) -> None:
     text = _text(value)
-    if text is not None and re.sub(r"[^a-z]", "", text.lower()) not in _UNITED_STATES:
+    plain = re.sub(r"\(.*?\)|[^a-z]|^the ", "", (text or "").lower())
+    if text is not None and plain not in _UNITED_STATES:
         raise _ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
 
 
@@ -262,7 +264,9 @@ def _date(value: object) -> date | None:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     try:
-        # a number is no date either: its text is not ISO, and the reason is the same
+        # other forms of ISO would turn numbers, such as a time in milliseconds, into dates
+        if not isinstance(value, datetime) and not _DATE.fullmatch(text):
+            raise ValueError  # noqa: TRY301 - the one message below
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(

@@ -164,6 +164,13 @@ def _spellings() -> dict[str, str]:
     return known | _ABBREVIATED
 
 
+def _said_twice(text: str) -> str | None:
+    """The code of "CA - California" or "California (CA)": both halves must mean the same."""
+    halves = [half.strip() for half in re.split(r"[-(/]", text.rstrip(") "), maxsplit=1)]
+    codes = {_spellings().get(half) for half in halves}
+    return codes.pop() if len(halves) > 1 and len(codes) == 1 else None
+
+
 @functools.lru_cache(maxsize=4096)
 def state_code(text: str) -> str | Elsewhere | None:
     """The postal code of a state as somebody wrote it: "tx", "Texas", "Tex.", "US-TX".
@@ -176,7 +183,8 @@ def state_code(text: str) -> str | Elsewhere | None:
     plain = re.sub(r"[^a-z]+", " ", bare).strip()
     plain = re.sub(r"^us (?=[a-z]{2}$)| (?:usa|us|united states)$", "", plain)
     plain = re.sub(r"^([a-z]) ([a-z])$", r"\1\2", plain)  # C.A.
-    code = _spellings().get(plain)
+    plain = re.sub(r" state$", "", plain)
+    code = _spellings().get(plain) or _said_twice(bare)
     if code is None or code in STATES:
         return code
     if code in TERRITORIES:

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from support.faults import answer, echoing
+from support.faults import answer, echo, echoing
 
 import svc_tools
 from svc_sdk import AsyncSvc
@@ -341,6 +341,26 @@ def test_a_refused_key_stops_the_run_and_warns_once(scripted, faults):
     assert set(result["lookup_status"]) == {"failed", "not_attempted"}
     assert result["combined_rate"].isna().all()
     assert len(faults.seen) < 40
+
+
+def test_nothing_is_lost_where_warnings_are_errors(scripted, faults):
+    refused = answer(402, b'{"error": {"code": "BILLING_REQUIRED", "message": "past due"}}')
+    frame = pd.DataFrame({"state": "TX", "zip": [f"78{number}" for number in range(100, 200)]})
+    for errors in ("coerce", "raise"):
+        faults.will(*[echo] * 40, refused)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(svc_tools.LookupFailedError) as caught:
+                frame.svc.lookup(client=scripted, errors=errors, progress=False)
+        assert list(caught.value.frame["lookup_status"]).count("ok") == 40
+
+
+def test_columns_of_yours_with_two_of_our_names_are_yours(scripted):
+    frame = pd.DataFrame(
+        {"state": ["TX"], "zip": ["78701"], "lookup_status": ["crm"], "lookup_source": ["crm"]}
+    )
+    with pytest.raises(ValueError, match="lookup_status"):
+        frame.svc.lookup(client=scripted, progress=False)
 
 
 def test_it_works_inside_a_running_event_loop(embedded):

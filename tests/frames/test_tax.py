@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,6 +221,12 @@ def test_an_empty_frame_has_an_empty_tax():
     assert list(frame.svc.tax(progress=False)["tax"]) == []
 
 
+def test_floats_among_other_amounts(capsys):
+    result = looked_up(amount=pd.Series([0.1 + 0.2, "10.00", 1.005, 10], dtype=object)).svc.tax()
+    assert result["tax"].isna().tolist() == [False, False, True, False]
+    assert "that cent: 1" in capsys.readouterr().err
+
+
 def test_what_is_no_rate_loses_only_its_own_row():
     result = tax_of(["10.00"] * 5, combined_rate=["0.08250", "", "6.625%", "6.62500", "-0.05000"])
     assert result["tax"].isna().tolist() == [False, True, True, True, True]
@@ -242,7 +249,9 @@ def test_rows_added_since_the_lookup_are_said_to_be_new():
         assert "not looked up" in result["tax_error"].iloc[1]
 
 
-@pytest.mark.parametrize("odd", [[1], {"a": 1}, True, "1_000", object()])
+@pytest.mark.parametrize(
+    "odd", [[1], {"a": 1}, True, "1_000", object(), Decimal("1e999999"), "(-5)", "-", "$"]
+)
 def test_an_odd_amount_loses_only_its_own_row(odd):
     result = tax_of(pd.Series([odd, 1, "10.00"], dtype=object))
     assert result["tax"].isna().tolist() == [True, False, False]
@@ -263,8 +272,12 @@ def test_a_stale_tax_does_not_stay_beside_a_new_rate(embedded):
 
 def test_a_tax_of_yours_stays(embedded):
     frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "tax": ["1.00"]})
-    looked = frame.svc.lookup(client=embedded, progress=False)
-    again = looked.svc.lookup(client=embedded, progress=False)
-    assert list(again["tax"]) == ["1.00"]
+    exact = frame.astype({"tax": pd.ArrowDtype(pa.decimal128(18, 2))})
+    for one in (frame, exact):
+        looked = one.svc.lookup(client=embedded, progress=False)
+        again = looked.svc.lookup(client=embedded, progress=False)
+        assert list(again["tax"]) == list(one["tax"])
+        with pytest.raises(ValueError, match="'tax' that is not ours"):
+            looked.assign(amount=1).svc.tax()
     with pytest.raises(ValueError, match="'tax_error' that is not ours"):
         looked_up(amount=[1], tax_error=["mine"]).svc.tax()

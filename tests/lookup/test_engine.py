@@ -194,11 +194,20 @@ def test_a_service_that_was_never_reached_ends_the_run(client, faults):
 
 
 def test_a_service_that_answers_is_not_given_up(client, faults):
-    faults.will(*[echo] * 30, *[RESET] * 60, echo)
+    faults.will(*[echo] * 30, *[RESET] * 20, echo)
     outcomes, stopped = look_up(client, places(150))
     assert stopped is None
     statuses = [outcome.status for outcome in outcomes.values()]
-    assert (statuses.count("failed"), statuses.count("ok")) == (60, 90)
+    assert (statuses.count("failed"), statuses.count("ok")) == (20, 130)
+
+
+def test_a_service_that_dies_on_the_way_is_given_up(client, faults):
+    faults.will(*[echo] * 30, answer(503, b""))
+    outcomes, stopped = look_up(client, places(500))
+    assert "503" in stopped
+    statuses = [outcome.status for outcome in outcomes.values()]
+    assert statuses.count("ok") == 30
+    assert statuses.count("failed") < 80
 
 
 def test_nothing_to_ask_is_no_request(client, faults):

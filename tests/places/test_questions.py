@@ -32,6 +32,10 @@ def asked(*, dated=False, **cells):
         ("W. Va.", "WV"),
         ("Virginia", "VA"),
         ("C.A.", "CA"),
+        ("CA - California", "CA"),
+        ("California (CA)", "CA"),
+        ("Washington State", "WA"),
+        ("CA - Texas", None),
         ("CA, USA", "CA"),
         ("Texas, United States", "TX"),
         ("ZZ", None),
@@ -146,6 +150,10 @@ def test_dates_are_calendar_dates(cell, day):
         datetime(2024, 2, 29, 23, 59, tzinfo=UTC),
         "2024-02-29T03:00:00+00:00",
         "2024-02-29T03:00:00Z",
+        1784011310215,
+        "1784011310215",
+        "2024-W10-1",
+        17840113,
     ],
 )
 def test_a_date_with_two_meanings_or_none_is_refused(cell):
@@ -195,7 +203,10 @@ def test_a_point_that_cannot_be_right_is_not_covered_up_by_the_zip():
     assert refusal.status == "invalid"
 
 
-@pytest.mark.parametrize("country", ["US", "usa", "U.S.A.", "United States", None, "", " us "])
+@pytest.mark.parametrize(
+    "country",
+    ["US", "usa", "U.S.A.", "United States", "United States (US)", "The United States", None, ""],
+)
 def test_rows_of_the_united_states_are_asked(country):
     assert asked(country=country, state="TX", zip="78701").place.state == "TX"
 

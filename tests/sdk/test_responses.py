@@ -93,6 +93,7 @@ def test_a_422_carries_its_items(connect, faults):
         (b'{"detail": [{"loc": 1}]}', "The service answered 404", None),
         (b"\xff\xfe\x00", "The service answered 404", None),
         (b"[" * 100_000, "The service answered 404", None),
+        (b'{"a":' * 500 + b"1" + b"}" * 500, "The service answered 404", None),
     ],
 )
 def test_any_body_makes_a_readable_error(connect, faults, body, message, kept):
