@@ -30,6 +30,8 @@ _NUMBERED = (
 _ROAD = r"hwy|highway|route|rte|rt|road|rd|sr|cr|fm|interstate|loop"
 _BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])(?:{_NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
 _ROAD_NEXT = re.compile(rf"^\s*(?:{_ROAD})\b", re.IGNORECASE)
+_STREET_WORDS = 2
+_HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
     rf"[\s,-]+(?:(?:(?:{_NUMBERED})\b|#)[\s.:#]*(?:[\w-]*\d[\w-]*|\w)"
     r"|(?:attn|attention|phone|tel|fax|c/o)\b[^,]*)$",
@@ -68,6 +70,7 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
     """
     text = re.sub(r"[;\r\n]", ",", unicodedata.normalize("NFKC", line))
     text = without_country(" ".join(_GLUED.sub(r"\1 \2", text).split()))
+    text = without_county(_HAWAII.sub("Hawaii", text), state, known)
     outside = abroad(text, state, known)
     if outside:
         return Parts("", "", "", outside)
@@ -133,13 +136,40 @@ def _city(text: str, state: str, known: Known) -> str:
     if not pieces:
         return ""
     last = pieces[-1]
+    if len(pieces) > 1 and known(state, pieces[-2]) and _says_more_than_the_city(last, state):
+        return pieces[-2]
     if known(state, last) or (len(pieces) > 1 and not re.search(r"\d", last)):
         return last
     found = known_end(last, state, known, after_street=True)
     if found:
         return found
-    tokens = _tokens(text)
-    city = " ".join(token.strip(" ,.") for token, label in tokens if label == "PlaceName")
-    return (
-        city if tokens and tokens[-1][1] == "PlaceName" else ""
-    )  # what follows it may belong to its name
+    # a street without its usual last word: the longest place that leaves a street before it
+    found = known_end(last, state, known)
+    return found if len(last.split()) - len(found.split()) >= _STREET_WORDS else ""
+
+
+def _says_more_than_the_city(piece: str, state: str) -> bool:
+    """Whether a piece behind a city is its county or its state: "Milwaukee, Milwaukee County"."""
+    ending = ending_state(piece)
+    own_state = ending is not None and not ending.head and ending.state == state
+    return own_state or re.search(r"\bcounty$", piece, re.IGNORECASE) is not None
+
+
+def without_county(text: str, state: str, known: Known) -> str:
+    """An address or a city without the county that stands behind the city."""
+    pieces = text.split(",")
+    kept = [
+        piece
+        for number, piece in enumerate(pieces)
+        if not (
+            number
+            and re.search(r"\bcounty\s*$", piece, re.IGNORECASE)
+            and (known(state, pieces[number - 1].strip()) or _is_state(pieces[number - 1], state))
+        )
+    ]
+    return ",".join(kept)
+
+
+def _is_state(piece: str, state: str) -> bool:
+    ending = ending_state(piece)
+    return ending is not None and ending.state == state

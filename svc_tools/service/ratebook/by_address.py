@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.address_line import parse_line
+from svc_tools.service.ratebook.address_line import parse_line, without_county
 from svc_tools.service.ratebook.advisories import address_not_matched
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.place_names import is_place
 from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.state_ending import abroad, split_state, without_country
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.location import Location
 
 __all__ = ["locate_address"]
+
+_WASHINGTON = {"", "dc", "wash", "wash dc", "washdc"}
 
 
 def locate_address(
@@ -43,12 +46,14 @@ def locate_address(
         parts = parse_line(line, state, known)
         city, zip_code, named, outside = parts.city, parts.zip, parts.state, parts.abroad
     else:
-        city = without_country(city or "")
+        city = without_county(without_country(city or ""), state, known)
         outside = abroad(city, state, known)
         whole = city
         city, named = split_state(whole, state, known)
         if not city and named != state:
             city, named = whole, ""  # "LA" alone is a city's short name as likely as a state
+    if state == "DC" and name_key(city) in _WASHINGTON:
+        city = "Washington"
     if outside or named not in {"", state}:
         raise _elsewhere(state, line or city, outside or named)
     if zip_code:

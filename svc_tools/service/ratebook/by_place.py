@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.address_line import without_county
 from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip, options_for
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
@@ -48,7 +49,11 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
         NotResolved: the name is unknown in the state, names another state, or means places with
             different rates between which nothing decides.
     """
-    text, elsewhere = split_state(without_country(name.strip()), state, partial(is_place, book))
+    known = partial(is_place, book)
+    whole = without_county(without_country(name.strip()), state, known)
+    text, elsewhere = split_state(whole, state, known)
+    if not text:
+        text, elsewhere = whole, ""  # a state's name alone, or "LA": a place, or none at all
     if elsewhere not in {"", state}:
         raise NotResolved(
             "NOT_FOUND",

@@ -1,0 +1,63 @@
+"""The city of an address: behind any street, before its county, by its short name."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+DAY = date(2026, 6, 30)
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "units"),
+    [
+        ("WI", "200 E Wells St, Milwaukee, Milwaukee County, WI", 7_900),
+        ("WI", "200 E Wells St, Milwaukee, WI, Milwaukee County", 7_900),
+        (
+            "WI",
+            "200 E Wells St, Milwaukee, Milwaukee County, Wisconsin, 53202, United States",
+            7_900,
+        ),
+        ("WI", "200 E Wells St, Milwaukee County, WI", 5_900),
+        ("MS", "1 Main St, Jackson, Hinds County, MS 39201", 8_000),
+        ("WA", "1 Main St, Tacoma, Pierce County, WA 98402", 10_400),
+        ("WI", "18 Broadway South Milwaukee WI", 5_900),
+        ("WI", "18 Broadway Milwaukee WI", 7_900),
+        ("OH", "5 Palm Trl North Lima OH", 7_500),
+        ("FL", "18 Broadway Key Largo FL", 7_500),
+        ("NC", "12 The Plaza Charlotte NC", 7_250),
+    ],
+)
+def test_the_city_decides(ask, state, line, units):
+    answer = ask(state, address=line, as_of=DAY)
+    assert answer.chosen.combined == units
+
+
+@pytest.mark.parametrize(
+    "line", ["1 Kapiolani Blvd, Honolulu, Hawai'i", "1 Kapiolani Blvd, Honolulu, Hawaii, HI"]
+)
+def test_hawaii_behind_honolulu_is_the_state(ask, line):
+    rate = ask("HI", address=line).simple()["rate"]
+    assert (rate["city"], rate["county"]) == ("Honolulu", "Honolulu County")
+
+
+@pytest.mark.parametrize("city", ["Wash", "DC", "Wash DC", "Washington"])
+def test_the_district_by_its_short_names(ask, city):
+    answer = ask("DC", street="700 14th St NW", city=city)
+    assert answer.simple()["rate"]["city"] == "Washington"
+
+
+def test_la_is_los_angeles_as_the_post_office_knows_it(ask, refused):
+    for fields in ({"street": "200 N Spring St", "city": "LA"}, {"location": "LA"}):
+        answer = ask("CA", **fields)
+        assert answer.simple()["rate"]["city"] == "Los Angeles"
+        assert answer.confidence == "low"
+    assert "names" not in refused("WA", location="Washington").message
+
+
+def test_a_county_named_alone_stays_the_county(ask):
+    answer = ask("WI", location="Milwaukee County", as_of=DAY)
+    assert answer.chosen.combined == 5_900
+    named = ask("WI", location="Milwaukee, Milwaukee County, WI", as_of=DAY)
+    assert named.chosen.combined == 7_900
