@@ -8,6 +8,7 @@ from svc_tools.service.ratebook.advisories import zip_of_another_state
 from svc_tools.service.ratebook.fips import OUTSIDE
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.place_names import place_names
 from svc_tools.service.ratebook.query import NotResolved
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             advisories=across,
         )
     counties = tuple(dict.fromkeys((*([own] if own else []), *touched)))
+    if place and own and not touched:
+        counties = tuple(dict.fromkeys((*counties, *_counties_of_city(book, place))))
     if not counties:
         raise NotResolved(
             "NOT_FOUND",
@@ -85,6 +88,17 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         across=bool(across),
         advisories=across,
     )
+
+
+def _counties_of_city(book: Book, place: ZipPlace) -> list[str]:
+    """The counties of the other ZIPs that go by a ZIP's city: its own county may be wrong.
+
+    That is so for ZIPs without an area, such as boxes: the post office names one county for each.
+    """
+    same = place_names(book, place.state).preferred.get(name_key(place.city), [])
+    return [
+        other.county for other in same if other.county and book.zips.touched(other.zip, place.state)
+    ]
 
 
 def _names(place: ZipPlace | None) -> tuple[str, ...]:

@@ -61,3 +61,12 @@ def test_a_county_named_alone_stays_the_county(ask):
     assert answer.chosen.combined == 5_900
     named = ask("WI", location="Milwaukee, Milwaukee County, WI", as_of=DAY)
     assert named.chosen.combined == 7_900
+
+
+def test_a_zip_of_boxes_lies_where_its_city_lies(ask):
+    truckee = ask("CA", zip="96162", as_of=date(2026, 2, 1))
+    assert truckee.simple()["rate"]["combined_rate"] == "0.09000"
+    madison = ask("WI", zip="53702", as_of=DAY)
+    candidates = [one["county"] for one in madison.full()["candidates"]]
+    assert "Dane County" in candidates
+    assert madison.confidence != "high"
