@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -29,6 +30,8 @@ __all__ = ["look_up"]
 _IN_FLIGHT = 8
 """Requests under way at once. One thread each: a notebook's running event loop does not matter."""
 
+_GRACE = 1.0
+"""Seconds that requests under way get after an interrupt: most answers still come, and count."""
 _GIVE_UP = 5 * _IN_FLIGHT
 """How many failures in a row, retries spent, mean that a service that did answer is gone."""
 
@@ -60,15 +63,19 @@ def look_up(
     stop = _Stop()
     waiting = iter(distinct)
     pool = ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="svc-lookup")
+    under_way: dict[Future[Outcome], Place] = {}
     try:
-        for place, outcome in _drive(pool, client, waiting, stop):
+        for place, outcome in _drive(pool, client, waiting, stop, under_way):
             outcomes[place] = outcome
             if on_outcome is not None and outcome.status != "not_attempted":
                 on_outcome()
     except KeyboardInterrupt:
         stop.because("interrupted")
+        with contextlib.suppress(KeyboardInterrupt):  # a second one: no more waiting
+            done, _ = wait(under_way, timeout=_GRACE)
+            outcomes |= {under_way[future]: future.result() for future in done}
     finally:
-        # what is under way after an interrupt ends by itself: nobody waits for it
+        # what hangs after an interrupt ends by itself: nobody waits for it
         pool.shutdown(wait=False, cancel_futures=True)
     rest = not_attempted(stop.cause or "the run ended early")
     return {place: outcomes.get(place, rest) for place in distinct}, stop.cause
@@ -104,7 +111,11 @@ class _Stop:
 
 
 def _drive(
-    pool: ThreadPoolExecutor, client: Svc, waiting: Iterator[Place], stop: _Stop
+    pool: ThreadPoolExecutor,
+    client: Svc,
+    waiting: Iterator[Place],
+    stop: _Stop,
+    under_way: dict[Future[Outcome], Place],
 ) -> Iterator[tuple[Place, Outcome]]:
     """Keep a few requests under way, and yield outcomes as they come."""
 
@@ -112,7 +123,6 @@ def _drive(
         for place in islice(waiting, count):
             under_way[pool.submit(_ask, client, place, stop)] = place
 
-    under_way: dict[Future[Outcome], Place] = {}
     start(2 * _IN_FLIGHT)
     while under_way:
         done, _ = wait(under_way, return_when=FIRST_COMPLETED)
