@@ -11,7 +11,9 @@ import subprocess
 import sys
 
 import pytest
-from support.faults import KEY
+from support.faults import KEY, serving
+
+from svc_sdk import Svc
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,3 +54,17 @@ def service(_own_home, tmp_path_factory):
                 pytest.fail("the service did not start")
         finally:
             process.terminate()
+
+
+@pytest.fixture
+def faults():
+    """A server that answers as a test's script says."""
+    with serving() as state:
+        yield state
+
+
+@pytest.fixture
+def scripted(faults):
+    """A client of that server, without retries."""
+    with Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
+        yield client

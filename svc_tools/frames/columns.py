@@ -26,10 +26,7 @@ from svc_tools.frames.usual_names import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["ROLES", "Inputs", "find_inputs"]
-
-ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
-"""The arguments of a lookup that a column may answer."""
+__all__ = ["Inputs", "find_inputs"]
 
 _PLACES = {"zip", "address", "city", "location", "lat"}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from svc_tools.frames.enriched import LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.frames.exact import MONEY
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    import pandas as pd
 
 __all__ = ["TAXED", "free_columns", "ours", "without_tax"]
 
@@ -36,9 +37,18 @@ def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
 def _tax(frame: pd.DataFrame, prefix: str) -> list[str]:
     """Our tax columns: both of them, or what is left of those that the frame remembers."""
     names = [prefix + name for name in TAX_COLUMNS if prefix + name in frame.columns]
+    if len(names) == len(TAX_COLUMNS):
+        return names
     remembered = frame.attrs.get(TAXED)
-    known = isinstance(remembered, list) and prefix in remembered
-    return names if known or len(names) == len(TAX_COLUMNS) else []
+    if not isinstance(remembered, list) or prefix not in remembered:
+        return []
+    # the memory outlives the column: a user's own of the same name has another form
+    return [name for name in names if name != f"{prefix}tax" or _is_money(frame, name)]
+
+
+def _is_money(frame: pd.DataFrame, name: str) -> bool:
+    column = frame[name]
+    return isinstance(column, pd.Series) and column.dtype == pd.ArrowDtype(MONEY)
 
 
 def free_columns(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -54,6 +64,8 @@ def free_columns(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
         raise TypeError(f"prefix: expected a string, not {type(prefix).__name__}")
     names = {prefix + name for name in (*LOOKUP_COLUMNS, *TAX_COLUMNS)}
     rest = frame.drop(columns=[name for name in ours(frame) if name in names])
+    if TAXED in rest.attrs:  # the tax went with them
+        rest.attrs[TAXED] = [one for one in rest.attrs[TAXED] if one != prefix]
     taken = [prefix + name for name in LOOKUP_COLUMNS if prefix + name in rest.columns]
     if taken:
         raise ValueError(

@@ -270,6 +270,19 @@ def test_a_stale_tax_does_not_stay_beside_a_new_rate(embedded):
     assert "tax" not in again
 
 
+def test_a_tax_of_yours_in_place_of_ours_stays(embedded):
+    frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "amount": ["10.00"]})
+    taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax(progress=False)
+    collected = taxed.drop(columns=["tax", "tax_error"]).assign(tax=["9.99"])
+    with pytest.raises(ValueError, match="'tax' that is not ours"):
+        collected.svc.tax()
+    again = collected.svc.lookup(client=embedded, progress=False)
+    assert list(again["tax"]) == ["9.99"]
+    exact = again.astype({"tax": pd.ArrowDtype(pa.decimal128(18, 2))})
+    with pytest.raises(ValueError, match="'tax' that is not ours"):
+        exact.svc.tax()
+
+
 def test_a_tax_of_yours_stays(embedded):
     frame = pd.DataFrame({"state": ["CA"], "zip": ["94105"], "tax": ["1.00"]})
     exact = frame.astype({"tax": pd.ArrowDtype(pa.decimal128(18, 2))})

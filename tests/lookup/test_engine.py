@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.faults import KEY, RESET, answer, echo, echoing, serving
+from support.faults import RESET, answer, echo, echoing
 
-from svc_sdk import Svc
 from svc_tools.lookup import look_up
 from svc_tools.places import Place
 
 
 @pytest.fixture
-def faults():
-    with serving() as state:
-        yield state
-
-
-@pytest.fixture
-def client(faults):
-    with Svc(KEY, base_url=faults.base_url, max_retries=0) as one:
-        yield one
+def client(scripted):
+    return scripted
 
 
 def places(count):

@@ -6,17 +6,11 @@ import asyncio
 import contextlib
 
 import pytest
-from support.faults import KEY, serving
+from support.faults import KEY
 
 import svc_sdk.aio
 import svc_sdk.client
 from svc_sdk import AsyncSvc, Svc
-
-
-@pytest.fixture
-def faults():
-    with serving() as state:
-        yield state
 
 
 class Both:
