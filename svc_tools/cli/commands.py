@@ -1,8 +1,4 @@
-"""The commands. Each reads its arguments, calls one function of the toolkit, and shows the result.
-
-Exit codes: 0 an answer, a partial one too; 1 no answer (the place was not found, the service
-refused or failed); 2 the command, or the configuration, is not usable.
-"""
+"""The commands: each reads its arguments, calls one function of the toolkit, shows the result."""
 
 from __future__ import annotations
 
@@ -14,26 +10,17 @@ import httpx
 import typer
 from rich.console import Console
 
-from svc_sdk import (
-    DEFAULT_BASE_URL,
-    AuthError,
-    Svc,
-    SvcError,
-    ValidationError,
-    __version__,
-)
+from svc_sdk import DEFAULT_BASE_URL, Svc, __version__
 from svc_tools import config
+from svc_tools.cli.book import book
+from svc_tools.cli.running import admin, explained
 from svc_tools.cli.show import show_answer
 from svc_tools.places import Elsewhere, normal_zip, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
 __all__ = ["app"]
-
-NO_ANSWER = 1
-NOT_USABLE = 2
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,40 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="US sales-tax rates: look them up, serve them, see what the toolkit does.",
 )
-book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
 app.add_typer(book, name="book")
-
-
-def _errors() -> Console:
-    return Console(stderr=True, soft_wrap=True, highlight=False)
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Failures become one sentence and an exit code; no stack trace reaches a person."""
-    try:
-        yield
-    except AuthError as error:
-        hint = f"The service does not accept the key; check {config.KEY_VARIABLE}"
-        _errors().print(f"[bold red]No answer.[/] {hint}. {_escaped(error)}")
-        raise typer.Exit(NO_ANSWER) from None
-    except ValidationError as error:
-        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
-        raise typer.Exit(NOT_USABLE) from None
-    except SvcError as error:
-        _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
-        raise typer.Exit(NO_ANSWER) from None
-    except ModuleNotFoundError as error:
-        install = "This command needs more: pip install 'svc-tax-tools[all]'"
-        _errors().print(f"[bold red]Error.[/] {_escaped(f'{install} ({error})')}")
-        raise typer.Exit(NOT_USABLE) from None
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
-        raise typer.Exit(NOT_USABLE) from None
-
-
-def _escaped(error: object) -> str:
-    return str(error).replace("[", r"\[")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback signature
@@ -111,7 +65,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
     ] = None,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
-    with _explained(), _client(embedded=embedded, base_url=base_url) as client:
+    with explained(), _client(embedded=embedded, base_url=base_url) as client:
         answer = client.lookup(
             _state(state),
             zip=_zip(zip_code, state),
@@ -184,11 +138,11 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the embedded service until Ctrl+C."""
-    with _explained():
-        admin = _admin()
+    with explained():
+        door = admin()
         try:
-            admin.serve(host, port, db, api_key, lambda line: print(line, flush=True))  # noqa: T201 - read line by line
-        except admin.StartError as error:
+            door.serve(host, port, db, api_key, lambda line: print(line, flush=True))  # noqa: T201 - read line by line
+        except door.StartError as error:
             raise ValueError(str(error)) from None
 
 
@@ -199,25 +153,9 @@ def demo(
     ),
 ) -> None:
     """See the main job done: orders with messy places, their rates and tax, three files."""
-    with _explained():
+    with explained():
         from svc_tools.demo import run_demo  # noqa: PLC0415 - loads pandas
 
         with config.connect("embedded") as client:
             code = run_demo(output, client=client, console=Console(), progress=True)
     raise typer.Exit(code)
-
-
-@book.command("compile")
-def compile_book(
-    source: Annotated[Path, typer.Argument(help="Folder of published rate files.")],
-    output: Annotated[Path, typer.Option(help="Folder for the compiled book.")],
-) -> None:
-    """Compile published rate files into a rate book, and say what was left out and why."""
-    with _explained():
-        typer.echo(_admin().compile_book(source, output).render())
-
-
-def _admin() -> ModuleType:
-    from svc_tools.service import admin  # noqa: PLC0415 - a lazy door (DESIGN)
-
-    return admin

@@ -1,0 +1,24 @@
+"""`svc-tools book ...`: the rate book of the embedded service."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from svc_tools.cli.running import admin, explained
+
+__all__ = ["book"]
+
+book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
+
+
+@book.command("compile")
+def compile_book(
+    source: Annotated[Path, typer.Argument(help="Folder of published rate files.")],
+    output: Annotated[Path, typer.Option(help="Folder for the compiled book.")],
+) -> None:
+    """Compile published rate files into a rate book, and say what was left out and why."""
+    with explained():
+        typer.echo(admin().compile_book(source, output).render())

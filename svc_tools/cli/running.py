@@ -1,0 +1,64 @@
+"""What every command shares: failures as one sentence and an exit code, and the service's door.
+
+Exit codes: 0 an answer, a partial one too; 1 no answer (the place was not found, the service
+refused or failed); 2 the command, or the configuration, is not usable.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from svc_sdk import AuthError, SvcError, ValidationError
+from svc_tools import config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+__all__ = ["NOT_USABLE", "NO_ANSWER", "admin", "explained"]
+
+NO_ANSWER = 1
+NOT_USABLE = 2
+
+
+def _errors() -> Console:
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Failures become one sentence and an exit code; no stack trace reaches a person."""
+    try:
+        yield
+    except AuthError as error:
+        hint = f"The service does not accept the key; check {config.KEY_VARIABLE}"
+        _errors().print(f"[bold red]No answer.[/] {hint}. {_escaped(error)}")
+        raise typer.Exit(NO_ANSWER) from None
+    except ValidationError as error:
+        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
+        raise typer.Exit(NOT_USABLE) from None
+    except SvcError as error:
+        _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
+        raise typer.Exit(NO_ANSWER) from None
+    except ModuleNotFoundError as error:
+        install = "This command needs more: pip install 'svc-tax-tools[all]'"
+        _errors().print(f"[bold red]Error.[/] {_escaped(f'{install} ({error})')}")
+        raise typer.Exit(NOT_USABLE) from None
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
+        raise typer.Exit(NOT_USABLE) from None
+
+
+def _escaped(error: object) -> str:
+    return str(error).replace("[", r"\[")
+
+
+def admin() -> ModuleType:
+    """The door to the service's own functions, opened where a command needs it."""
+    from svc_tools.service import admin  # noqa: PLC0415 - a lazy door (DESIGN)
+
+    return admin
