@@ -22,7 +22,7 @@ class Grounds(NamedTuple):
     """What an answer rests on.
 
     Attributes:
-        tier: the state's tier: `A`, `B`, `C` or `E`.
+        tier: the state's tier: `A`, `B`, `C`, `D`, `E`, or `none`.
         decided: what decided the rate: `state`, `code` (an official location code),
             `named_city`, `named_county`, `county` (of a ZIP or point), `zip_city` (the city name
             of a ZIP or of the nearest one), `guessed_place` (a name that is no taxing city).
@@ -40,6 +40,8 @@ class Grounds(NamedTuple):
         districts_unplaced: districts had rates on that day that the book cannot place.
         before_history: the day lies before the oldest row.
         after_edition: the day lies after what the edition covers.
+        unknown_code: a boundary record names a code that no rate is known for.
+        state_part: only the state part is known there.
     """
 
     tier: str
@@ -57,6 +59,8 @@ class Grounds(NamedTuple):
     districts_unplaced: bool = False
     before_history: bool = False
     after_edition: bool = False
+    unknown_code: bool = False
+    state_part: bool = False
 
 
 class Rule(NamedTuple):
@@ -69,6 +73,24 @@ class Rule(NamedTuple):
 
 
 STARTS = (
+    Rule(
+        "boundary_record",
+        lambda g: g.decided in {"address", "zip4"},
+        "exact",
+        "a boundary record of the ZIP+4 or the address decides",
+    ),
+    Rule(
+        "boundary_street",
+        lambda g: g.decided == "street",
+        "high",
+        "a boundary record of the only street of that name with that number decides",
+    ),
+    Rule(
+        "boundary_zip",
+        lambda g: g.decided == "boundary_zip",
+        "high",
+        "boundary records of the ZIP decide",
+    ),
     Rule("state_alone", lambda g: g.tier == "A", "high", "no local tax: the state decides"),
     Rule("state_part_only", lambda g: g.tier == "E", "low", "local rates are not covered"),
     Rule(
@@ -93,13 +115,25 @@ STARTS = (
         "city_is_county",
         lambda g: g.tier == "C" and g.decided == "county",
         "medium",
-        "city and county are one: the county decides",
+        "the county decides: it is a city too, or no city of the name has a rate of its own",
     ),
     Rule(
         "city_of_zip",
         lambda g: g.tier == "C",
         "low",
         "only the city name of a ZIP, or a name that is no taxing city, decides",
+    ),
+    Rule(
+        "main_cities",
+        lambda g: g.tier == "D",
+        "low",
+        "counties and main cities of a transcribed table; further districts are not resolved",
+    ),
+    Rule(
+        "towns_of_a_table",
+        lambda g: g.tier == "none",
+        "low",
+        "a town of a transcribed table, with rates that change by season",
     ),
 )
 """Where confidence starts: the first that applies."""
@@ -136,9 +170,11 @@ LIMITS = (
     Rule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
     Rule("conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"),
     Rule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),
+    Rule("unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"),
     Rule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
     Rule("after_edition", lambda g: g.after_edition, "down", "later than the edition covers"),
     Rule("districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"),
+    Rule("state_part_there", lambda g: g.state_part, "low", "only the state part is known there"),
     Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
 )
 """What holds confidence down: every one that applies, in order."""

@@ -16,10 +16,12 @@ _COVERS = {
     "A": "the whole rate: no local general sales tax",
     "B": "state and county rates, and the few cities and districts that add to them",
     "C": "state, county, city and district rates, a city being told by its name",
+    "D": "state rates, and those of counties and main cities from a transcribed table",
     "E": "the state part only",
     "none": "nothing: no state tax, local taxes unknown",
 }
-_BEST = {"A": "high", "B": "high", "C": "medium", "E": "low", "none": "none"}
+_TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
+_BEST = {"A": "high", "B": "high", "C": "medium", "D": "low", "E": "low", "none": "none"}
 
 
 def freshness_report(book: Book) -> dict[str, object]:
@@ -45,10 +47,15 @@ def freshness_report(book: Book) -> dict[str, object]:
 
 
 def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
+    """The rows of everyone whose rate is in an area, by state.
+
+    An imported rate file has more: codes that only boundary rows place.
+    """
+    placed = {part for area in book.areas.values() for part in area.components}
     found: dict[str, list[tuple[RateRow, ...]]] = {}
     for key, rows in book.rates.items():
         jurisdiction = book.jurisdictions[key]
-        if jurisdiction.level != "state":
+        if jurisdiction.level != "state" and key in placed:
             found.setdefault(jurisdiction.state, []).append(rows)
     return found
 
@@ -61,11 +68,14 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
         until.append(book.sources[main].local_until)
     third_hand = any(rows[-1].trust == "third_hand" for rows in local)
     confidence = "medium" if row.tier == "B" and third_hand else _BEST[row.tier]
-    if any(rate.conflict_cap == "low" for rate in own):
+    towns = row.tier == "none" and bool(local)
+    if towns or any(rate.conflict_cap == "low" for rate in own):
         confidence = "low"
+    if "boundary" in _own_kinds(book, row.state):
+        confidence = "exact"
     begins = [_known_from(book, rows) for rows in (own, *local)]
     oldest = min(_first(rows) for rows in (own, *local))
-    if row.districts_until:
+    if row.districts_until and row.districts_until < date.max:  # else it is `missing`
         begins.append(row.districts_until + timedelta(days=1))
     return {
         "state": row.state,
@@ -74,8 +84,8 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
         "source": book.sources[main].name,
         "edition": book.sources[main].edition,
         "trust": book.sources[main].trust,
-        "loaded_at": book.loaded_at,
-        "covers": _COVERS[row.tier],
+        "loaded_at": _loaded_at(book, row.state),
+        "covers": _TOWNS if towns else _imported(book, row) or _COVERS[row.tier],
         "history_from": max(begins).isoformat(),
         "oldest_row": oldest.isoformat(),
         "covered_until": min(until).isoformat(),
@@ -85,9 +95,29 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
     }
 
 
+def _own_kinds(book: Book, state: str) -> set[str]:
+    """What kinds of file the user has imported for a state."""
+    return {one.kind for one in book.own_editions if one.state == state}
+
+
+def _imported(book: Book, row: StateRow) -> str:
+    """What imported files cover, where it differs from what the tier says."""
+    kinds = _own_kinds(book, row.state)
+    if "boundary" in kinds:
+        return "the whole rate, by ZIP+4 and address: rate and boundary files"
+    counties_only = row.local == "county" and row.tier in {"C", "D"}
+    return "state and county rates of a rate file" if kinds and counties_only else ""
+
+
+def _loaded_at(book: Book, state: str) -> str:
+    """The day a state's figures were loaded: with the book, or by the user's import."""
+    own = (one for one in book.own_editions if (one.state, one.kind) == (state, "rates"))
+    return next((one.loaded_at.isoformat() for one in own), book.loaded_at)
+
+
 def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
     """The source most of the rows come from; empty without rows."""
-    counts = Counter(rows[0].source for rows in groups)
+    counts = Counter(rows[-1].source for rows in groups)
     return min(counts, key=lambda key: (-counts[key], key)) if counts else ""
 
 

@@ -78,14 +78,16 @@ class StateRow:
         state: two-letter code.
         name: its name.
         fips: two-digit FIPS code.
-        tier: `A`, `B`, `C`, `E`, or `none` (no honest answer: Alaska).
+        tier: `A` state alone, `B` by county, `C` by city, `D` the main cities of a transcribed
+            table, `E` the state part only, `none` nothing honest but where a table has a rate
+            (Alaska).
         local: what decides the local part: `none` (there is none), `county`, `city`, or
             `unknown` (there is one, and the book does not have it).
         freight_taxable: whether separately stated delivery charges are taxed; `None`: no tax.
         freight_note: said beside it where sources disagree.
         missing: what the book lacks for the state, as a sentence.
         districts_until: until this day special districts of the state's file had rates that the
-            book cannot place on the map.
+            book cannot place on the map; 9999-12-31: they still have.
     """
 
     state: str
@@ -166,6 +168,9 @@ class Area:
         cities: names of cities that lead to it.
         code: official location code, where it has one.
         rank: smaller goes first among areas that a name or a county leads to.
+        lacks: what the book does not have of it: `local` (only the state part is known there),
+            `districts` (a special district that the book cannot place may apply), or empty.
+        lacks_from: the first day it lacks that; `None`: every day.
     """
 
     id: str
@@ -177,6 +182,12 @@ class Area:
     cities: tuple[str, ...]
     code: str
     rank: int
+    lacks: str = ""
+    lacks_from: date | None = None
+
+    def lacks_on(self, day: date) -> str:
+        """What the book does not have of the area on a day."""
+        return self.lacks if self.lacks_from is None or self.lacks_from <= day else ""
 
 
 class ZipCounties(NamedTuple):

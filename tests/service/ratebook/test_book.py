@@ -84,8 +84,15 @@ def test_every_row_is_within_bounds_and_refers_to_what_exists(book):
 
 def test_every_county_of_a_covered_state_has_an_area(book):
     for (state, fips), county in book.counties.items():
-        if book.states[state].local in {"county", "city"}:
+        if book.states[state].local in {"county", "city"} and state != "AK":
             assert book.county_areas.get((state, fips)), county
+
+
+def test_a_county_without_a_rate_of_its_own_says_what_it_lacks(book):
+    states = {area.state for area in book.areas.values() if area.lacks == "local"}
+    assert states == {"NM"}
+    without = {area.state for area in book.areas.values() if not area.components}
+    assert without == {"ID", "NM"}  # Idaho has no county rates: the state's is the whole there
 
 
 def test_no_row_without_a_published_date_claims_one(book):
@@ -120,7 +127,15 @@ def test_freshness_tells_every_state(book):
     )
     assert states["FL"]["confidence"] == "medium"
     assert states["DC"]["confidence"] == "low"
-    assert states["TX"]["tier"] == "E"
+    assert (states["TX"]["tier"], states["TX"]["confidence"]) == ("D", "low")
     assert states["TX"]["missing"]
-    assert states["AK"]["confidence"] == "none"
+    assert (states["AK"]["tier"], states["AK"]["confidence"]) == ("none", "low")
+    assert "boroughs and towns" in states["AK"]["covers"]
+    assert (states["MN"]["oldest_row"], states["MN"]["history_from"]) == (
+        "2005-10-01",
+        "2021-10-01",
+    )
+    tiers = {tier: [e["state"] for e in states.values() if e["tier"] == tier] for tier in "CD"}
+    assert " ".join(tiers["C"]) == "CA GA MN NY SC WA"
+    assert " ".join(tiers["D"]) == "AZ ID IL MO NM TX"
     assert {entry["loaded_at"] for entry in told["states"]} == {"2026-11-21"}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.compiled import messages, rate
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.compile import CompileReport, RowError, compile_book
@@ -41,14 +42,6 @@ WI_ROWS = """\
 """
 WA_HEAD = "effective,expiration,location_code,location,state_rate,local_rate,rta,total_rate\n"
 CA_HEAD = "Location,Rate,Rate_Percent,County,Type,Notes\n"
-
-
-def rate(folder, state, **fields):
-    return resolve(load_book(folder), Query(state=state, **fields), today=DAY).chosen
-
-
-def messages(report, kind):
-    return [f"{found.subject}: {found.message}" for found in report.of_kind(kind)]
 
 
 def test_the_least_book_answers_state_parts(source_dir, book_dir):
@@ -250,35 +243,6 @@ def test_county_rates_must_add_up(source_dir, book_dir):
     assert (rossford.county, rossford.district, rossford.combined) == (1_000, 500, 7_250)
 
 
-def test_corrections_apply_to_the_figure_they_name(source_dir, book_dir):
-    (source_dir / "local_tables_2026.csv").write_text(
-        "state,table,name,parents,rate_pct,zips\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,,1.500,\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Duval County,,1.500,\n"
-        "FL,FL_COUNTY_SURTAX_PCT,No Such County,,1.000,\n"
-        "VA,VA_COUNTY_RATE_PCT,York County,,0.000,\n"
-        "VA,VA_DISTRICT_RATE_PCT,Hampton Roads Region,,0.700,\n"
-        "TX,TX_CITIES,Austin,,2.000,\n"
-    )
-    (source_dir / "corrections_2026.csv").write_text(
-        "state,table,name,was_pct,should_be_pct,source,source_date,certainty\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,1.500,1,the state's form,2026,certain\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Duval County,9.000,1,another table,2026,certain\n"
-    )
-    (source_dir / "district_members.csv").write_text(
-        "state,district,locality,note\nVA,Hampton Roads Region,York County,\n"
-    )
-    report = compile_book(source_dir, book_dir)
-    assert rate(book_dir, "FL", location="Okeechobee County").combined == 6_000
-    assert rate(book_dir, "FL", location="Duval County").combined == 6_500
-    york = rate(book_dir, "VA", location="York County")
-    assert (york.district, york.components[-1].row.trust) == (700, "third_hand")
-    assert messages(report, "corrected") == ["FL Okeechobee County: 1500 -> 1000 units"]
-    assert any("FL Duval County: corrects 9000" in m for m in messages(report, "conflict"))
-    assert any("No Such County" in m for m in messages(report, "left_out"))
-    assert "TX: 1 rows: not in this book" in messages(report, "left_out")
-
-
 def test_the_report_as_text():
     report = CompileReport(edition="2026-11-21", rows={"rates.csv": 2}, sizes={"rates.csv": 90})
     for number in range(40):
@@ -323,8 +287,8 @@ def test_the_shipped_book_is_what_its_sources_compile_to(book_dir):
         assert (book_dir / name).read_bytes() == DATA.joinpath(name).read_bytes(), name
     shifted = [f for f in report.of_kind("left_out") if f.source.startswith("wa_dor")]
     assert len(shifted) == 14
-    assert len(report.of_kind("corrected")) == 9
-    conflicts = {found.subject for found in report.of_kind("conflict")}
-    assert "DC" in conflicts
-    assert len(conflicts - {"DC"}) == 19
+    assert len(report.of_kind("corrected")) == 137  # every row of the list of corrections
+    listed = [f.subject for f in report.of_kind("conflict") if f.source != "local_tables_2026.csv"]
+    assert len(listed) == 20  # the areas of California that changed after the list, and DC
+    assert "DC" in listed
     assert not report.of_kind("missing")

@@ -20,6 +20,10 @@ from svc_tools.service.ratebook.confidence import (
 BEST = Grounds("B", "county")
 
 STARTING = [
+    ("boundary_record", Grounds("E", "address"), "exact"),
+    ("boundary_record", Grounds("A", "zip4"), "exact"),
+    ("boundary_street", Grounds("B", "street"), "high"),
+    ("boundary_zip", Grounds("D", "boundary_zip"), "high"),
     ("state_alone", Grounds("A", "state"), "high"),
     ("state_part_only", Grounds("E", "state"), "low"),
     ("official_code", Grounds("C", "code"), "exact"),
@@ -29,6 +33,10 @@ STARTING = [
     ("city_is_county", Grounds("C", "county"), "medium"),
     ("city_of_zip", Grounds("C", "zip_city"), "low"),
     ("city_of_zip", Grounds("C", "guessed_place"), "low"),
+    ("main_cities", Grounds("D", "named_city"), "low"),
+    ("main_cities", Grounds("D", "county"), "low"),
+    ("towns_of_a_table", Grounds("none", "named_city"), "low"),
+    ("towns_of_a_table", Grounds("none", "zip_city"), "low"),
 ]
 LIMITING = [
     ("several_areas", {"several": True}, "medium"),
@@ -42,9 +50,11 @@ LIMITING = [
     ("third_hand", {"third_hand": True}, "medium"),
     ("conflict_medium", {"conflict_cap": "medium"}, "medium"),
     ("conflict_low", {"conflict_cap": "low"}, "low"),
+    ("unknown_code", {"unknown_code": True}, "medium"),
     ("ambiguous_name", {"ambiguous": True}, "medium"),
     ("after_edition", {"after_edition": True}, "medium"),
     ("districts_unplaced", {"districts_unplaced": True}, "low"),
+    ("state_part_there", {"state_part": True}, "low"),
     ("before_history", {"before_history": True}, "low"),
 ]
 
@@ -77,13 +87,15 @@ def test_steps_add_up_and_end_at_low():
 @given(
     st.builds(
         Grounds,
-        st.sampled_from("ABCE"),
-        st.sampled_from(["state", "code", "named_city", "county", "zip_city"]),
+        st.sampled_from(["A", "B", "C", "D", "E", "none"]),
+        st.sampled_from(
+            ["state", "code", "named_city", "county", "zip_city", "zip4", "boundary_zip"]
+        ),
         *[st.booleans()] * 3,
         st.sampled_from(["", "same", "differs"]),
         *[st.booleans()] * 5,
         st.sampled_from(["", "low", "medium"]),
-        *[st.booleans()] * 3,
+        *[st.booleans()] * 5,
     )
 )
 def test_no_circumstance_ever_raises_it(grounds):

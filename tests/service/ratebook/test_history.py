@@ -47,6 +47,12 @@ def test_before_a_rate_whose_start_is_not_known(ask):
         ("CA", {"location": "San Jose"}, date(2026, 6, 30), ("medium", "low")),
         ("OH", {"location": "Cuyahoga County"}, date(2026, 3, 31), ("high", "medium")),
         ("NV", {"location": "Clark County"}, date(2025, 12, 31), ("high", "medium")),
+        ("GA", {"location": "Savannah"}, date(2026, 6, 30), ("medium", "low")),
+        ("MN", {"location": "Duluth"}, date(2026, 6, 30), ("medium", "low")),
+        ("NY", {"location": "Albany"}, date(2026, 10, 20), ("medium", "low")),
+        ("TX", {"location": "Austin"}, date(2026, 10, 20), ("low", "low")),
+        ("TX", {"location": "Dallas"}, date(2026, 9, 30), ("low", "low")),
+        ("AK", {"location": "Juneau"}, date(2026, 10, 20), ("low", "low")),
     ],
 )
 def test_after_the_edition_one_step_less(ask, state, fields, end, levels):
@@ -88,6 +94,31 @@ def test_districts_of_wisconsin_that_are_not_placed(ask):
     assert answer.confidence == "low"
     later = ask("WI", location="Dane County", as_of=date(2020, 4, 1))
     assert (later.confidence, later.advisories) == ("high", ())
+
+
+@pytest.mark.parametrize(
+    ("day", "rate", "effective"),
+    [
+        (date(2011, 1, 1), 8_000, "2011-01-01"),
+        (date(2017, 3, 15), 8_500, "2017-03-01"),
+        (date(2017, 4, 1), 8_900, "2017-04-01"),
+        (date(2022, 4, 1), 8_500, "2022-04-01"),
+        (date(2026, 6, 30), 8_900, "2022-10-01"),
+    ],
+)
+def test_atlanta_over_the_years(ask, day, rate, effective):
+    answer = ask("GA", location="Atlanta", as_of=day)
+    meta = answer.simple()["meta"]
+    assert (answer.chosen.combined, meta["effective_date"]) == (rate, effective)
+    assert meta["effective_date_basis"] == "publisher_effective_date"
+
+
+def test_a_rate_of_a_table_has_no_day_of_law_but_where_one_is_published(ask):
+    for state, place in (("NY", "Yonkers"), ("AZ", "Phoenix"), ("TX", "Austin")):
+        meta = ask(state, location=place, as_of=date(2026, 9, 1)).simple()["meta"]
+        assert (meta["effective_date"], meta["effective_date_basis"]) == (None, "edition_only")
+    parts = ask("IL", location="Chicago", as_of=date(2026, 9, 1)).full()["components"]
+    assert [part["effective_date"] for part in parts] == [None, None, None, "2026-08-01"]
 
 
 def test_a_damaged_row_is_not_bridged(ask, refused):

@@ -42,6 +42,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
         local_tables,
         sst,
         states,
+        texas,
         washington,
     )
 
@@ -52,16 +53,18 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     counties.read_counties(draft)
     counties.read_crosswalk(found.crosswalk, draft)
     for path in found.sst:
-        sst.read_sst(path, draft, local=path.name.startswith("WI"))
+        sst.read_sst(path, draft)
     if found.washington:
         washington.read_washington(found.washington, draft)
     if found.california:
         california.read_california(found.california, draft)
     if found.county_rates:
         county_rates.read_county_rates(found.county_rates, draft)
-    if found.local_tables and found.corrections and found.members:
-        local_tables.read_local_tables(found.local_tables, found.corrections, found.members, draft)
+    if found.texas:
+        texas.read_texas(found.texas, draft)
     states.add_state_rates(found.states, draft)
+    if found.local_tables and found.corrections and found.members:  # official figures went before
+        local_tables.read_local_tables(found.local_tables, found.corrections, found.members, draft)
     states.settle_states(draft)
     _check(draft)
     write_book(draft, out_dir)

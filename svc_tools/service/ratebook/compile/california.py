@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.compile.checks import (
     RowError,
@@ -24,12 +24,22 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.compile.draft import Draft
 
-__all__ = ["read_california"]
+__all__ = ["BASE", "Listed", "add_listed", "listed", "read_california"]
 
 _SOURCE = "ca-cdtfa"
 _LATER = "ca-cdtfa-later"
-_BASE = 7_250  # 6.00 % state and 1.25 % uniform local, everywhere in California
+BASE = 7_250
+"""Units everywhere in California: 6.00 % state and 1.25 % uniform local."""
+
 _CITY_COUNTIES = frozenset({"075"})  # San Francisco
+
+
+class Listed(NamedTuple):
+    """What one row of the list says: an area, its district taxes and their name."""
+
+    area: Area
+    name: str
+    total: int
 
 
 def read_california(path: Path, draft: Draft) -> None:
@@ -46,7 +56,7 @@ def read_california(path: Path, draft: Draft) -> None:
         raise RowError(f"{path.name}: expected a name that ends in its date, YYYY-MM-DD.csv")
     day = iso_date(found.group(1))
     _add_sources(day, draft)
-    draft.add_rate("CA", _BASE, _SOURCE, begin=day)
+    draft.add_rate("CA", BASE, _SOURCE, begin=day)
     changed: set[str] = set()
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
@@ -88,51 +98,73 @@ def _add_sources(day: date, draft: Draft) -> None:
     )
 
 
-def _add_row(row: dict[str, str], day: date, changed: set[str], draft: Draft) -> None:
+def listed(row: dict[str, str], draft: Draft) -> Listed | None:
+    """One row of the list; `None` for a county that is one with its city.
+
+    Args:
+        row: `Location`, `Rate` (a fraction), `County` and `Type` of a row.
+        draft: knows the counties.
+
+    Raises:
+        RowError: the row is not the rate of a city or of a county's unincorporated area.
+    """
     name, county = row["Location"].strip(), row["County"].strip()
     if row["Type"] not in {"City", "County"}:
         raise RowError(f"not a rate: {county[:60]}... (the unincorporated area has its own row)")
     total = fraction_units(row["Rate"])
-    if total < _BASE:
-        raise RowError(f"rate {row['Rate']} is below the uniform {_BASE} units")
+    if total < BASE:
+        raise RowError(f"rate {row['Rate']} is below the uniform {BASE} units")
     fips = draft.county_fips("CA", f"{county} County")
     if fips is None:
         raise RowError(f"{county!r} is not a county of California")
     is_city = row["Type"] == "City"
     whole = fips in _CITY_COUNTIES  # city and county are one: no city limits to know
     if whole and not is_city:
-        return
+        return None
     code = slug(name) if is_city else fips
     level = "city" if is_city else "county"
     title = name if is_city else draft.counties["CA", fips].name
-    key = draft.add_jurisdiction("CA", "district", f"{level}-{code}", f"{title}: district taxes")
     kind = "city" if is_city else "unincorporated"
-    draft.add_area(
-        Area(
-            f"CA:{level}:{code}",
-            "CA",
-            "county" if whole else kind,
-            title if is_city else f"{title} (unincorporated area)",
-            (fips,),
-            (key,),
-            _names(name) if is_city else (),
-            "",
-            0,
-        )
+    area = Area(
+        f"CA:{level}:{code}",
+        "CA",
+        "county" if whole else kind,
+        title if is_city else f"{title} (unincorporated area)",
+        (fips,),
+        (f"CA:district:{level}-{code}",),
+        _names(name) if is_city else (),
+        "",
+        0,
     )
+    return Listed(area, f"{title}: district taxes", total)
+
+
+def add_listed(found: Listed, draft: Draft) -> str:
+    """Add the area of a row and who levies its district taxes; the id of the latter."""
+    code = found.area.components[0].removeprefix("CA:district:")
+    key = draft.add_jurisdiction("CA", "district", code, found.name)
+    draft.add_area(found.area)
+    return key
+
+
+def _add_row(row: dict[str, str], day: date, changed: set[str], draft: Draft) -> None:
+    found = listed(row, draft)
+    if found is None:
+        return
+    name, total, key = row["Location"].strip(), found.total, add_listed(found, draft)
     if name not in CA_CHANGES:
-        draft.add_rate(key, total - _BASE, _SOURCE, begin=day)
+        draft.add_rate(key, total - BASE, _SOURCE, begin=day)
         return
     changed.add(name)
     later = percent_units(CA_CHANGES[name])
-    draft.add_rate(key, total - _BASE, _SOURCE, begin=day, end=CA_CHANGED - timedelta(days=1))
+    draft.add_rate(key, total - BASE, _SOURCE, begin=day, end=CA_CHANGED - timedelta(days=1))
     draft.add_rate(
         key,
-        later - _BASE,
+        later - BASE,
         _LATER,
         begin=CA_CHANGED,
         conflict_cap="medium",
-        conflict_units=total - _BASE,
+        conflict_units=total - BASE,
         note=f"The list of {day} has another rate; the change of {CA_CHANGED} was seen in a"
         " compiled copy of the later list, not in the list itself.",
     )

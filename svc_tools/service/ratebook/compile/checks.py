@@ -45,13 +45,14 @@ def _bounded(units: int, given: str) -> int:
 
 
 def fraction_units(text: str) -> int:
-    """Units of a rate given as a fraction: `"0.0825"` gives `8250`.
+    """Units of a rate given as a fraction: `"0.0825"`, or `".0825"`, gives `8250`.
 
     Raises:
         RowError: not a number, outside 0 to 25 %, or digits beyond the fifth decimal.
     """
+    digits = text.strip()
     try:
-        return _bounded(rate_to_units(text.strip()), text)
+        return _bounded(rate_to_units(f"0{digits}" if digits.startswith(".") else digits), text)
     except RowError:
         raise
     except ValueError as error:

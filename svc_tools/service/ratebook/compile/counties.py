@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bokeh_sampledata.us_counties import records
 
-from svc_tools.service.ratebook.compile.facts import RENAMED
+from svc_tools.service.ratebook.compile.facts import ADDED, RENAMED
 from svc_tools.service.ratebook.fips import present_county
 from svc_tools.service.ratebook.schema import County, ZipCounties
 
@@ -33,6 +33,10 @@ def read_counties(draft: Draft) -> None:
         name = RENAMED.get(fips, record["detailed_name"].rpartition(",")[0])
         if fips == record["fips"] or fips in RENAMED:  # not one merged into a neighbour
             draft.counties[state, fips[2:]] = County(state, fips[2:], name)
+    states = {row.fips: state for state, row in draft.states.items()}
+    for fips, name in ADDED.items():
+        state = states[fips[:2]]
+        draft.counties[state, fips[2:]] = County(state, fips[2:], name)
 
 
 def read_crosswalk(path: Path, draft: Draft) -> None:
@@ -49,7 +53,7 @@ def read_crosswalk(path: Path, draft: Draft) -> None:
                 draft.report.add("left_out", path.name, zip5, "is not a five-digit ZIP")
             elif not (len(fips) == _FIPS_DIGITS and fips.isdigit()):
                 draft.report.add("left_out", path.name, zip5, f"{fips!r} is not a county code")
-            elif state != "AK" and (state, fips) not in draft.counties:
+            elif (state, fips) not in draft.counties:
                 draft.report.add(
                     "left_out", path.name, zip5, f"{state} has no county {fips} by the county list"
                 )

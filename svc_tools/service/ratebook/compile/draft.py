@@ -110,6 +110,19 @@ class Draft:
         last = max(until, row.districts_until or until)
         self.states[state] = replace(row, districts_until=last)
 
+    def note_missing(self, state: str, sentence: str) -> None:
+        """Add a sentence to what the book says it lacks for a state."""
+        row = self.states[state]
+        self.states[state] = replace(row, missing=f"{row.missing} {sentence}".strip())
+
+    def name_area(self, area: str, cities: tuple[str, ...]) -> None:
+        """Give an area the names of a city that lead to it."""
+        self.areas[area] = replace(self.areas[area], cities=cities)
+
+    def flag_area(self, area: str, lacks: str, since: date | None) -> None:
+        """Say what the book does not have of an area, and from which day on."""
+        self.areas[area] = replace(self.areas[area], lacks=lacks, lacks_from=since)
+
     def missing_counties(self, state: str) -> list[str]:
         """Names of the state's counties that no area lies in."""
         covered = {fips for a in self.areas.values() if a.state == state for fips in a.counties}

@@ -10,6 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 __all__ = [
+    "ADDED",
     "CA_CHANGED",
     "CA_CHANGES",
     "FACTS_READ",
@@ -17,7 +18,6 @@ __all__ = [
     "FREIGHT_TAXED",
     "LOCAL_RULE",
     "NO_TAX",
-    "PLACE_NAMES",
     "RENAMED",
     "STATE_HISTORY",
     "TIERS",
@@ -30,13 +30,23 @@ FACTS_READ = date(2026, 11, 21)
 TIERS = {
     "A": "CT DC DE IN KY MA MD ME MI MT NH NJ OR RI",
     "B": "FL HI MS NC NV OH PA VA WI",
-    "C": "CA WA",
-    "E": "AL AR AZ CO GA IA ID IL KS LA MN MO ND NE NM NY OK SC SD TN TX UT VT WV WY",
+    "C": "CA GA MN NY SC WA",
+    "D": "AZ ID IL MO NM TX",
+    "E": "AL AR CO IA KS LA ND NE OK SD TN UT VT WV WY",
     "none": "AK",
 }
-"""What the book covers: `A` state alone, `B` by county, `C` by city, `E` the state part only."""
+"""What the book covers: `A` state alone, `B` by county, `C` by city, `D` the main cities of a
+transcribed table, `E` the state part only, `none` nothing but the towns of a table."""
 
-LOCAL_RULE = {"A": "none", "B": "county", "C": "city", "E": "unknown", "none": "unknown"}
+LOCAL_RULE = {
+    "A": "none",
+    "B": "county",
+    "C": "city",
+    "D": "city",
+    "E": "unknown",
+    "none": "city",
+}
+"""What decides the local part in a tier, where its local source is at hand."""
 
 NO_TAX = frozenset(("AK", "DE", "MT", "NH", "OR"))
 """States without a sales tax of their own: whether freight is taxed has no answer there."""
@@ -49,11 +59,19 @@ FREIGHT_TAXED = (
 FREIGHT_CONFLICTS = frozenset(("DC", "IN", "LA", "MI"))
 """States where sources disagree whether separately stated delivery charges are taxed."""
 
-RENAMED = {"46102": "Oglala Lakota County"}
+RENAMED = {
+    "02158": "Kusilvak Census Area",
+    "02195": "Petersburg Borough",
+    "46102": "Oglala Lakota County",
+}
 """Counties whose name changed since the boundary set was drawn, by five-digit code."""
 
-PLACE_NAMES = {("WI", "53000"): ("Milwaukee", "079")}
-"""Names of the places that levy a city rate in SST files, which carry place codes only."""
+ADDED = {
+    "02063": "Chugach Census Area",
+    "02066": "Copper River Census Area",
+    "02230": "Skagway Municipality",
+}
+"""Counties made of parts of others since the boundary set was drawn, by five-digit code."""
 
 
 class StateSpan(NamedTuple):

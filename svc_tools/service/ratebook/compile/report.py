@@ -86,5 +86,7 @@ class CompileReport:
                 lines.append(f"  {source}")
                 lines += [f"    {finding.subject}: {finding.message}" for finding in shown]
                 if len(shown) < total:
-                    lines.append(f"    ... and {total - len(shown)} more of this source")
+                    lines.append(
+                        f"    ... and {total - len(shown)} more of this source (--all lists them)"
+                    )
         return "\n".join(lines) + "\n"

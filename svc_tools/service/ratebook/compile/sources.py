@@ -29,6 +29,7 @@ class SourceFiles:
     local_tables: Path | None
     corrections: Path | None
     members: Path | None
+    texas: Path | None
 
 
 _PATTERNS = {
@@ -40,6 +41,7 @@ _PATTERNS = {
     "local_tables": "local_tables_*.csv",
     "corrections": "corrections_*.csv",
     "members": "district_members.csv",
+    "texas": "tx_taxrates_*.txt",
 }
 _NEEDED = ("states", "crosswalk")
 

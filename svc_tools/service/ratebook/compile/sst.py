@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from datetime import date, timedelta
+from datetime import timedelta
+from itertools import groupby, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.compile.checks import (
@@ -14,26 +15,40 @@ from svc_tools.service.ratebook.compile.checks import (
     sst_date,
     sst_end,
 )
-from svc_tools.service.ratebook.compile.facts import PLACE_NAMES
-from svc_tools.service.ratebook.schema import Area, Source
+from svc_tools.service.ratebook.compile.places import RATE_FILES
+from svc_tools.service.ratebook.compile.sst_areas import add_local_rates
+from svc_tools.service.ratebook.schema import Source
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
     from svc_tools.service.ratebook.compile.draft import Draft
+    from svc_tools.service.ratebook.compile.report import CompileReport
 
-__all__ = ["NAME", "read_sst"]
+__all__ = ["NAME", "RateFileRow", "rate_file_rows", "read_sst"]
 
 NAME = re.compile(
     r"(?P<state>[A-Z]{2})R(?P<year>\d{4})Q(?P<quarter>[1-4])[A-Z]{3}\d{1,2}\.csv", re.ASCII
 )
 """The name of an SST rate file: state, R, year and quarter, month and day of issue."""
 
-_STATE, _COUNTY, _CITY, _SPECIAL = "45", "00", "01", "63"
+_STATE = "45"
 _COLUMNS = 9
+_DAY = timedelta(days=1)
 
 
-class _Row(NamedTuple):
+class RateFileRow(NamedTuple):
+    """One rate of one jurisdiction over one span of days, both ends inclusive.
+
+    Attributes:
+        kind: two digits: `45` state, `00` county, `01` city, `63` special district; others vary.
+        code: state 2, county 3, place 5 digits; a special district's is alphanumeric.
+        units: the general rate in units of 10^-5.
+        begin: the day it took effect.
+        end: its last day; `None`: open.
+    """
+
     kind: str
     code: str
     units: int
@@ -41,11 +56,28 @@ class _Row(NamedTuple):
     end: date | None
 
 
-def read_sst(path: Path, draft: Draft, *, local: bool) -> None:
-    """Add the state rows of a rate file and, with `local`, its counties and named cities.
+def rate_file_rows(path: Path, fips: str, report: CompileReport) -> list[RateFileRow]:
+    """The rows of an SST rate file, checked and settled: one for each jurisdiction and day.
 
-    Rows whose intrastate and interstate rates differ, special districts (the rate file does not
-    say where they lie) and cities without a name are left out and reported.
+    A row that does not hold what it should is left out and reported with its line; where two
+    overlap, the one that begins later wins and the report says so. Blank food columns are fine.
+
+    Args:
+        path: the file, read as it is named by the state: nine columns, no header.
+        fips: two-digit FIPS code of the state the file must be of.
+        report: takes the findings.
+
+    Returns:
+        The rows in the order of kind, code and begin.
+    """
+    return _settle(_checked(path, fips, report), path.name, report)
+
+
+def read_sst(path: Path, draft: Draft) -> None:
+    """Add the state rows of a rate file and, where the book takes them over, its local rates.
+
+    Rows whose intrastate and interstate rates differ, special districts whose place is not known
+    and cities without a name are left out and reported.
 
     Raises:
         RowError: the name is not that of an SST rate file.
@@ -67,38 +99,36 @@ def read_sst(path: Path, draft: Draft, *, local: bool) -> None:
         quarter_end(year, quarter),
         quarter_end(year, quarter, later=2),
     )
-    rows = _settle(_checked(path, draft.states[state].fips, draft), path.name, draft)
+    rows = rate_file_rows(path, draft.states[state].fips, draft.report)
     kept = [row for row in rows if row.kind == _STATE]
     for row in kept:
         draft.add_rate(state, row.units, source, begin=row.begin, end=row.end, effective=row.begin)
-    if not local:
+    if state in RATE_FILES:
+        local = [row for row in rows if row.kind != _STATE]
+        add_local_rates(state, local, source, path.name, draft)
+    else:
         draft.report.add(
             "left_out", path.name, state, f"{len(rows) - len(kept)} local rows: not in this book"
         )
-        return
-    for row in rows:
-        if row.kind == _COUNTY:
-            _add_county(state, row, source, draft)
-        elif row.kind == _CITY:
-            _add_city(state, row, source, draft)
-    _report_rest(state, rows, path.name, draft)
 
 
-def _checked(path: Path, fips: str, draft: Draft) -> list[_Row]:
+def _checked(path: Path, fips: str, report: CompileReport) -> list[RateFileRow]:
     rows = []
     with path.open(newline="", encoding="utf-8-sig") as file:
         for number, raw in enumerate(csv.reader(file), 1):
+            if not any(field.strip() for field in raw):
+                continue  # a blank line at the end
             try:
-                rows.append(_parse(raw, fips))
+                rows.append(_parse([field.strip() for field in raw], fips))
             except RowError as error:
-                draft.report.add("left_out", path.name, f"line {number}", str(error))
+                report.add("left_out", path.name, f"line {number}", str(error))
     return rows
 
 
-def _parse(raw: list[str], fips: str) -> _Row:
+def _parse(raw: list[str], fips: str) -> RateFileRow:
     if len(raw) != _COLUMNS:
         raise RowError(f"{len(raw)} columns, expected {_COLUMNS}")
-    if raw[0] != fips:
+    if raw[0].zfill(2) != fips:
         raise RowError(f"state {raw[0]!r} in a file of {fips}")
     intrastate, interstate = fraction_units(raw[3]), fraction_units(raw[4])
     if intrastate != interstate:
@@ -106,73 +136,39 @@ def _parse(raw: list[str], fips: str) -> _Row:
     begin, end = sst_date(raw[7]), sst_end(raw[8])
     if end and end < begin:
         raise RowError(f"{raw[2]}: ends on {end}, before it begins on {begin}")
-    return _Row(raw[1].zfill(2), raw[2], intrastate, begin, end)
+    return RateFileRow(raw[1].zfill(2), raw[2], intrastate, begin, end)
 
 
-def _settle(rows: list[_Row], name: str, draft: Draft) -> list[_Row]:
+def _settle(rows: list[RateFileRow], name: str, report: CompileReport) -> list[RateFileRow]:
     """One row per key and day: where two overlap, the one that begins later wins."""
-    settled: list[_Row] = []
-    for row in sorted(rows, key=lambda r: (r.kind, r.code, r.begin)):
-        previous = settled[-1] if settled else None
-        same_key = previous and (previous.kind, previous.code) == (row.kind, row.code)
-        if previous and same_key and (previous.end is None or previous.end >= row.begin):
-            draft.report.add(
-                "settled",
-                name,
-                f"{row.kind} {row.code}",
-                f"rows from {previous.begin} and {row.begin} overlap: the later begin wins",
-            )
-            settled.pop()
-            if previous.begin < row.begin:
-                settled.append(previous._replace(end=row.begin - timedelta(days=1)))
-        settled.append(row)
+    settled: list[RateFileRow] = []
+    ordered = sorted(rows, key=lambda row: (row.kind, row.code, row.begin))
+    for (kind, code), group in groupby(ordered, key=lambda row: row[:2]):
+        same = list(group)
+        for earlier, later in pairwise(same):
+            if earlier.end is None or earlier.end >= later.begin:
+                report.add(
+                    "settled",
+                    name,
+                    f"{kind} {code}",
+                    f"rows from {earlier.begin} and {later.begin} overlap: the later begin wins",
+                )
+        settled += _in_force(same)
     return settled
 
 
-def _add_county(state: str, row: _Row, source: str, draft: Draft) -> None:
-    county = draft.counties.get((state, row.code))
-    if county is None:
-        draft.report.add("left_out", source, row.code, f"{state} has no such county")
-        return
-    key = draft.add_jurisdiction(state, "county", row.code, county.name)
-    draft.add_rate(key, row.units, source, begin=row.begin, end=row.end, effective=row.begin)
-    if key not in draft.areas:
-        draft.add_area(Area(key, state, "county", county.name, (row.code,), (key,), (), "", 0))
-
-
-def _add_city(state: str, row: _Row, source: str, draft: Draft) -> None:
-    if (state, row.code) not in PLACE_NAMES:
-        return
-    name, county = PLACE_NAMES[state, row.code]
-    key = draft.add_jurisdiction(state, "city", row.code, name)
-    # a city's first row without a rate is dated by the file, not by law
-    effective = row.begin if row.units or key in draft.areas else None
-    draft.add_rate(key, row.units, source, begin=row.begin, end=row.end, effective=effective)
-    if key not in draft.areas:
-        parts = (f"{state}:county:{county}", key)
-        draft.add_area(Area(key, state, "city", name, (county,), parts, (name,), "", 0))
-
-
-def _report_rest(state: str, rows: list[_Row], name: str, draft: Draft) -> None:
-    """Cities without a rate need no row; districts and unnamed cities with one are missed."""
-    places = {
-        row.code for row in rows if row.kind == _CITY and (state, row.code) not in PLACE_NAMES
-    }
-    taxed = {row.code for row in rows if row.kind == _CITY and row.units} & places
-    draft.report.add(
-        "left_out", name, "places", f"{len(places - taxed)} without a city rate need no row"
-    )
-    for code in sorted(taxed):
-        draft.report.add("left_out", name, f"place {code}", "levies a rate, its name is not known")
-    others = [row for row in rows if row.kind not in {_STATE, _COUNTY, _CITY}]
-    for row in others:
-        draft.report.add(
-            "left_out",
-            name,
-            f"type {row.kind} {row.code}",
-            f"{row.units} units from {row.begin} to {row.end or 'open'}:"
-            " the rate file does not say where it applies",
-        )
-    taxed_until = [row.end or date.max for row in others if row.units]
-    if taxed_until:
-        draft.note_districts(state, max(taxed_until))
+def _in_force(rows: list[RateFileRow]) -> list[RateFileRow]:
+    """The spans over which each row of one jurisdiction is the one that began last."""
+    changes = sorted({row.begin for row in rows} | {row.end + _DAY for row in rows if row.end})
+    spans: list[RateFileRow] = []
+    previous = None
+    for begin, after in zip_longest(changes, changes[1:]):
+        here = [row for row in rows if row.begin <= begin and (not row.end or begin <= row.end)]
+        row = here[-1] if here else None  # the last to begin; of two that began together the later
+        end = after - _DAY if after else None
+        if row is not None and row is previous:
+            spans[-1] = spans[-1]._replace(end=end)
+        elif row is not None:
+            spans.append(row._replace(begin=begin, end=end))
+        previous = row
+    return spans

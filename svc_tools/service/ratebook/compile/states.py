@@ -23,14 +23,14 @@ from svc_tools.service.ratebook.compile.facts import (
     STATE_HISTORY,
     TIERS,
 )
-from svc_tools.service.ratebook.schema import Source, StateRow
+from svc_tools.service.ratebook.schema import Area, Source, StateRow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.service.ratebook.compile.draft import Draft
 
-__all__ = ["add_state_rates", "read_states", "settle_states"]
+__all__ = ["MISSING", "add_state_rates", "read_states", "settle_states"]
 
 _SOURCE = "state-rates"
 _FACTS = "state-facts"
@@ -172,26 +172,59 @@ def _note_change(name: str, row: dict[str, str], draft: Draft) -> None:
     )
 
 
-_MISSING = {
+MISSING = {
     "E": "Local rates are not covered: an answer is the state part only.",
     "none": "No state tax, but local ones that the book does not have: nothing is answered.",
     "A": "",
     "B": "Special districts and exact city limits inside a county are not told apart.",
     "C": "City limits are not known: a city is told by its name only.",
+    "D": "Special districts and smaller cities are not covered, and city limits not known.",
 }
+"""What the book lacks in each tier; tier `none` without any table."""
+
+_TOWNS_ONLY = (
+    "Only the boroughs and towns of its table are answered, nothing elsewhere; the rates of several"
+    " are the summer's."
+)
 
 
 def settle_states(draft: Draft) -> None:
-    """Say what is missing; a state whose local file was not there keeps the state part only."""
+    """Say what is missing; a state whose local file was not there keeps the state part only.
+
+    A county that the book has no rate for stays without an answer where the source lists every
+    county, and has the state part where it lists main cities only.
+    """
     for state, row in draft.states.items():
         tier, local = row.tier, row.local
+        told = MISSING[tier]
         if local in {"county", "city"}:
             missing = draft.missing_counties(state)
             if not any(area.state == state for area in draft.areas.values()):
-                tier, local = "E", "unknown"
+                tier, local = ("none" if tier == "none" else "E"), "unknown"
+                told = MISSING[tier]
                 draft.report.add("missing", state, row.name, "no local source: state part only")
+            elif tier == "none":
+                told = _TOWNS_ONLY
+            elif tier == "D":
+                _add_state_parts(state, draft)
             elif missing:
                 draft.report.add(
                     "missing", state, row.name, f"no local rate for {', '.join(missing)}"
                 )
-        draft.states[state] = replace(row, tier=tier, local=local, missing=_MISSING[tier])
+        told = f"{told} {row.missing}".strip()
+        draft.states[state] = replace(row, tier=tier, local=local, missing=told)
+
+
+def _add_state_parts(state: str, draft: Draft) -> None:
+    """Where a table has cities but not their counties, those have the state part only."""
+    have = {
+        area.counties[0]
+        for area in draft.areas.values()
+        if area.state == state and area.kind == "county"
+    }
+    for (where, fips), county in sorted(draft.counties.items()):
+        if where == state and fips not in have:
+            key = f"{state}:county:{fips}"
+            draft.add_area(
+                Area(key, state, "county", county.name, (fips,), (), (), "", 0, lacks="local")
+            )

@@ -25,14 +25,23 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.compile.draft import Draft
 
-__all__ = ["read_washington"]
+__all__ = [
+    "Quarter",
+    "add_locations",
+    "checked_quarters",
+    "county_of",
+    "parse_quarter",
+    "read_washington",
+]
 
 _SOURCE = "wa-dor"
 _NON_RTA = {40: 17, 41: 27, 42: 31}
 """Code groups outside the regional transit authority: King, Pierce, Snohomish."""
 
 
-class _Quarter(NamedTuple):
+class Quarter(NamedTuple):
+    """The rates of one location code in one quarter; `local` is without `rta`."""
+
     begin: date
     end: date
     code: int
@@ -57,7 +66,8 @@ def read_washington(path: Path, draft: Draft) -> None:
     dated by the table (its Effective Date), one that begins where the table or the code begins
     is not. Rows with shifted columns are dropped and listed: their quarter stays empty.
     """
-    quarters = _checked(path, draft)
+    with path.open(newline="", encoding="utf-8") as file:
+        quarters = checked_quarters(enumerate(csv.DictReader(file), 2), path.name, draft)
     if not quarters:
         raise RowError(f"{path.name}: no readable row")
     first = min(quarter.begin for quarter in quarters)
@@ -74,34 +84,52 @@ def read_washington(path: Path, draft: Draft) -> None:
         last,
         quarter_end(year, number, later=2),
     )
-    _add_state(quarters, first, path.name, draft)
-    by_code: dict[int, list[_Quarter]] = defaultdict(list)
+    add_locations(quarters, _SOURCE, path.name, draft)
+
+
+def add_locations(quarters: list[Quarter], source: str, name: str, draft: Draft) -> None:
+    """Add the state rate and every location code of some quarters, from a source of the draft.
+
+    Raises:
+        RowError: the state part changes within the quarters.
+    """
+    first = min(quarter.begin for quarter in quarters)
+    last = max(quarter.end for quarter in quarters)
+    _add_state(quarters, first, source, name, draft)
+    by_code: dict[int, list[Quarter]] = defaultdict(list)
     for quarter in quarters:
         by_code[quarter.code].append(quarter)
     for code, history in sorted(by_code.items()):
-        _add_location(code, sorted(history), first, last, draft)
+        _add_location(code, sorted(history), (first, last), source, draft)
 
 
-def _checked(path: Path, draft: Draft) -> list[_Quarter]:
-    found: dict[tuple[date, int], _Quarter] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file), 2):
-            subject = f"line {number} ({row['location']})"
-            try:
-                quarter = _parse(row)
-            except RowError as error:
-                draft.report.add(
-                    "left_out", path.name, subject, f"columns do not hold what they should: {error}"
-                )
-                continue
-            if (quarter.begin, quarter.code) in found:
-                draft.report.add("left_out", path.name, subject, "the code stands there twice")
-                continue
-            found[quarter.begin, quarter.code] = quarter
+def checked_quarters(
+    rows: Iterable[tuple[int, dict[str, str]]], name: str, draft: Draft
+) -> list[Quarter]:
+    """The rows of the table that hold what they should; the others are listed in the report."""
+    found: dict[tuple[date, int], Quarter] = {}
+    for number, row in rows:
+        subject = f"line {number} ({row['location']})"
+        try:
+            quarter = parse_quarter(row)
+        except RowError as error:
+            draft.report.add(
+                "left_out", name, subject, f"columns do not hold what they should: {error}"
+            )
+            continue
+        if (quarter.begin, quarter.code) in found:
+            draft.report.add("left_out", name, subject, "the code stands there twice")
+            continue
+        found[quarter.begin, quarter.code] = quarter
     return list(found.values())
 
 
-def _parse(row: dict[str, str]) -> _Quarter:
+def parse_quarter(row: dict[str, str]) -> Quarter:
+    """One row of the table, by the names of its columns.
+
+    Raises:
+        RowError: a column does not hold what it should, or the parts are not the total.
+    """
     begin, end = sst_date(row["effective"]), sst_date(row["expiration"])
     if end != quarter_end(begin.year, (begin.month + 2) // 3):
         raise RowError(f"{begin} to {end} is not a quarter")
@@ -115,18 +143,20 @@ def _parse(row: dict[str, str]) -> _Quarter:
     if rta > local:
         raise RowError(f"RTA {row['rta']} is more than the local rate {row['local_rate']}")
     code = int(row["location_code"])
-    return _Quarter(begin, end, code, row["location"].strip(), state, local - rta, rta)
+    return Quarter(begin, end, code, row["location"].strip(), state, local - rta, rta)
 
 
-def _add_state(quarters: Iterable[_Quarter], first: date, name: str, draft: Draft) -> None:
+def _add_state(
+    quarters: Iterable[Quarter], first: date, source: str, name: str, draft: Draft
+) -> None:
     rates = {quarter.state for quarter in quarters}
     if len(rates) != 1:
         raise RowError(f"{name}: the state part changes within the table: {sorted(rates)}")
     # the table begins on that day, the rate does not
-    draft.add_rate("WA", rates.pop(), _SOURCE, begin=first)
+    draft.add_rate("WA", rates.pop(), source, begin=first)
 
 
-def _runs(history: list[_Quarter], first: date, last: date) -> list[_Run]:
+def _runs(history: list[Quarter], first: date, last: date) -> list[_Run]:
     """Spans of equal rates; the last one stays open when the code is still in the table."""
     runs: list[_Run] = []
     day = timedelta(days=1)
@@ -145,9 +175,9 @@ def _runs(history: list[_Quarter], first: date, last: date) -> list[_Run]:
 
 
 def _add_location(
-    code: int, history: list[_Quarter], first: date, last: date, draft: Draft
+    code: int, history: list[Quarter], span: tuple[date, date], source: str, draft: Draft
 ) -> None:
-    county = _county(code)
+    county = county_of(code)
     latest = _fullest(history)
     kind, rank = _kind(latest, code)
     level = "county" if kind == "unincorporated" else "city"
@@ -155,13 +185,13 @@ def _add_location(
     name = _display(latest)
     key = draft.add_jurisdiction("WA", level, text, name)
     parts = [key]
-    runs = _runs(history, first, last)
+    runs = _runs(history, *span)
     if any(run.rta for run in runs):
         parts.append(draft.add_jurisdiction("WA", "district", text, f"{name}: regional transit"))
     for run in runs:
         for part, units in zip(parts, run[:2], strict=False):
             draft.add_rate(
-                part, units, _SOURCE, begin=run.begin, end=run.end, effective=run.effective
+                part, units, source, begin=run.begin, end=run.end, effective=run.effective
             )
     cities = () if kind == "unincorporated" else _cities(latest, history)
     draft.add_area(
@@ -169,7 +199,7 @@ def _add_location(
     )
 
 
-def _county(code: int) -> str:
+def county_of(code: int) -> str:
     """FIPS code of a location's county: both lists are in alphabetical order."""
     group = code // 100
     return f"{_NON_RTA.get(group, group) * 2 - 1:03d}"
@@ -194,7 +224,7 @@ def _display(name: str) -> str:
     return title_name(name)
 
 
-def _fullest(history: list[_Quarter]) -> str:
+def _fullest(history: list[Quarter]) -> str:
     """The latest name, or the fuller former one that the post office knows too.
 
     The table once called ELECTRIC CITY what it calls ELECTRIC now; what it called SPOKANE CITY is
@@ -219,7 +249,7 @@ def _postal_names() -> frozenset[str]:
     )
 
 
-def _cities(latest: str, history: list[_Quarter]) -> tuple[str, ...]:
+def _cities(latest: str, history: list[Quarter]) -> tuple[str, ...]:
     """Every name the table has used, without the marks of county and transit area."""
     used = (latest, *(quarter.name for quarter in reversed(history)))
     names = (re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", name) for name in used)

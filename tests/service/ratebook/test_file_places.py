@@ -1,0 +1,156 @@
+"""Places and districts of rate files: their names, their counties, what adds up in them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from svc_tools.service.ratebook.compile.places import DISTRICTS, PLACES, UNPLACED
+from svc_tools.service.ratebook.names import name_key
+
+DAY = date(2026, 5, 1)
+METRO = {"Anoka", "Carver", "Dakota", "Hennepin", "Ramsey", "Scott", "Washington"}
+
+
+def codes(answer):
+    return [warning["code"] for warning in answer.advisories]
+
+
+def parts(answer):
+    return [
+        (c.jurisdiction.level, c.jurisdiction.code, c.row.units) for c in answer.chosen.components
+    ]
+
+
+@pytest.mark.parametrize("state", ["GA", "MN"])
+def test_census_codes_are_in_the_order_of_the_names(state):
+    """The Census numbers the places of a state by their names: a slip breaks the order."""
+    places = [place for place in PLACES[state] if place.code != "05000"]
+    members = [m for d in DISTRICTS if d.state == state for m in d.members]
+    listed = sorted((one.code, name_key(one.name)) for one in (*places, *members))
+    assert [name for _, name in listed] == sorted(name for _, name in listed)
+    assert all(len(code) == 5 and code.isdigit() for code, _ in listed)
+
+
+@pytest.mark.parametrize("state", sorted(PLACES))
+def test_the_zips_of_a_named_city_lie_in_its_counties(book, state):
+    members = [m for d in DISTRICTS if d.state == state for m in d.members]
+    for place in (*PLACES[state], *members):
+        key = name_key(place.name)
+        touched = set()
+        for zip_place in book.zips.state(state).values():
+            if key in {name_key(zip_place.city), *map(name_key, zip_place.accepted)}:
+                touched.update((zip_place.county, *book.zips.touched(zip_place.zip, state)))
+        fips = {
+            next(f for (s, f), c in book.counties.items() if s == state and c.name == county)
+            for county in place.counties
+        }
+        # the post office knows no Scanlon: it is beside Cloquet, whose ZIPs serve it
+        assert fips <= touched or (not touched and place.name == "Scanlon"), place
+
+
+def test_every_city_of_a_file_is_an_area_in_its_county(book):
+    for state, places in PLACES.items():
+        for place in places:
+            area = book.areas[f"{state}:city:{place.code}"]
+            assert place.name in area.cities
+            assert book.counties[state, area.counties[0]].name == place.counties[0]
+            assert area.components[0] == f"{state}:county:{area.counties[0]}"
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "rate", "confidence"),
+    [
+        ("MN", {"address": "350 S 5th St, Minneapolis, MN 55415"}, 9_025, "medium"),
+        ("MN", {"zip": "55401"}, 9_025, "low"),
+        ("MN", {"location": "Duluth"}, 8_875, "medium"),
+        ("MN", {"location": "Hennepin County"}, 8_525, "medium"),
+        ("MN", {"location": "Eagan"}, 8_125, "medium"),
+        ("MN", {"location": "St. Cloud", "as_of": date(2025, 3, 31)}, 7_625, "low"),
+        ("MN", {"location": "St. Cloud"}, 8_000, "low"),
+        ("MN", {"location": "Waite Park"}, 8_500, "medium"),
+        ("MN", {"location": "Grand Marais"}, 8_375, "medium"),
+        ("MN", {"location": "Winona"}, 7_625, "medium"),
+        ("MN", {"location": "Bemidji", "as_of": date(2024, 6, 30)}, 7_875, "medium"),
+        ("MN", {"location": "Bemidji"}, 8_500, "medium"),
+        ("MN", {"location": "Lanesboro", "as_of": date(2024, 12, 31)}, 7_875, "medium"),
+        ("MN", {"location": "Lanesboro"}, 7_375, "medium"),
+        ("MN", {"location": "Red Lake County"}, 6_875, "medium"),
+        ("GA", {"address": "55 Trinity Ave SW, Atlanta, GA 30303"}, 8_900, "medium"),
+        ("GA", {"zip": "30303"}, 8_900, "low"),
+        ("GA", {"zip": "31401"}, 7_000, "medium"),
+        ("GA", {"location": "Roswell"}, 7_750, "medium"),
+        ("GA", {"location": "DeKalb County"}, 8_000, "medium"),
+        ("GA", {"location": "DeKalb County", "as_of": date(2018, 3, 31)}, 7_000, "medium"),
+        ("GA", {"location": "East Point"}, 8_750, "medium"),
+        ("GA", {"location": "Bibb County", "as_of": date(2012, 6, 1)}, 7_000, "medium"),
+    ],
+)
+def test_what_adds_up(ask, state, fields, rate, confidence):
+    answer = ask(state, **{"as_of": DAY, **fields})
+    assert (answer.chosen.combined, answer.confidence) == (rate, confidence)
+
+
+def test_minneapolis_part_by_part(ask):
+    assert parts(ask("MN", location="Minneapolis", as_of=DAY)) == [
+        ("state", "27", 6_875),
+        ("county", "053", 150),
+        ("city", "43000", 500),
+        ("district", "80004", 500),
+        ("district", "80008", 750),
+        ("district", "80009", 250),
+    ]
+
+
+def test_metro_districts_are_in_seven_counties(book):
+    for code in ("80008", "80009"):
+        inside = {
+            book.counties["MN", area.counties[0]].name.removesuffix(" County")
+            for area in book.areas.values()
+            if f"MN:district:{code}" in area.components
+        }
+        assert inside == METRO
+    whole = [a for a in book.areas.values() if a.state == "MN" and a.kind == "county"]
+    assert len(whole) == 87
+
+
+def test_a_city_over_a_county_line_adds_up_with_each_county(ask, book):
+    cloud = {a.id: set(a.components) for a in book.areas.values() if "St. Cloud" in a.cities}
+    assert {key: min(parts) for key, parts in cloud.items()} == {
+        "MN:city:56896": "MN:county:145",
+        "MN:city:56896@009": "MN:county:009",
+        "MN:city:56896@141": "MN:county:141",
+    }
+    assert all("MN:district:80001" in parts for parts in cloud.values())
+    there = ask("MN", zip="56304", as_of=DAY)  # across the river, in Sherburne and Benton County
+    assert there.chosen.area.counties == ("141",)
+    assert there.chosen.combined == 6_875 + 500 + 500
+
+
+def test_a_district_that_may_apply_is_said(ask):
+    for fields in ({"zip": "56450"}, {"location": "Garrison"}, {"location": "Mille Lacs County"}):
+        answer = ask("MN", as_of=DAY, **fields)
+        assert "districts_not_covered" in codes(answer)
+        assert answer.confidence in {"low", "medium"}
+    assert "districts_not_covered" not in codes(ask("MN", location="Brainerd", as_of=DAY))
+    before = ask("MN", location="Mille Lacs County", as_of=date(2017, 12, 31))
+    assert "districts_not_covered" not in codes(before)
+
+
+def test_a_district_that_no_published_total_has_is_missing_and_in_no_answer(ask, book):
+    assert "99999" in book.states["GA"].missing
+    assert not any("99999" in key for key in book.rates)
+    assert codes(ask("GA", location="Savannah", as_of=DAY)) == []
+
+
+def test_before_the_file_lists_what_ended_no_history_is_claimed(ask):
+    answer = ask("MN", location="Hennepin County", as_of=date(2016, 1, 1))
+    told = next(w for w in answer.advisories if w["code"] == "as_of_before_history")
+    assert (told["oldest"], answer.confidence) == ("2021-10-01", "low")
+
+
+def test_every_place_of_a_district_is_told_by_one_entry():
+    keys = [(one.state, one.code) for one in (*DISTRICTS, *UNPLACED)]
+    assert len(keys) == len(set(keys))
+    assert all(one.counties or one.members for one in DISTRICTS)
