@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.fips import STATE_CODES
+from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.state_ending import (
     abroad,
     ending_state,
@@ -15,25 +16,30 @@ from svc_tools.service.ratebook.state_ending import (
     split_state,
     without_country,
 )
+from svc_tools.service.ratebook.zip_in_line import NUMBERED, take_zip
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.state_ending import Known
 
-__all__ = ["Parts", "parse_line"]
+__all__ = ["Parts", "military", "parse_line", "without_county"]
 
-_FIVE = re.compile(r"(?<![\w#-])(\d{5})(?:[-\s]?\d{4})?(?!-?\w)", re.ASCII)
-_GLUED = re.compile(rf"\b({'|'.join(STATE_CODES.values())})(\d{{5}}(?:-\d{{4}})?)\b", re.ASCII)
-_NUMBERED = (
-    r"(?:p\.?\s*o\.?\s*)?box|pmb|suite|ste|apt|apartment|unit|room|rm|lot|space|spc|floor|building"
-    r"|bldg|dept|mail ?stop|acct|account|order|invoice|ref|phone|tel|fax|attn|attention|no|number"
+_GLUED = re.compile(
+    rf"(?:(?<=[a-z])|\b)({'|'.join(STATE_CODES.values())})(\d{{5}}(?:-\d{{4}})?)\b", re.ASCII
 )
-_ROAD = r"hwy|highway|route|rte|rt|road|rd|sr|cr|fm|interstate|loop"
-_BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])(?:{_NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
-_ROAD_NEXT = re.compile(rf"^\s*(?:{_ROAD})\b", re.IGNORECASE)
+_DASHES = re.compile("[\u2010-\u2015\u2212]")
+_SEPARATORS = re.compile(r"[;|\t\r\n\u2022]|\s/\s")
+_AND = re.compile(r"\s(?:and|or|then|&|\+)\s", re.IGNORECASE)
+_MILITARY = re.compile(
+    r"(?:^|[\s,])([AFD]PO)(?:[\s,]+[A-Z]{2})?(?:[\s,]+\d{5}(?:-\d{4})?)?[\s,.]*$", re.IGNORECASE
+)
 _STREET_WORDS = 2
+_DIRECTION = re.compile(
+    r"(?:[ns]\.?[ew]?|[ew]|north|south|east|west|old|new|upper|lower|the|\d+)\.?", re.IGNORECASE
+)
+"""Words that begin a street's name: "1200 N Washington" is a street, and no city is named."""
 _HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
-    rf"[\s,-]+(?:(?:(?:{_NUMBERED})\b|#)[\s.:#]*(?:[\w-]*\d[\w-]*|\w)"
+    rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{NUMBERED})\b|#)[\s.:#]*){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
     r"|(?:attn|attention|phone|tel|fax|c/o)\b[^,]*)$",
     re.IGNORECASE,
 )
@@ -42,15 +48,25 @@ _LOOSE = re.compile(r"(?:[\s,]+\d{5}(?:-\d{4})?)+$", re.ASCII)
 
 
 class Parts(NamedTuple):
-    """What an address line says of its place; empty where it says nothing.
+    """What an address says of its place; empty where it says nothing.
 
-    `state` is one read with certainty; `abroad` names a place outside the United States.
+    Attributes:
+        city: the city as written.
+        state: two-letter code, where it was read with certainty.
+        zip: five digits.
+        plus4: the four digits behind them.
+        street: what stands before the city, as written, with suites and boxes.
+        abroad: a place outside the United States that is named in place of a state.
+        unclear: why it names no one place of a state, as a clause.
     """
 
-    city: str
-    state: str
-    zip: str
+    city: str = ""
+    state: str = ""
+    zip: str = ""
+    plus4: str = ""
+    street: str = ""
     abroad: str = ""
+    unclear: str = ""
 
 
 def _none_known(_state: str, _text: str) -> bool:
@@ -60,65 +76,62 @@ def _none_known(_state: str, _text: str) -> bool:
 def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
     """City, state and ZIP of an address written in one line.
 
-    A number is its ZIP where a state or a known city stands directly before it, or where the
-    parser of addresses takes it for one; never the number of a box, a suite, a road or an account.
-
     Args:
         line: street, city, state ZIP, in nearly any writing.
         state: the state asked for: its places are preferred to states of the same name.
         known: tells the places of a state; without it no name is known.
     """
-    text = re.sub(r"[;\r\n]", ",", unicodedata.normalize("NFKC", line))
-    text = without_country(" ".join(_GLUED.sub(r"\1 \2", text).split()))
+    text = _DASHES.sub("-", unicodedata.normalize("NFKC", _SEPARATORS.sub(",", line)))
+    text = without_country(" ".join(_GLUED.sub(r" \1 \2", text).split()))
     text = without_county(_HAWAII.sub("Hawaii", text), state, known)
+    if found := military(text):
+        return Parts(unclear=found)
     outside = abroad(text, state, known)
     if outside:
-        return Parts("", "", "", outside)
-    zip5, text = _take_zip(text, state, known)
+        return Parts(abroad=outside)
+    zip5, plus4, text, others = take_zip(text, state, known)
+    if others:
+        return Parts(unclear=f"it holds several addresses (ZIPs {', '.join(others)})")
     text = _without_tail(without_country(text))
+    if not zip5 and len(cities := _cities(text, state, known)) > 1:
+        return Parts(unclear=f"it holds several addresses (in {' and '.join(cities)})")
     text = text if zip5 else _LOOSE.sub("", text)
     text, named = split_state(text, state, known)
     if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
-        return Parts("", "", "", outside)  # "Toronto, Ontario, CA": CA is Canada here
-    return Parts(_city(_without_tail(text), state, known), named, zip5)
+        return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
+    city = _city(_without_tail(text), state, known, sure=bool(named or zip5))
+    return Parts(city, named, zip5, plus4, _before(text, city))
 
 
-def _take_zip(text: str, state: str, known: Known) -> tuple[str, str]:
-    """The ZIP, and the text without it and what follows; `""` and the whole text without one."""
-    beside: dict[str, re.Match[str]] = {}
-    others: dict[str, re.Match[str]] = {}
-    for found in _FIVE.finditer(text):
-        before, after = text[: found.start()], text[found.end() :]
-        if _BARRED.search(before) or _ROAD_NEXT.search(after) or not before.strip(" ,."):
+def _before(text: str, city: str) -> str:
+    """What stands before the city of a line: its street, with suites and boxes."""
+    return text[: text.rfind(city)].strip(" ,") if city else text.strip(" ,")
+
+
+def _cities(text: str, state: str, known: Known) -> list[str]:
+    """The cities of a line that stand before the state asked for, if a number is between them."""
+    found: dict[str, str] = {}
+    pieces = pieces_of(_AND.sub(",", text))
+    numbered = True
+    for before, piece in zip(["", *pieces], pieces, strict=False):
+        ending = ending_state(piece)
+        numbered = numbered or bool(re.search(r"\d", piece))
+        if ending is None or ending.state != state or ending.named:
             continue
-        if ending_state(without_country(before.rstrip(" ,.:(-"))):
-            beside.setdefault(found[1], found)
-        elif not (before.rstrip().endswith(",") and re.match(r"\s*[^\W\d]", after)):
-            others[found[1]] = found  # not the house number that begins a piece
-    if len(beside) == 1:
-        ((zip5, found),) = beside.items()
-        return zip5, text[: found.start()].rstrip(" ,(-")
-    if beside or len(others) != 1:
-        return "", text
-    ((zip5, found),) = others.items()
-    before, after = text[: found.start()], text[found.end() :].strip(" ,.")
-    follows = ending_state(after)
-    if after and (follows is None or follows.head):
-        return "", text
-    if known_end(before, state, known) or _labelled(text, zip5):
-        return zip5, f"{before.rstrip(' ,')}, {after}"
-    return "", text
+        city = known_end(ending.head or before, state, known)
+        if city and numbered:
+            found.setdefault(name_key(city), city)
+            numbered = False
+    return list(found.values())
 
 
-def _labelled(text: str, zip5: str) -> bool:
-    """Whether the parser of addresses takes the number for a ZIP."""
-    return any(label == "ZipCode" and token.startswith(zip5) for token, label in _tokens(text))
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    import usaddress  # noqa: PLC0415 - loads its model: only where an address needs it
-
-    return list(usaddress.parse(text))
+def military(text: str) -> str:
+    """Why an address of the armed forces or a diplomatic post has no rate; `""`: it is none."""
+    found = _MILITARY.search(text)
+    if not found:
+        return ""
+    name = found[1].upper()
+    return f"{name} is military or diplomatic mail, not a place in a state"
 
 
 def _without_tail(text: str) -> str:
@@ -130,8 +143,8 @@ def _without_tail(text: str) -> str:
     return text.strip(" ,")
 
 
-def _city(text: str, state: str, known: Known) -> str:
-    """The city of a line that its state and ZIP were taken from."""
+def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
+    """The city of a line that its state and ZIP were taken from; `sure`: it had one of them."""
     pieces = pieces_of(re.sub(r"\([^)]*\)", " ", text)) or pieces_of(text)
     if not pieces:
         return ""
@@ -145,7 +158,9 @@ def _city(text: str, state: str, known: Known) -> str:
         return found
     # a street without its usual last word: the longest place that leaves a street before it
     found = known_end(last, state, known)
-    return found if len(last.split()) - len(found.split()) >= _STREET_WORDS else ""
+    before = last[: len(last) - len(found)].split()
+    named = [word for word in before[1:] if not _DIRECTION.fullmatch(word)]
+    return found if len(before) >= _STREET_WORDS and (sure or named) else ""
 
 
 def _says_more_than_the_city(piece: str, state: str) -> bool:
@@ -163,7 +178,7 @@ def without_county(text: str, state: str, known: Known) -> str:
         for number, piece in enumerate(pieces)
         if not (
             number
-            and re.search(r"\bcounty\s*$", piece, re.IGNORECASE)
+            and re.search(r"\bcounty\s*$|\w\s+(?:co|cnty)\.?\s*$", piece, re.IGNORECASE)
             and (known(state, pieces[number - 1].strip()) or _is_state(pieces[number - 1], state))
         )
     ]

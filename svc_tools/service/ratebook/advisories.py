@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ from svc_tools.service.ratebook.figures import rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
     from svc_tools.service.ratebook.rating import Component, Rated
     from svc_tools.service.ratebook.schema import StateRow
@@ -19,19 +19,29 @@ __all__ = [
     "address_not_matched",
     "after_edition",
     "before_history",
+    "codes_without_rate",
     "districts_not_covered",
+    "districts_possible",
     "local_rates_not_covered",
+    "main_cities_only",
     "near_map_edge",
     "near_state_line",
     "off_map",
     "place_mismatch",
+    "seasonal_rates",
     "several_areas",
     "source_conflict",
+    "with_range",
+    "zip_crosses_state_line",
+    "zip_not_used",
     "zip_of_another_state",
 ]
 
 Advisory = dict[str, object]
 """One warning, ready for JSON."""
+
+_DOUBTS = frozenset({"place_input_mismatch", "address_not_matched", "zip_not_used"})
+"""Warnings that say what decided in place of what was given."""
 
 
 def place_mismatch(given: str, resolved: str) -> Advisory:
@@ -67,6 +77,29 @@ def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory
         f" {name}: make sure that the place does.",
         "zip": zip5,
         "states": tuple(homes),
+    }
+
+
+def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> Advisory:
+    """Some of the ZIP lies in another state, whose rates are not in the answer."""
+    return {
+        "code": "zip_crosses_state_line",
+        "message": f"A part of ZIP {zip5} lies in {' and '.join(others)}: the rate is that of its"
+        f" places in {name}. Make sure of the state.",
+        "zip": zip5,
+        "states": tuple(others),
+    }
+
+
+def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
+    """A warning of a doubt about the place, with the lowest and highest rate that are at stake."""
+    if advisory["code"] not in _DOUBTS:
+        return advisory
+    combined = [option.combined for option in rated]
+    return {
+        **advisory,
+        "lowest_combined_rate": rate_text(min(combined)),
+        "highest_combined_rate": rate_text(max(combined)),
     }
 
 
@@ -111,12 +144,55 @@ def local_rates_not_covered(state: StateRow) -> Advisory:
 
 def districts_not_covered(state: StateRow, until: date) -> Advisory:
     """Districts had rates on that day and the book cannot say where they applied."""
+    still = until == date.max
+    span = "have" if still else "had"
+    told: Advisory = {
+        "code": "districts_not_covered",
+        "message": f"{'S' if still else f'Until {until} s'}pecial districts of {state.name} {span}"
+        " rates that the book cannot place on the map: the rate may be too low.",
+        "state": state.state,
+    }
+    return told if still else {**told, "until": until.isoformat()}
+
+
+def districts_possible(state: StateRow, area: str) -> Advisory:
+    """A district that the book cannot place may apply in an area."""
     return {
         "code": "districts_not_covered",
-        "message": f"Until {until} special districts of {state.name} had rates that the book"
-        " cannot place on the map: the rate may be too low.",
+        "message": f"A special district of {state.name} that the book cannot place on the map may"
+        f" apply in {area}: the rate may be too low.",
         "state": state.state,
-        "until": until.isoformat(),
+    }
+
+
+def main_cities_only(state: StateRow) -> Advisory:
+    """The state's table or rate file has counties and at most main cities, no further district."""
+    return {
+        "code": "districts_not_covered",
+        "message": f"Of {state.name} the book has the rates of counties and at most of main cities:"
+        " other cities and special districts may add to the rate.",
+        "state": state.state,
+    }
+
+
+def seasonal_rates(state: StateRow) -> Advisory:
+    """Towns of the state change their rate with the season, and the table has one."""
+    return {
+        "code": "seasonal_rates",
+        "message": f"Several towns of {state.name} have other rates in winter: the table's is"
+        " mostly the summer's.",
+        "state": state.state,
+    }
+
+
+def codes_without_rate(codes: Sequence[str], file: str) -> Advisory:
+    """Boundary records name codes that the state's rate file has no row for."""
+    listed = ", ".join(codes)
+    return {
+        "code": "districts_not_covered",
+        "message": f"Boundary records of {file} name codes without a rate ({listed}): the rate may"
+        " be too low. Import the state's rate file of the same quarter.",
+        "codes": tuple(codes),
     }
 
 
@@ -149,6 +225,16 @@ def address_not_matched(used: str) -> Advisory:
         "code": "address_not_matched",
         "message": f"The street address was not matched: the rate is that of {used}.",
         "used": used,
+    }
+
+
+def zip_not_used(zip5: str, city: str, why: str) -> Advisory:
+    """The ZIP of an address leads nowhere, and its city decided."""
+    return {
+        "code": "zip_not_used",
+        "message": f"The rate is that of {city}, not of ZIP {zip5}: {why}.",
+        "zip": zip5,
+        "used": city,
     }
 
 

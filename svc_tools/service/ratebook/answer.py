@@ -123,6 +123,8 @@ class Answer:
             "area_code": (area.code or None) if area else None,
             "as_of": self.day.isoformat(),
         }
+        if location.by_record:
+            place["records"] = location.records
         if location.point:
             place["lat"], place["lng"] = location.point
             place["nearest_zip"] = location.nearest_zip
@@ -149,7 +151,7 @@ def _origin(book: Book, rated: Rated) -> tuple[str, str]:
 
 def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, object]:
     area = rated.area
-    fips = area.counties[0] if area else None
+    fips = area.counties[0] if area and area.counties else None
     return {
         "rank": rank,
         "chosen": rank == 1,

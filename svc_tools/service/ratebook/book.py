@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import defaultdict
+from copy import copy
 from functools import lru_cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
+
+    from svc_tools.service.ratebook.own.database import Edition
+    from svc_tools.service.ratebook.own.overlay import OwnBook
 
 
 __all__ = ["Book", "load_book"]
@@ -53,6 +57,8 @@ class Book:
         rates: the rate rows of each jurisdiction, the oldest first.
         county_areas: the areas in a county, the first in rank first.
         zips: every ZIP, its place and its counties.
+        own_editions: the user's own files it holds, by state and kind; none in a shipped book.
+        own_path: the database of those; `None` without any.
         memo: answers to internal questions that depend on the book alone; owned by the modules
             that fill it, safe to drop.
     """
@@ -66,6 +72,8 @@ class Book:
         "jurisdictions",
         "loaded_at",
         "memo",
+        "own_editions",
+        "own_path",
         "rates",
         "sources",
         "states",
@@ -103,9 +111,21 @@ class Book:
         self.rates: Mapping[str, tuple[RateRow, ...]] = _by_jurisdiction(
             _rows(files, "rates.csv", RateRow)
         )
-        self.county_areas: Mapping[tuple[str, str], tuple[Area, ...]] = _by_county(self.areas)
         self.zips = ZipIndex(self.counties.values(), _rows(files, "zip_counties.csv", ZipCounties))
-        self.memo: dict[object, object] = {}
+        self.own_editions: tuple[Edition, ...] = ()
+        self.own_path: Path | None = None
+        self.county_areas: Mapping[tuple[str, str], tuple[Area, ...]]
+        self.memo: dict[object, object]
+        self.index()
+
+    def copy(self) -> Book:
+        """Another book of the same rows, for whoever lays other rows over it and indexes it."""
+        return copy(self)
+
+    def index(self) -> None:
+        """Index the areas anew and forget what was remembered of other rows."""
+        self.county_areas = _by_county(self.areas)
+        self.memo = {}
 
     def freshness(self) -> dict[str, object]:
         """How old and how complete the book is, state by state: JSON for `GET /v1/freshness`."""
@@ -146,21 +166,38 @@ def _by_county(areas: Mapping[str, Area]) -> dict[tuple[str, str], tuple[Area, .
     }
 
 
-def load_book(path: Path | None = None) -> Book:
-    """The shipped book, or a compiled one of your own.
+def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
+    """The shipped book, or a compiled one of your own, with your own rate files laid over it.
 
     Args:
         path: folder with the files that `compile_book` writes; `None` is the book that ships
             with this package.
+        own: database of imported rate files (`own_book_path()` is the user's), laid over the
+            book; where there is none, the book stands alone. `None` asks for no such thing.
 
     Returns:
-        The book; a process reads the book of a path once.
+        The book; a process reads the book of a path, and lays the same editions over it, once.
 
     Raises:
         FileNotFoundError: a file of the book is not in the folder.
-        ValueError: a file does not hold what the schema says.
+        ValueError: a file does not hold what the schema says; an `OwnBookError` where it is the
+            database of imported files.
     """
-    return _load(path)
+    if own is None:
+        return _load(path)
+    from svc_tools.service.ratebook.own.overlay import (  # noqa: PLC0415 - it builds on this module
+        read_own_book,
+    )
+
+    found = read_own_book(own)
+    return _load(path) if found is None else _load_over(path, found)
+
+
+@lru_cache(maxsize=2)  # the one in use, and the one that takes its place
+def _load_over(path: Path | None, own: OwnBook) -> Book:
+    from svc_tools.service.ratebook.own.overlay import lay_over  # noqa: PLC0415 - as above
+
+    return lay_over(_load(path), own)
 
 
 @lru_cache(maxsize=8)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.address_line import without_county
-from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip, options_for
+from svc_tools.service.ratebook.address_line import military, without_county
+from svc_tools.service.ratebook.by_zip import BASE_KINDS, no_rate, options_for
 from svc_tools.service.ratebook.location import Location, Option
-from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
+from svc_tools.service.ratebook.names import bare_county, name_key
 from svc_tools.service.ratebook.namesakes import also_touched, overlays, weigh, with_namesakes
-from svc_tools.service.ratebook.place_names import is_place, place_names
+from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
 from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.state_ending import split_state, without_country
 
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["locate_place"]
 
-_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
-_CODE = re.compile(r"\d{3}", re.ASCII)
+_CODE = re.compile(
+    r"(?:(?:wa|washington|dor|sales|tax|rate|area|location|loc|code|no|number)\b[\s.:#-]*|#\s*)*"
+    r"(\d{3,4})",
+    re.IGNORECASE | re.ASCII,
+)
+_MOST = 0.75
 _CODE_DIGITS = 4
 """Washington's codes; a leading zero is easily lost."""
 
@@ -43,7 +48,7 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
         book: the book.
         state: two-letter code.
         name: the name as a person writes it, with or without the state behind it.
-        codes: whether it may be an official location code or a ZIP too: a city is neither.
+        codes: whether it may be an official location code too: a city is none.
 
     Raises:
         NotResolved: the name is unknown in the state, names another state, or means places with
@@ -54,27 +59,50 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
     text, elsewhere = split_state(whole, state, known)
     if not text:
         text, elsewhere = whole, ""  # a state's name alone, or "LA": a place, or none at all
-    if elsewhere not in {"", state}:
-        raise NotResolved(
-            "NOT_FOUND",
-            f"{name.strip()!r} names {elsewhere}, but the lookup is for {state}:"
-            " give one state in both",
-            {"location": name.strip(), "state": state, "states": [elsewhere]},
-        )
+    _check(state, name.strip(), elsewhere, military(whole))
     names = place_names(book, state)
-    if codes:
-        if _ZIP.fullmatch(text):
-            return locate_zip(book, state, text)
-        area = names.codes.get(text) or (
-            names.codes.get(text.zfill(_CODE_DIGITS)) if _CODE.fullmatch(text) else None
-        )
-        if area is not None:
-            return _one(area, "code", f"location code {area.code}", "is the location code given")
-    for key in name_keys(text):
+    if codes and names.codes and (code := _CODE.fullmatch(text)):
+        area = names.codes.get(code[1].zfill(_CODE_DIGITS))
+        if area is None:
+            raise _no_code(state, code[1])
+        return _one(area, "code", f"location code {area.code}", "is the location code given")
+    keys = keys_of(names, text)
+    for key in keys:
         found = _find(book, state, key, text, names)
         if found is not None:
             return found
+    for key in keys:
+        if key in names.others:
+            found = _further(book, state, key, names)
+            return with_namesakes(book, state, key, found, names)
+    if name_key(text) == name_key(book.states[state].name) and book.states[state].local == "none":
+        return Location("state", "state", text)
     raise _unknown(book, state, text, names)
+
+
+def _check(state: str, name: str, elsewhere: str, mail: str) -> None:
+    """Refuse a name that names another state, and military mail."""
+    if mail:
+        raise NotResolved(
+            "NOT_FOUND",
+            f"{name!r} leads nowhere: {mail}; give the place that the goods go to",
+            {"location": name, "state": state},
+        )
+    if elsewhere not in {"", state}:
+        raise NotResolved(
+            "NOT_FOUND",
+            f"{name!r} names {elsewhere}, but the lookup is for {state}: give one state in both",
+            {"location": name, "state": state, "states": [elsewhere]},
+        )
+
+
+def _no_code(state: str, code: str) -> NotResolved:
+    return NotResolved(
+        "NOT_FOUND",
+        f"the book has no location code {code} of {state}: give the code that the state's table"
+        " of locations has, or the name of the place",
+        {"location": code, "state": state},
+    )
 
 
 def _one(area: Area, decided: str, what: str, why: str) -> Location:
@@ -89,7 +117,7 @@ def _one(area: Area, decided: str, what: str, why: str) -> Location:
 
 
 def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Location | None:
-    """The first way a key leads anywhere; the order is that of `locate_place`."""
+    """The first way a key leads anywhere but by a further name; in the order of `locate_place`."""
     cities, bare = names.cities.get(key, []), names.bare.get(key, [])
     independent = [fips for fips in bare if _is_city(book, state, fips)]
     if key in names.counties:
@@ -105,15 +133,13 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
         return _one(area, decided, text, "is the location of that name")
     found: Location | None = None
     if cities:
-        found = _cities(cities, text, names.preferred.get(key, []))
+        found = _cities(cities, key, text, names.preferred.get(key, []))
     elif independent:
         found = _county(book, state, independent[0], text, [])
     elif key in names.preferred:
         found = _postal(book, state, key, text, names.preferred[key])
     elif len(bare) == 1:
         found = _county(book, state, bare[0], text, [])
-    elif key in names.others:
-        found = _further(book, state, key, names)
     return with_namesakes(book, state, key, found, names) if found else None
 
 
@@ -126,13 +152,19 @@ def _state_only(key: str, text: str, names: PlaceNames) -> Location | None:
     """A name in a state whose own part is all that is known: it only has to exist."""
     for table in (names.preferred, names.others):
         if key in table:
-            counties = set(weigh(table[key]))
-            county = counties.pop() if len(counties) == 1 else None
-            return Location("state", "state", text, city=table[key][0].city, county=county)
+            return _of_zips(text, table[key])
     if key in names.bare:
         county = names.bare[key][0] if len(names.bare[key]) == 1 else None
         return Location("state", "state", text, county=county)
     return None
+
+
+def _of_zips(text: str, places: Sequence[ZipPlace]) -> Location:
+    """A name of ZIPs where the state alone is known."""
+    counties, cities = set(weigh(places)), {place.city for place in places}
+    county = counties.pop() if len(counties) == 1 else None
+    city = cities.pop() if len(cities) == 1 else text
+    return Location("state", "state", text, city=city, county=county)
 
 
 def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]) -> Location:
@@ -144,9 +176,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
     here = book.county_areas.get((state, fips), ())
     areas = [area for area in here if area.kind in BASE_KINDS]
     if not areas:
-        raise NotResolved(
-            "NOT_FOUND", f"the book has no rate for {county.name}, {state}", {"location": text}
-        )
+        raise no_rate(book, state, fips)
     areas += [area for area in cities if area not in areas]
     options = tuple(Option(area, f"is {area.name}") for area in areas)
     parts = tuple(Option(area, "is a part of it") for area in here if area.kind == "overlay")
@@ -161,7 +191,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
     )
 
 
-def _cities(cities: Sequence[Area], text: str, places: Sequence[ZipPlace]) -> Location:
+def _cities(cities: Sequence[Area], key: str, text: str, places: Sequence[ZipPlace]) -> Location:
     """Areas of one name, in the order of their rank and of how many ZIPs their county has."""
     counts = weigh(places)
     cities = sorted(cities, key=lambda area: (area.rank, -counts[area.counties[0]], area.id))
@@ -174,18 +204,28 @@ def _cities(cities: Sequence[Area], text: str, places: Sequence[ZipPlace]) -> Lo
         "named_city" if first.kind != "unincorporated" else "named_county",
         text,
         options,
-        city=None if first.kind == "unincorporated" else (first.cities or (first.name,))[0],
+        city=None if first.kind == "unincorporated" else _spelled(first, key, places),
         county=first.counties[0],
         ambiguous=len(options) > 1,
     )
 
 
+def _spelled(area: Area, key: str, places: Sequence[ZipPlace]) -> str:
+    """A city's name in full; of several names the one asked for, where its ZIPs go by it."""
+    names = area.cities or (area.name,)
+    return next((name for name in names if places and name_key(name) == key), names[0])
+
+
 def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPlace]) -> Location:
-    """A city name of ZIPs that levies nothing itself: the county most of its ZIPs lie in."""
+    """A city name of ZIPs that levies nothing itself: the county most of its ZIPs lie in.
+
+    Where as many lie in another, the boxes decide: they stand at the post office of the town.
+    """
     counts = weigh(places)
     if not counts:
         raise _no_county(text, state)
-    counties = sorted(counts, key=lambda fips: (-counts[fips], fips))
+    boxes = Counter(place.county for place in places if place.kind != "STANDARD")
+    counties = sorted(counts, key=lambda fips: (-counts[fips], -boxes[fips], fips))
     if bare_county(book.counties[state, counties[0]].name) == key:
         counties = counties[:1]  # Philadelphia: most of its ZIPs are in the county of its name
     else:
@@ -193,28 +233,44 @@ def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPla
     also = dict.fromkeys(name_key(name) for place in places for name in place.accepted)
     options = options_for(book, state, counties, (key, *also))
     more = [area for area in overlays(book, state, key) if area not in [o.area for o in options]]
-    tied = [fips for fips in counties if counts[fips] == counts[counties[0]]]
+    rivals = [fips for fips in counties if counts[fips] == counts[counties[0]]]
+    tied = [fips for fips in rivals if boxes[fips] == boxes[counties[0]]]
     by_city = book.states[state].local == "city"
     return Location(
         "place",
-        "guessed_place" if by_city else "county",
+        "guessed_place" if by_city and not _whole_county(options) else "county",
         text,
         (*options, *(Option(area, f"{text} reaches into it") for area in more)),
         city=places[0].city,
         county=counties[0],
-        tied=len(tied) > 1,
+        ambiguous=len(rivals) > 1,
+        tied=_leaders(options, tied),
     )
 
 
+def _whole_county(options: Sequence[Option]) -> bool:
+    """Whether no taxing city goes by the name, so that the county decides."""
+    first = options[0].area
+    return first is not None and first.kind == "county"
+
+
+def _leaders(options: Sequence[Option], counties: Sequence[str]) -> tuple[str, ...]:
+    """Of several counties that a name may be in, the first area of each; empty for one county."""
+    areas = [option.area for option in options if option.area]
+    firsts = [next((a for a in areas if fips in a.counties), None) for fips in counties]
+    return tuple(area.id for area in firsts if area) if len(counties) > 1 else ()
+
+
 def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
-    """A further name of ZIPs: it decides only as far as all of them agree.
+    """A further name of ZIPs: it decides only as far as most of them agree.
 
     Such a name may be a part of the ZIPs' city or a neighbour of it. Where the city decides, the
     city leads; where the county does, the county without the city's own tax leads.
     """
     places, text = names.others[key], names.spelled[key]
-    counties = tuple(weigh(places))
-    cities = tuple(dict.fromkeys(name_key(place.city) for place in places))
+    counts, called = weigh(places), Counter(name_key(place.city) for place in places)
+    counties = tuple(fips for fips, _ in counts.most_common())
+    cities = tuple(city for city, _ in called.most_common())
     by_city = book.states[state].local == "city"
     touched = also_touched(book, state, places, counties)
     options = options_for(book, state, (*counties, *touched), cities)
@@ -225,16 +281,22 @@ def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
             sorted(options, key=lambda option: option.area is None or option.area.kind != "county")
         )
     first = options[0].area
+    plain = _plain(counts) and (not by_city or _plain(called))
     return Location(
         "place",
-        "guessed_place" if by_city else "county",
+        "guessed_place" if by_city and not _whole_county(options) else "county",
         text,
         options,
         city=first.name if first and first.kind == "city" else text,
         county=first.counties[0] if first else None,
         ambiguous=True,
-        tied=len(counties) > 1 or (by_city and len(cities) > 1),
+        tied=() if plain else tuple(option.area.id for option in options if option.area),
     )
+
+
+def _plain(counts: Counter[str]) -> bool:
+    """Whether three in four go one way: what a name plainly means, if not surely."""
+    return max(counts.values(), default=0) >= _MOST * counts.total()
 
 
 def _no_county(text: str, state: str) -> NotResolved:

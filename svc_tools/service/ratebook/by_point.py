@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.advisories import near_map_edge, near_state_line, off_map
-from svc_tools.service.ratebook.by_zip import options_for
+from svc_tools.service.ratebook.by_zip import has_base, options_for
 from svc_tools.service.ratebook.fips import OUTSIDE
 from svc_tools.service.ratebook.geo import Hit, counties_at, map_ends_near, nearest_place
 from svc_tools.service.ratebook.location import Location
@@ -40,6 +40,8 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
         return found
     place = book.zips.state(state).get(found.nearest_zip or "")
     names = (name_key(place.city), *(name_key(name) for name in place.accepted)) if place else ()
+    if not has_base(book, state, inside[0].county):
+        names = ()  # a town near by does not reach over a county that has no rate
     options = options_for(book, state, [hit.county for hit in inside], names)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
@@ -84,10 +86,11 @@ def _base(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -
 def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
     if not hits or hits[0].degrees > 0:
+        hint = _meant(book, state, lat, lng, detail)
         return NotResolved(
             "NOT_FOUND",
             f"the point {lat}, {lng} lies in no county of the book's map of the United States:"
-            " it is at sea or in another country",
+            f" it is at sea or in another country{hint}",
             detail,
         )
     there = hits[0].state
@@ -98,3 +101,19 @@ def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hi
         county = book.counties[there, hits[0].county].name
         message = f"the point {lat}, {lng} is not in {state}: it lies in {county}, {there}"
     return NotResolved("NOT_FOUND", message, detail)
+
+
+def _meant(book: Book, state: str, lat: float, lng: float, detail: dict[str, object]) -> str:
+    """Where in the state the point would be with its numbers exchanged or a sign mended."""
+    ways = (
+        (lng, lat, "latitude and longitude exchanged"),
+        (lat, -lng, "a western longitude, below zero"),
+        (lng, -lat, "latitude and longitude exchanged and a western longitude, below zero"),
+    )
+    for there_lat, there_lng, how in ways:
+        hit = next(iter(counties_at(there_lat, there_lng)), None)
+        if hit and hit.state == state and not hit.degrees:
+            detail["did_you_mean"] = {"lat": there_lat, "lng": there_lng}
+            county = book.counties[state, hit.county].name
+            return f"; with {how} ({there_lat}, {there_lng}) it would lie in {county}, {state}"
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.advisories import zip_of_another_state
+from svc_tools.service.ratebook.advisories import zip_crosses_state_line, zip_of_another_state
 from svc_tools.service.ratebook.fips import OUTSIDE
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import name_key
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["BASE_KINDS", "locate_zip", "options_for"]
+__all__ = ["BASE_KINDS", "has_base", "locate_zip", "no_rate", "options_for"]
 
 BASE_KINDS = frozenset({"county", "unincorporated"})
 """Kinds of area that hold whatever no city of a county takes."""
@@ -52,6 +52,8 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     row = book.states[state]
     homes = [] if place else [home for home in book.zips.states_of(zip5, ()) if home != state]
     across = tuple(zip_of_another_state(zip5, row.name, homes) for _ in homes[:1])
+    beyond = [other for other in book.states if other != state and book.zips.touched(zip5, other)]
+    notes = across or tuple(zip_crosses_state_line(zip5, row.name, beyond) for _ in beyond[:1])
     if row.local not in {"county", "city"}:
         return Location(
             "state",
@@ -61,7 +63,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             city=city,
             county=own or None,
             across=bool(across),
-            advisories=across,
+            advisories=notes,
         )
     counties = tuple(dict.fromkeys((*([own] if own else []), *touched)))
     if place and own and not touched:
@@ -74,6 +76,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             {"zip": zip5, "state": state},
         )
     options = options_for(book, state, counties, _names(place))
+    options += _elsewhere_in_state(book, state, place, options)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
     return Location(
@@ -86,8 +89,23 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         county=chosen.counties[0] if chosen else own,
         no_crosswalk=not touched,
         across=bool(across),
-        advisories=across,
+        advisories=notes,
     )
+
+
+def _elsewhere_in_state(
+    book: Book, state: str, place: ZipPlace | None, options: Sequence[Option]
+) -> tuple[Option, ...]:
+    """The taxing city that a ZIP is called after, where no county of the ZIP holds it.
+
+    The census draws the area of a ZIP from blocks: a city's outskirts may lie over a county line.
+    """
+    have = {option.area.id for option in options if option.area}
+    called = place_names(book, state).cities.get(name_key(place.city), ()) if place else ()
+    cities = [area for area in called if area.kind == "city"]
+    if any(area.id in have for area in cities):
+        return ()
+    return tuple(Option(area, f"is called {area.name}, the ZIP's city") for area in cities)
 
 
 def _counties_of_city(book: Book, place: ZipPlace) -> list[str]:
@@ -122,16 +140,9 @@ def options_for(
     it lies, then the unincorporated area of the first county.
 
     Raises:
-        NotResolved: the book has no rate for the first county, the likeliest one.
+        NotResolved: the book has no rate for the first county, the likeliest one, and the
+            preferred name is no city's.
     """
-    for fips in counties[:1]:
-        if not any(a.kind in BASE_KINDS for a in book.county_areas.get((state, fips), ())):
-            name = book.counties[state, fips].name
-            raise NotResolved(
-                "NOT_FOUND",
-                f"the book has no rate for {name}, {state}",
-                {"state": state, "county": name},
-            )
     ranked: list[tuple[tuple[int, ...], Area, str]] = []
     by_city = book.states[state].local == "city"
     for order, fips in enumerate(counties):
@@ -156,8 +167,31 @@ def options_for(
                 rank = (order, 0 if preferred else 2, area.rank)
             ranked.append((rank, area, why))
     ranked.sort(key=lambda entry: (entry[0], entry[1].id))
+    if counties and not has_base(book, state, counties[0]):
+        first = ranked[0][1] if ranked else None
+        if first is None or first.kind != "city" or name_key(first.cities[0]) != names[0]:
+            raise no_rate(book, state, counties[0])
     unique = {area.id: Option(area, why) for _, area, why in reversed(ranked)}
     return tuple(reversed(unique.values()))
+
+
+def has_base(book: Book, state: str, fips: str) -> bool:
+    """Whether the book has a rate for what no city of a county takes."""
+    return any(area.kind in BASE_KINDS for area in book.county_areas.get((state, fips), ()))
+
+
+def no_rate(book: Book, state: str, fips: str) -> NotResolved:
+    """Why a place in a county has no answer: the book has no rate for it."""
+    row, name = book.states[state], book.counties[state, fips].name
+    detail: dict[str, object] = {"state": state, "county": name}
+    if row.tier == "none":
+        return NotResolved(
+            "NOT_FOUND",
+            f"{row.name} has no state sales tax, and the book has the rates of some of its boroughs"
+            f" and towns only: nothing honest can be answered for this place in {name}",
+            detail,
+        )
+    return NotResolved("NOT_FOUND", f"the book has no rate for {name}, {state}", detail)
 
 
 def _elsewhere(book: Book, state: str, zip5: str) -> NotResolved:

@@ -38,9 +38,10 @@ OUTSIDE = {
 }
 """Codes that mail uses like states and that are none, and why there is no rate for them."""
 
-COUNTY_CHANGES = {"46113": "46102", "51515": "51019"}
+COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
 """Counties of the 2009 boundaries under their present code: Shannon County is Oglala Lakota
-County since 2015, Bedford city is a part of Bedford County since 2013."""
+County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
+2013."""
 
 
 def present_county(fips: str) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from svc_tools.service.ratebook.advisories import Advisory
     from svc_tools.service.ratebook.schema import Area
 
@@ -24,7 +26,8 @@ class Location:
     """What a ZIP, an address, a name or a point leads to.
 
     Attributes:
-        via: the finest thing that decides: `zip5`, `place`, `coordinates` (WIRE `resolved_via`).
+        via: the finest thing that decides: `address`, `zip4`, `zip5`, `place`, `coordinates`,
+            `state` (WIRE `resolved_via`).
         decided: what decides, as `confidence.Grounds.decided`.
         what: the place in words, for messages.
         options: the areas it may be, the one to answer for first; empty where the state alone
@@ -39,10 +42,14 @@ class Location:
         mismatch: the city given is none of the ZIP's.
         named_area: id of the area that the city given would lead to, where it is a mismatch.
         ambiguous: the name leads to several places, one of them likelier than the rest.
-        tied: the name leads to several places and nothing says which.
+        tied: ids of areas of one name between which nothing decides; empty where one is likelier.
         advisories: warnings that came up on the way.
         point: latitude and longitude as given.
         nearest_zip: the ZIP place nearest to the point.
+        records: the user's own boundary file whose records decide; empty where none do.
+        unknown_code: one of them names a code that no rate is known for.
+        history_from: the first day of the records, where the day lies before it.
+        edition_end: the last day that the records are good for.
     """
 
     via: str
@@ -59,7 +66,16 @@ class Location:
     mismatch: bool = False
     named_area: str | None = None
     ambiguous: bool = False
-    tied: bool = False
+    tied: tuple[str, ...] = ()
     advisories: tuple[Advisory, ...] = ()
     point: tuple[float, float] | None = None
     nearest_zip: str | None = None
+    records: str = ""
+    unknown_code: bool = False
+    history_from: date | None = None
+    edition_end: date | None = None
+
+    @property
+    def by_record(self) -> bool:
+        """Whether boundary records of the user's own book decide."""
+        return bool(self.records)

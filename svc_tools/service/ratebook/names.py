@@ -9,36 +9,49 @@ from functools import lru_cache
 __all__ = ["bare_county", "name_key", "name_keys", "title_name"]
 
 _SHORT = {
-    "st": "saint",
-    "ste": "sainte",
-    "mt": "mount",
-    "mtn": "mountain",
-    "ft": "fort",
-    "pt": "point",
-    "hts": "heights",
-    "spgs": "springs",
-    "jct": "junction",
-    "twp": "township",
-    "vlg": "village",
-    "is": "island",
-    "bch": "beach",
-    "n": "north",
-    "s": "south",
-    "e": "east",
+    "st": "saint", "ste": "sainte", "sta": "santa", "mt": "mount", "mtn": "mountain",
+    "mtns": "mountains", "ft": "fort", "frt": "fort", "pt": "point", "prt": "port",
+    "hts": "heights", "hgts": "heights", "ht": "heights", "spg": "spring", "spgs": "springs",
+    "spng": "spring", "spngs": "springs", "jct": "junction", "jctn": "junction",
+    "twp": "township", "twnshp": "township", "boro": "borough", "vlg": "village",
+    "vill": "village", "is": "island", "isl": "island", "bch": "beach", "hl": "hill",
+    "hls": "hills", "vly": "valley", "vlly": "valley", "lk": "lake", "lks": "lakes",
+    "ctr": "center", "cntr": "center", "centre": "center", "cnr": "center", "ctrs": "centers",
+    "gdns": "gardens", "gdn": "garden", "pk": "park", "vw": "view", "hbr": "harbor",
+    "harbour": "harbor", "crk": "creek", "fls": "falls", "grv": "grove", "rdg": "ridge",
+    "riv": "river", "rvr": "river", "mdws": "meadows", "mdw": "meadow", "pln": "plain",
+    "plns": "plains", "lndg": "landing", "mls": "mills", "cyn": "canyon", "frk": "fork",
+    "frks": "forks", "frst": "forest", "gln": "glen", "hvn": "haven", "shrs": "shores",
+    "shr": "shore", "brg": "bridge", "bnd": "bend", "xing": "crossing", "ests": "estates",
+    "sq": "square", "pl": "place", "n": "north", "s": "south", "so": "south", "e": "east",
     "w": "west",
-    "co": "county",
-    "cty": "county",
-}
+    "co": "county", "cnty": "county", "cty": "county",
+}  # fmt: skip
+"""The usual short forms; both names are written out before they are compared."""
+
+_OTHERWISE = {"pt": "port", "cty": "city", "no": "north", "mt": "mountain"}
+"""What a short form may mean too: tried where the first meaning leads nowhere."""
+
 _WORD = re.compile(r"[a-z0-9]+")
-_PREFIXES = (("city", "of"), ("town", "of"), ("county", "of"), ("village", "of"), ("borough", "of"))
+_KINDS = {
+    "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",
+    "county": "county", "parish": "parish",
+}  # fmt: skip
+"""Words in "Town of Vienna", and what stands behind the bare name in the full one."""
+_SUFFIXES = frozenset({"city", "town", "village", "borough", "cdp"})
 _COUNTY_WORDS = frozenset({"county", "parish", "borough", "city"})
 
 
 @lru_cache(maxsize=65_536)
-def _words(text: str) -> tuple[str, ...]:
+def _raw(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").casefold()
     plain = plain.replace("'", "").replace("`", "").replace("&", " and ")
-    return tuple(_SHORT.get(word, word) for word in _WORD.findall(plain))
+    return tuple(_WORD.findall(plain))
+
+
+@lru_cache(maxsize=65_536)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_SHORT.get(word, word) for word in _raw(text))
 
 
 def name_key(text: str) -> str:
@@ -52,15 +65,31 @@ def name_key(text: str) -> str:
 
 def name_keys(text: str) -> list[str]:
     """The keys to try for what a caller wrote, the literal one first (`"City of Seattle"`)."""
+    return list(_name_keys(text))
+
+
+@lru_cache(maxsize=4096)
+def _name_keys(text: str) -> tuple[str, ...]:
     words = _words(text)
     keys = ["".join(words)]
-    if words[:2] in _PREFIXES:
-        rest = words[2:]
-        keys.append("".join(rest) + ("county" if words[0] == "county" else ""))
+    if words[:1] == ("the",):
+        keys.append("".join(words[1:]))
+    if words[:4] == ("city", "and", "county", "of"):
+        keys += ["".join(words[4:]) + "county", "".join(words[4:])]
+    elif words[1:2] == ("of",) and words[0] in _KINDS:
+        keys.append("".join(words[2:]) + _KINDS[words[0]])
     if "unincorporated" in words:  # "Unincorporated King County", "Kern (unincorporated area)"
         rest = tuple(word for word in words if word not in {"unincorporated", "area"})
         keys.append("".join(rest) + ("" if rest[-1:] == ("county",) else "county"))
-    return [key for key in keys if key]
+    for number, word in enumerate(_raw(text)):
+        if word in _OTHERWISE:  # "Pt St Lucie", "No Hollywood"
+            other = (*words[:number], _OTHERWISE[word], *words[number + 1 :])
+            keys.append("".join(other))
+            if other[1:2] == ("of",) and other[0] in _KINDS:
+                keys.append("".join(other[2:]))
+    if len(words) > 1 and words[-1] in _SUFFIXES:  # "Charlotte city", as the census writes it
+        keys.append("".join(words[:-1]))
+    return tuple(dict.fromkeys(key for key in keys if key))
 
 
 def bare_county(name: str) -> str:

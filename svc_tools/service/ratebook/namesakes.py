@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -79,10 +79,14 @@ def also_touched(
 
 def overlays(book: Book, state: str, key: str) -> list[Area]:
     """The parts of other counties that a city reaches into."""
-    return [
-        area
-        for area in book.areas.values()
-        if area.state == state
-        and area.kind == "overlay"
-        and key in {name_key(city) for city in area.cities}
-    ]
+    memo = ("overlays", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return list(known.get(key, ()))
+    found: dict[str, list[Area]] = defaultdict(list)
+    for area in book.areas.values():
+        if area.state == state and area.kind == "overlay":
+            for name in {name_key(city) for city in area.cities}:
+                found[name].append(area)
+    book.memo[memo] = found
+    return list(found.get(key, ()))

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
+from svc_tools.service.ratebook.nicknames import NICKNAMES
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["PlaceNames", "is_place", "place_names"]
+__all__ = ["PlaceNames", "is_place", "keys_of", "place_names"]
 
 _Item = TypeVar("_Item")
 
@@ -30,6 +31,7 @@ class PlaceNames:
         preferred: the names ZIPs go by -> those ZIPs.
         others: further names of ZIPs -> those ZIPs.
         spelled: key -> how the name is written.
+        nicknames: keys of names in use -> keys of the names that they mean.
     """
 
     codes: dict[str, Area]
@@ -40,6 +42,7 @@ class PlaceNames:
     preferred: dict[str, list[ZipPlace]]
     others: dict[str, list[ZipPlace]]
     spelled: dict[str, str]
+    nicknames: dict[str, str]
 
 
 def place_names(book: Book, state: str) -> PlaceNames:
@@ -48,7 +51,9 @@ def place_names(book: Book, state: str) -> PlaceNames:
     found = book.memo.get(memo)
     if isinstance(found, PlaceNames):
         return found
-    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {})
+    means = NICKNAMES.get(state, {})
+    nicknames = {name_key(name): name_key(meant) for name, meant in means.items()}
+    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {}, nicknames)
     _add_areas(book, state, names)
     for (where, fips), county in book.counties.items():
         if where == state:
@@ -69,7 +74,20 @@ def is_place(book: Book, state: str, text: str) -> bool:
         return False
     names = place_names(book, state)
     tables = (names.spelled, names.bare, names.official)
-    return any(key in table for key in name_keys(text) for table in tables)
+    return any(key in table for key in keys_of(names, text) for table in tables)
+
+
+def keys_of(names: PlaceNames, text: str) -> list[str]:
+    """The keys to try for what a caller wrote, the likeliest first.
+
+    What a nickname means goes before the literal name: "LA" is a further name of ZIPs too. The
+    "City of Richmond" is the independent city before it is any place of the name.
+    """
+    literal, *others = name_keys(text) or [""]
+    means = [names.nicknames[key] for key in (literal, *others) if key in names.nicknames]
+    city = [f"{key}city" for key in others if literal == f"cityof{key}"]
+    independent = [key for key in city if key in names.counties]
+    return [key for key in (*means, literal, *independent, *others) if key]
 
 
 def _add_areas(book: Book, state: str, names: PlaceNames) -> None:

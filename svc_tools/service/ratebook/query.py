@@ -21,7 +21,7 @@ class Query:
         street: the street of an address in parts (with `city`, optional `zip`).
         city: the city of an address in parts.
         zip: `78701` or `78701-1234`; ZIP mode when there is no address.
-        location: a place name: a city, a county, a Washington location code.
+        location: a place name: a city (its ZIP may follow), a county, a Washington location code.
         lat: latitude in degrees, with `lng`.
         lng: longitude in degrees.
         as_of: the day the rate is wanted for; `None` is today.

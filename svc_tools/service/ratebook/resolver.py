@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook import advisories
 from svc_tools.service.ratebook.answer import Answer
-from svc_tools.service.ratebook.by_address import locate_address
+from svc_tools.service.ratebook.by_address import locate_address, locate_written, parts_of
+from svc_tools.service.ratebook.by_boundary import boundary_edition, locate_by_boundary
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_point import locate_point
 from svc_tools.service.ratebook.by_zip import locate_zip
@@ -20,6 +21,7 @@ from svc_tools.service.ratebook.rating import Absent, Rated, rate_area
 if TYPE_CHECKING:
     from datetime import date
 
+    from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.advisories import Advisory
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.location import Location
@@ -46,18 +48,21 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
         NotResolved: nothing honest can be said; HTTP 404.
     """
     state = _supported(book, query.state)
-    location = _locate(book, query)
     day = query.as_of or today
+    location = _locate(book, query, day)
     rated = _rate(book, state, location, day)
     chosen = rated[0][0]
-    if location.tied and len({option.combined for option, _ in rated}) > 1:
-        raise _undecided(location, state, rated)
-    several = len(rated) > 1
-    ambiguous = location.ambiguous and len({option.combined for option, _ in rated}) > 1
+    _refuse_ties(location, state, rated)
+    rates = {option.combined for option, _ in rated}
+    several = len(rates) > 1 if location.by_record else len(rated) > 1
+    ambiguous = location.ambiguous and len(rates) > 1
     conflicts = [component for component in chosen.components if component.row.conflict_cap]
     caps = {component.row.conflict_cap for component in conflicts}
-    unplaced = bool(state.districts_until and day <= state.districts_until)
-    after = day > chosen.edition_end
+    unplaced = _unplaced(state, location, day)
+    lacks = chosen.area.lacks_on(day) if chosen.area and not location.by_record else ""
+    end = min(chosen.edition_end, location.edition_end or chosen.edition_end)
+    after = day > end
+    history = max(filter(None, (chosen.history_from, location.history_from)), default=None)
     level = confidence(
         Grounds(
             tier=state.tier,
@@ -73,23 +78,39 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
             third_hand=any(c.row.trust == "third_hand" for c in chosen.components),
             conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
             districts_unplaced=unplaced,
-            before_history=chosen.history_from is not None,
+            before_history=history is not None,
             after_edition=after,
+            unknown_code=location.unknown_code,
+            state_part=lacks == "local",
         )
     )
     notes: list[Advisory] = list(location.advisories)
     if several:
-        notes.append(advisories.several_areas(location.what, [option for option, _ in rated]))
-    if state.local == "unknown":
+        possible = [option for option, _ in rated]
+        notes = [advisories.with_range(note, possible) for note in notes]
+        notes.append(advisories.several_areas(location.what, possible))
+    if (state.local == "unknown" and not location.by_record) or lacks == "local":
         notes.append(advisories.local_rates_not_covered(state))
+    elif state.tier == "D" and not location.by_record:
+        notes.append(advisories.main_cities_only(state))
+    elif lacks == "districts" and chosen.area:
+        notes.append(advisories.districts_possible(state, chosen.area.name))
     if unplaced and state.districts_until:
         notes.append(advisories.districts_not_covered(state, state.districts_until))
+    if state.tier == "none" and not location.by_record:
+        notes.append(advisories.seasonal_rates(state))
     notes += [advisories.source_conflict(component) for component in conflicts]
-    if chosen.history_from:
-        notes.append(advisories.before_history(day, chosen.history_from))
+    if history:
+        notes.append(advisories.before_history(day, history))
     if after:
-        notes.append(advisories.after_edition(day, chosen.edition_end))
+        notes.append(advisories.after_edition(day, end))
     return Answer(book, state, location, rated, day, level, tuple(notes), query.period)
+
+
+def _unplaced(state: StateRow, location: Location, day: date) -> bool:
+    """Whether districts had rates that day and nothing says where: boundary records would."""
+    until = state.districts_until
+    return until is not None and day <= until and not location.by_record
 
 
 def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
@@ -115,7 +136,7 @@ def _supported(book: Book, code: str) -> StateRow:
     if state is None:
         reason = OUTSIDE.get(code, f"{code!r} is not a state or the District of Columbia")
         raise NotResolved("STATE_NOT_SUPPORTED", f"no rates for {code}: {reason}", {"state": code})
-    if state.tier == "none":
+    if state.tier == "none" and state.local == "unknown":
         raise NotResolved(
             "NOT_FOUND",
             f"{state.name} has no state sales tax, and the book does not have the rates of its"
@@ -125,12 +146,21 @@ def _supported(book: Book, code: str) -> StateRow:
     return state
 
 
-def _locate(book: Book, query: Query) -> Location:
-    if query.address is not None or query.street is not None:
-        return locate_address(
-            book, query.state, line=query.address, city=query.city, zip_code=query.zip
-        )
+def _locate(book: Book, query: Query, day: date) -> Location:
+    """By the records of the user's own boundary file where it has some, else the usual way."""
+    parts = parts_of(book, query)
+    edition = boundary_edition(book, query.state)
+    if edition and parts and (parts.zip or (parts.street and parts.city)):
+        return locate_by_boundary(book, edition, parts, day, lambda: _usual(book, query, parts))
+    return _usual(book, query, parts)
+
+
+def _usual(book: Book, query: Query, parts: Parts | None) -> Location:
+    if parts is not None and (query.address is not None or query.street is not None):
+        return locate_address(book, query.state, parts)
     if query.location is not None:
+        if parts is not None:  # a name with its ZIP, or a ZIP alone
+            return locate_written(book, query.state, parts)
         return locate_place(book, query.state, query.location)
     if query.lat is not None and query.lng is not None:
         return locate_point(book, query.state, query.lat, query.lng)
@@ -159,16 +189,18 @@ def _rate(
     return tuple(rated)
 
 
-def _undecided(
-    location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]
-) -> NotResolved:
+def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]) -> None:
+    """Answer nothing where places of one name have different rates and nothing decides."""
+    between = [one for one, _ in rated if one.area and one.area.id in location.tied]
+    if len({option.combined for option in between}) < 2:  # noqa: PLR2004 - two rates differ
+        return
     candidates: list[dict[str, object]] = [
         {"name": option.area.name, "combined_rate": rate_text(option.combined)}
         for option, _ in rated
         if option.area
     ]
     listed = ", ".join(f"{c['name']} ({c['combined_rate']})" for c in candidates)
-    return NotResolved(
+    raise NotResolved(
         "NOT_FOUND",
         f"{location.what!r} in {state.name} may mean places with different rates: {listed};"
         " give a ZIP or the county",

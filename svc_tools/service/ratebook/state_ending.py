@@ -9,7 +9,7 @@ from svc_tools.service.ratebook.fips import STATE_CODES
 from svc_tools.service.ratebook.names import name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Known = Callable[[str, str], bool]
     """Whether a state (two-letter code) has a place that a text names."""
@@ -61,6 +61,17 @@ _PROVINCES = {
 _CANADIAN = re.compile(
     r"(?:^|[\s,])[abceghj-nprstvxy]\d[a-z][ -]?\d[a-z]\d$", re.IGNORECASE | re.ASCII
 )
+_CANADIAN_CITIES = frozenset({
+    "ajax", "barrie", "belleville", "brampton", "brantford", "brockville", "burlington",
+    "cambridge", "chatham", "cornwall", "greatersudbury", "guelph", "hamilton", "kingston",
+    "kitchener", "london", "markham", "milton", "mississauga", "newmarket", "niagarafalls",
+    "northbay", "oakville", "orillia", "oshawa", "ottawa", "peterborough", "pickering",
+    "richmondhill", "sainthomas", "saintcatharines", "sarnia", "saultsaintemarie",
+    "scarborough", "stratford", "sudbury", "thunderbay", "timmins", "toronto", "vaughan",
+    "waterloo", "welland", "whitby", "windsor", "woodstock", "bathurst", "dieppe", "edmundston",
+    "fredericton", "miramichi", "moncton", "saintjohn",
+})  # fmt: skip
+"""Cities of the provinces that towns of the United States are called like."""
 _COUNTRIES = {"canada": "Canada", "mexico": "Mexico"}
 _NO_CITY = re.compile(
     r"\d|^(?:suite|ste|apt|unit|building|bldg|floor|room|attn)\b"
@@ -73,11 +84,11 @@ _STREET_WORD = re.compile(
     re.IGNORECASE,
 )
 _WITH_STREET = 3
-_LONGEST_NAME = 4
+_LONGEST_NAME = 5
 
 
 class Ending(NamedTuple):
-    """A state at the end of a text: what stands before it, its code, whether by its full name."""
+    """A state at the end of a text: what stands before it, its code, whether by name or code."""
 
     head: str
     state: str
@@ -107,7 +118,7 @@ def ending_state(text: str) -> Ending | None:
     found = _END_SHORT.search(text)
     short = (found[1] or found[2]).casefold() if found else ""
     if found and short in _SHORT:
-        return Ending(text[: found.start()].strip(" ,"), _SHORT[short], named=False)
+        return Ending(text[: found.start()].strip(" ,"), _SHORT[short], named=True)
     return None
 
 
@@ -126,13 +137,15 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
     ending = ending_state(text)
     pieces = pieces_of(text)
     if ending is None or not pieces:
-        return text, ""
+        return _without_short(text, state, known)
     last = pieces[-1]
     alone = ending_state(last)
     if alone is None:  # the state's name runs over a comma
         return text, ""
     own_code = ending.state == state and not ending.named  # Denver CO is not Denver County
-    if alone.head and known(state, last) and not own_code:  # Port Washington, Orange Co
+    cut = own_code and known_end(alone.head, state, known)
+    whole = alone.head and known(state, last) and not cut  # Port Washington, Orange Co
+    if whole or (not ending.named and _is_a_place(pieces, alone, state, known)):
         return text, ""
     if alone.head and ending.state == "NE" != state and re.search(r"\d", last):
         return text, ""  # north-east, of a street
@@ -146,6 +159,28 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
         if len(longest) > len(place) or (known(state, place) and not city_before):
             return text, ""
     return ending.head, ending.state
+
+
+def _without_short(text: str, state: str, known: Known) -> tuple[str, str]:
+    """Without a short form of the state asked for that stands bare behind its city: Seattle Wash.
+
+    Any other bare word is no state: Miss, Penn and Wash end streets and cities too.
+    """
+    head, _, last = text.rpartition(" ")
+    own = _SHORT.get(last.casefold()) == state and known_end(head, state, known)
+    return (head.strip(" ,"), state) if own and not known(state, last) else (text, "")
+
+
+def _is_a_place(pieces: Sequence[str], ending: Ending, state: str, known: Known) -> bool:
+    """Whether what reads as another state's code ends a place: LA is Los Angeles in California."""
+    last = pieces[-1]
+    place = known_end(last, state, known)
+    code = last[len(ending.head) :].strip(" .,")
+    if ending.state == state or not place.endswith(code):
+        return False
+    before = ending.head or (pieces[-2] if len(pieces) > 1 else "")
+    street = not before or (_NO_CITY.search(before) and not known_end(before, ending.state, known))
+    return place != code or bool(street)
 
 
 def known_end(text: str, state: str, known: Known, *, after_street: bool = False) -> str:
@@ -166,7 +201,7 @@ def abroad(text: str, state: str, known: Known) -> str:
     """The Canadian province or the country that a text ends in, as a name; `""`: none.
 
     Ontario in California and New Brunswick in New Jersey stay places of their states, unless a
-    city stands between the street and them.
+    Canadian city stands before them.
     """
     if _CANADIAN.search(text.rstrip(" .,")):
         return "Canada"
@@ -177,5 +212,5 @@ def abroad(text: str, state: str, known: Known) -> str:
     name = _COUNTRIES.get(key) or (f"{_PROVINCES[key]}, Canada" if key in _PROVINCES else "")
     if not name or len(pieces) == 1:
         return ""
-    city_before = len(pieces) >= _WITH_STREET and not _NO_CITY.search(pieces[-2])
+    city_before = name_key(pieces[-2]) in _CANADIAN_CITIES
     return "" if known(state, pieces[-1]) and not city_before else name

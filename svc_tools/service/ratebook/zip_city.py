@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from svc_tools.service.ratebook.advisories import place_mismatch
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip
 from svc_tools.service.ratebook.location import Location, Option
-from svc_tools.service.ratebook.names import name_key, name_keys
+from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.nicknames import BOROUGHS, NEW_YORK_CITY
+from svc_tools.service.ratebook.place_names import keys_of, place_names
 from svc_tools.service.ratebook.query import NotResolved
 
 if TYPE_CHECKING:
@@ -17,8 +20,12 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area
+    from svc_tools.service.ratebook.zips import ZipPlace
 
 __all__ = ["locate_zip_and_city"]
+
+_OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
+"""A ZIP in the city that is not the one given: the city is a mismatch by it alone."""
 
 
 def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Location:
@@ -35,17 +42,28 @@ def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Loc
     place = book.zips.state(state).get(found.zip or "")
     if place is None:  # a ZIP of another state: its names are names of places there
         return _across(book, state, found, city)
-    keys = name_keys(city)
-    known = {name_key(name) for name in (place.city, *place.accepted, *place.refused)}
-    if known.isdisjoint(keys):
+    keys = keys_of(place_names(book, state), city)
+    name = next((name for name in _names_of(place) if name_key(name) in keys), None)
+    if name is None:
         county = _own_county(book, state, found, keys)
         return county or _mismatch(book, state, found, city, place.city)
-    return _choose_by(book, state, found, city, keys) if found.options else found
+    return _choose_by(book, state, found, name, keys) if found.options else found
+
+
+def _names_of(place: ZipPlace) -> list[str]:
+    """Every name that is right for a ZIP: all of New York City is "New York"."""
+    names = [place.city, *place.accepted, *place.refused]
+    if place.state == "NY" and place.county in BOROUGHS:
+        names += [BOROUGHS[place.county], *NEW_YORK_CITY]
+    return names
 
 
 def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequence[str]) -> Location:
     """Put the area first that a name of the ZIP means."""
     areas = [area for area in _city_areas(book, state, found) if _called(area, keys)]
+    own = found.options[0].area
+    if own is not None:  # an overlay of another county is not where most of the ZIP lies
+        areas = [a for a in areas if a.kind != "overlay" or own.counties[0] in a.counties]
     if areas:
         chosen = min(areas, key=lambda area: (area.rank, area.id))
         named = _choose(found, chosen, f"is called {chosen.name}, the city given")
@@ -54,6 +72,7 @@ def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequenc
         via = "place" if decided == "named_city" else "zip5"
         same = [area for area in areas if area.kind != "overlay"]
         return replace(named, via=via, decided=decided, city=city, ambiguous=len(same) > 1)
+    found = _also_named(book, state, found, keys)
     first = found.options[0].area
     if first is not None and first.kind in {"city", "overlay"}:
         # the ZIP's other names: not the city that levies the rate
@@ -63,12 +82,25 @@ def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequenc
     return replace(found, city=city)
 
 
+def _also_named(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location:
+    """Add the taxing city that is called so and lies elsewhere: its limits are not known."""
+    cities = place_names(book, state).cities
+    have = {option.area.id for option in found.options if option.area}
+    more = [
+        Option(area, f"is called {area.name}, the city given")
+        for key in keys
+        for area in cities.get(key, ())
+        if area.kind == "city" and area.id not in have
+    ]
+    return replace(found, options=(*found.options, *dict.fromkeys(more)))
+
+
 def _across(book: Book, state: str, found: Location, city: str) -> Location:
     """A ZIP of another state reaches in: only a place of this state there is no mismatch."""
     named = _named(book, state, city)
     inside = {fips for o in found.options if o.area for fips in o.area.counties} | {found.county}
     if named is not None and named.county in inside:
-        keys = name_keys(city)
+        keys = keys_of(place_names(book, state), city)
         return _choose_by(book, state, found, city, keys) if found.options else found
     county = book.counties.get((state, found.county or ""))
     return _mismatch(book, state, found, city, county.name if county else book.states[state].name)
@@ -76,6 +108,11 @@ def _across(book: Book, state: str, found: Location, city: str) -> Location:
 
 def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location | None:
     """The ZIP in the one of its counties that the caller names instead of a city, if any."""
+    if not found.options:
+        codes = (*book.zips.touched(found.zip or "", state), found.county or "")
+        counties = [fips for fips in codes if (state, fips) in book.counties]
+        named = [f for f in counties if name_key(book.counties[state, f].name) in keys]
+        return replace(found, county=named[0]) if named else None
     touched = [o for o in found.options if o.area is not None and o.area.kind in BASE_KINDS]
     for option in touched:
         area = option.area
@@ -86,7 +123,10 @@ def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) ->
 
 def _city_areas(book: Book, state: str, found: Location) -> list[Area]:
     """The city areas of every county the ZIP touches."""
-    counties = {fips: None for o in found.options if o.area for fips in o.area.counties}
+    bases = (o.area for o in found.options if o.area and o.area.kind in BASE_KINDS)
+    counties = {fips: None for area in bases for fips in area.counties}
+    counties |= dict.fromkeys(book.zips.touched(found.zip or "", state))
+    counties |= dict.fromkeys([found.county] if found.county else [])
     areas = {a.id: a for fips in counties for a in book.county_areas.get((state, fips), ())}
     return [area for area in areas.values() if area.kind in {"city", "overlay", "county"}]
 
@@ -104,7 +144,7 @@ def _choose(found: Location, area: Area, why: str) -> Location:
 def _named(book: Book, state: str, city: str) -> Location | None:
     """Where the city would lead without the ZIP; `None` where it is no place of the state."""
     try:
-        return locate_place(book, state, city, codes=False)
+        return locate_place(book, state, _OTHER_ZIP.sub("", city).strip(" ,"), codes=False)
     except NotResolved:
         return None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zipcodes
 
+from svc_tools.service.ratebook.fips import OUTSIDE
 from svc_tools.service.ratebook.names import bare_county, name_key
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ZipIndex", "ZipPlace"]
 
+_MAIL = "AE"
 _filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
 _matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
 
@@ -84,7 +86,7 @@ class ZipIndex:
 
     def states_of(self, zip5: str, states: Iterable[str]) -> list[str]:
         """The states, territories or mail regions a ZIP belongs to; empty for an unknown ZIP."""
-        found = {str(row["state"]) for row in _matching(zip5)}
+        found = {_MAIL if _military(row) else str(row["state"]) for row in _matching(zip5)}
         return sorted(found | {state for state in states if zip5 + state in self._counties})
 
     def _read(self, state: str) -> dict[str, ZipPlace]:
@@ -101,7 +103,13 @@ class ZipIndex:
                 row["long"] or "0",
             )
             for row in _filter_by(state=state)
+            if not _military(row)
         }
+
+
+def _military(row: Mapping[str, Any]) -> bool:
+    """Whether a ZIP is military or diplomatic mail; the table counts some of it to New Jersey."""
+    return str(row["city"]).upper() in {"APO", "DPO", "FPO"} and row["state"] not in OUTSIDE
 
 
 def _county_names(counties: Iterable[County]) -> dict[tuple[str, str], str]:

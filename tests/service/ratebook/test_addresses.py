@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 
@@ -181,16 +183,51 @@ def test_a_number_of_something_else_is_not_taken_for_the_zip(ask, line, zip5, ra
     assert (answer.location.zip, answer.chosen.combined) == (zip5, rate)
 
 
-def test_codes_and_zips_are_no_cities(ask, refused):
-    for state, city in (("WA", "1726"), ("NC", "27601")):
-        assert "not a city" in refused(state, street="1 Main St", city=city).message
+@pytest.mark.parametrize("city", ["28202", "Charlotte 28202", "Charlotte, NC 28202", "ZIP 28202"])
+def test_a_city_field_that_holds_the_zip(ask, city):
+    answer = ask("NC", street="600 E 4th St", city=city)
+    assert (answer.location.zip, answer.location.city) == ("28202", "Charlotte")
+    again = ask("NC", street="600 E 4th St", city=city, zip="28202-1234")
+    assert again.simple() == answer.simple()
+
+
+def test_a_city_field_with_another_zip_contradicts_the_zip_given(ask):
+    answer = ask("NC", street="1 Main St", city="Charlotte 28202", zip="27601")
+    assert (answer.location.zip, answer.confidence) == ("27601", "low")
+    warning = answer.advisories[0]
+    assert warning["code"] == "place_input_mismatch"
+    assert warning["customer_input_place"] == "Charlotte 28202"
+    assert warning["lowest_combined_rate"] == "0.07250"
+    assert warning["highest_combined_rate"] == "0.08250"
+
+
+def test_a_location_code_is_no_city(ask, refused):
+    assert "not a city" in refused("WA", street="1 Main St", city="1726").message
     answer = ask("WA", street="1 Main St", city="1726", zip="99201")
     assert "place_input_mismatch" in codes(answer)
     assert answer.chosen.area.name == "Spokane"
 
 
-def test_a_city_in_short_is_compared_with_the_zip_not_taken_for_a_state(ask):
+def test_a_city_in_short_is_the_city_not_another_state(ask):
     answer = ask("CA", street="200 N Spring St", city="LA", zip="90012")
-    assert answer.location.zip == "90012"
-    assert "place_input_mismatch" in codes(answer)
-    assert answer.confidence != "high"
+    assert (answer.location.zip, answer.location.city) == ("90012", "Los Angeles")
+    assert "place_input_mismatch" not in codes(answer)
+    elsewhere = ask("CA", street="200 N Spring St", city="LA", zip="94105")
+    assert "place_input_mismatch" in codes(elsewhere)
+    assert elsewhere.confidence == "low"
+
+
+@pytest.mark.parametrize(
+    "line", ["1 Mills Cir, Ontario Mills Mall, Ontario, CA", "1 Mills Cir, Ontario Mills, Ontario"]
+)
+def test_ontario_in_california_is_not_in_canada(ask, line):
+    assert ask("CA", address=line).location.city == "Ontario"
+
+
+def test_what_is_at_stake_is_said_beside_what_was_not_matched(ask):
+    answer = ask("OH", address="1 Main St, Pickerington, OH 43147", as_of=date(2026, 2, 1))
+    (note,) = [w for w in answer.advisories if w["code"] == "address_not_matched"]
+    combined = [rated.combined for rated, _ in answer.rated]
+    assert min(combined) < max(combined)
+    for name, units in (("lowest", min(combined)), ("highest", max(combined))):
+        assert note[f"{name}_combined_rate"] == f"{units / 100_000:.5f}"

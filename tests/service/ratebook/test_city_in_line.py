@@ -27,6 +27,8 @@ DAY = date(2026, 6, 30)
         ("OH", "5 Palm Trl North Lima OH", 7_500),
         ("FL", "18 Broadway Key Largo FL", 7_500),
         ("NC", "12 The Plaza Charlotte NC", 7_250),
+        ("WI", "200 E Wells St Milwaukee Wis 53202", 7_900),
+        ("WI", "200 E Wells St Milwaukee Wis", 7_900),
     ],
 )
 def test_the_city_decides(ask, state, line, units):

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, load_book
+from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.nicknames import NICKNAMES
 from svc_tools.service.ratebook.place_names import place_names
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
@@ -28,7 +30,32 @@ NEW = date(2026, 5, 1)
         ),
         ("WA", ["Coulee City", "COULEE", "Coulee"]),
         ("VA", ["Richmond city", "RICHMOND CITY"]),
-        ("NV", ["Las Vegas", "Las Vegas, Nevada"]),
+        ("NV", ["Las Vegas", "Las Vegas, Nevada", "Vegas"]),
+        ("NV", ["North Las Vegas", "N Las Vegas", "N. Las Vegas, NV", "No Las Vegas", "NLV"]),
+        ("NV", ["Carson City", "City of Carson", "CARSON CITY, NV"]),
+        ("CA", ["Signal Hill", "Signal Hl", "City of Signal Hill", "Signal Hl."]),
+        ("CA", ["South San Francisco", "So San Francisco", "S. San Francisco"]),
+        ("CA", ["San Francisco", "San Francisco city", "SF", "City & County of San Francisco"]),
+        ("CA", ["Mountain View", "Mtn View", "Mt View"]),
+        ("CA", ["Los Angeles County", "Los Angeles Co.", "County of Los Angeles", "LA County"]),
+        ("WA", ["Spokane Valley", "Spokane Vly", "City of Spokane Valley"]),
+        ("WA", ["Mercer Island", "Mercer Is"]),
+        ("FL", ["Port Saint Lucie", "Pt St Lucie", "Port St. Lucie"]),
+        ("FL", ["Miami-Dade County", "Miami-Dade Co", "Dade County", "miami dade county"]),
+        ("FL", ["West Palm Beach", "W Palm Bch", "West Palm Bch."]),
+        ("PA", ["Philadelphia", "Phila", "Philly"]),
+        ("MO", ["St. Louis city", "Saint Louis City", "City of St. Louis"]),
+        ("MO", ["St. Louis County", "Saint Louis Co", "County of St Louis"]),
+        ("MO", ["Ste. Genevieve", "Sainte Genevieve", "STE GENEVIEVE"]),
+        ("GA", ["Richmond County", "Augusta-Richmond County"]),
+        ("MN", ["Minneapolis", "Mpls", "City of Minneapolis"]),
+        ("SC", ["Mount Pleasant", "Mt Pleasant", "Town of Mt. Pleasant"]),
+        ("NY", ["New York", "NYC", "New York City", "City of New York"]),
+        ("NY", ["New York County", "Manhattan", "Borough of Manhattan", "Harlem"]),
+        ("NY", ["Queens County", "Queens", "Borough of Queens"]),
+        ("NY", ["Bronx County", "The Bronx"]),
+        ("NY", ["Kings County", "Williamsburg", "Park Slope"]),
+        ("IL", ["Chicago", "Chgo", "City of Chicago", "Chicago, Cook County"]),
     ],
 )
 def test_spellings_of_one_place_agree(ask, state, spellings):
@@ -101,10 +128,28 @@ def test_a_part_of_a_city_leads_to_the_city_where_the_city_decides(ask):
 
 
 def test_nothing_is_answered_where_nothing_decides(refused):
-    reason = refused("NC", location="Matthews")
+    reason = refused("OH", location="Chagrin Falls")
     assert reason.code == "NOT_FOUND"
     rates = {c["name"]: c["combined_rate"] for c in reason.detail["candidates"]}
-    assert rates == {"Mecklenburg County": "0.08250", "Union County": "0.06750"}
+    assert rates == {"Cuyahoga County": "0.08000", "Geauga County": "0.06750"}
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "county"),
+    [
+        ("NC", "Matthews", "Mecklenburg County"),
+        ("OH", "Westerville", "Franklin County"),
+        ("OH", "Kettering", "Montgomery County"),
+        ("OH", "Beavercreek", "Greene County"),
+        ("FL", "Dunnellon", "Marion County"),
+    ],
+)
+def test_where_zips_are_divided_the_post_office_of_the_town_decides(ask, state, name, county):
+    answer = ask(state, location=name, as_of=date(2026, 2, 1))
+    assert answer.simple()["rate"]["county"] == county
+    assert answer.confidence == "low"
+    (spans,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+    assert spans["lowest_combined_rate"] < spans["highest_combined_rate"]
 
 
 @pytest.mark.parametrize(
@@ -168,6 +213,12 @@ def test_every_official_location_name_leads_to_its_code(book, ask):
         ("Unincorporated King County", "1700"),
         ("King County (unincorporated area)", "1700"),
         ("100", "0100"),
+        ("WA 1726", "1726"),
+        ("1726, WA", "1726"),
+        ("location code 1726", "1726"),
+        ("Location Code: 1726", "1726"),
+        ("LOC #1726", "1726"),
+        ("#100", "0100"),
     ],
 )
 def test_official_names_and_codes_of_washington(ask, name, code):
@@ -217,9 +268,53 @@ def test_a_zip_given_as_a_place_is_a_zip(ask):
     assert ask("CA", location="94105").simple() == ask("CA", zip="94105").simple()
 
 
-@pytest.mark.parametrize("state", ["NJ", "TX"])
-def test_the_state_alone_decides(ask, state):
-    assert ask(state, location={"NJ": "Hoboken", "TX": "Austin"}[state]).location.via == "state"
+@pytest.mark.parametrize(
+    ("state", "name"), [("NJ", "Hoboken"), ("NJ", "New Jersey"), ("TN", "Memphis"), ("DC", "DC")]
+)
+def test_the_state_alone_decides(ask, state, name):
+    assert ask(state, location=name).location.via == "state"
+
+
+def test_the_name_of_a_state_with_local_rates_is_no_place(refused):
+    assert "not a city or county" in refused("CA", location="California").message
+
+
+@pytest.mark.parametrize(
+    "written", ["Charlotte 28202", "Charlotte, NC 28202", "zip 28202", "28202 Charlotte NC"]
+)
+def test_a_place_with_its_zip_is_that_zip(ask, written):
+    assert ask("NC", location=written).simple() == ask("NC", zip="28202").simple()
+
+
+def test_a_place_with_the_zip_of_another_is_a_mismatch(ask):
+    answer = ask("NC", location="Charlotte 27601")
+    assert answer.advisories[0]["code"] == "place_input_mismatch"
+    assert answer.confidence == "low"
+
+
+def test_a_location_code_that_is_not_there_says_so(refused):
+    assert "no location code 9999 of WA" in refused("WA", location="9999").message
+    assert "not a city" in refused("NC", location="1726").message
+
+
+def test_an_independent_city_and_the_county_of_its_name(ask):
+    for state, city, county in (
+        ("VA", "City of Richmond", "Richmond County"),
+        ("VA", "Franklin city", "Franklin County"),
+        ("MO", "St. Louis city", "St. Louis County"),
+    ):
+        one = ask(state, location=city, as_of=NEW)
+        other = ask(state, location=county, as_of=NEW)
+        assert len(one.rated) == len(other.rated) == 1
+        assert one.chosen.combined > other.chosen.combined
+
+
+def test_every_nickname_means_a_place_of_the_book(book):
+    for state, nicknames in NICKNAMES.items():
+        names = place_names(book, state)
+        known = (names.cities, names.counties, names.preferred)
+        for meant in nicknames.values():
+            assert any(name_key(meant) in table for table in known), (state, meant)
 
 
 def test_names_of_new_york_city(ask):

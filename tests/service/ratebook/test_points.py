@@ -22,7 +22,7 @@ NEW = date(2026, 5, 1)
         ("FL", (25.7617, -80.1918), "Miami-Dade County", "0.07000"),
         ("VA", (38.8816, -77.0910), "Arlington County", "0.06000"),
         ("NV", (39.1638, -119.7674), "Carson City", "0.07600"),
-        ("MO", (38.6270, -90.1994), "St. Louis city", "0.04225"),
+        ("MO", (38.6270, -90.1994), "St. Louis city", "0.09679"),
         ("SD", (43.3300, -102.5500), "Oglala Lakota County", "0.04200"),
         ("VA", (37.3340, -79.5230), "Bedford County", "0.05300"),
         ("WA", (47.6062, -122.3321), "King County", "0.10550"),
@@ -73,6 +73,28 @@ def test_a_point_outside_the_state(refused, state, lat, lng, says):
     reason = refused(state, lat=lat, lng=lng)
     assert reason.code == "NOT_FOUND"
     assert says in reason.message
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "meant", "how"),
+    [
+        ("NC", (-80.8431, 35.2271), (35.2271, -80.8431), "latitude and longitude exchanged"),
+        ("NC", (35.2271, 80.8431), (35.2271, -80.8431), "a western longitude"),
+        ("NC", (80.8431, 35.2271), (35.2271, -80.8431), "exchanged"),
+        ("GA", (33.749, 84.388), (33.749, -84.388), "a western longitude"),
+    ],
+)
+def test_numbers_in_the_wrong_order_are_said_to_be(refused, state, given, meant, how):
+    reason = refused(state, lat=given[0], lng=given[1])
+    assert how in reason.message
+    assert f"({meant[0]}, {meant[1]}) it would lie in" in reason.message
+    assert reason.detail["did_you_mean"] == {"lat": meant[0], "lng": meant[1]}
+
+
+def test_a_point_that_no_order_mends_gets_no_such_hint(refused):
+    reason = refused("NC", lat=48.85, lng=2.35)
+    assert "it would lie" not in reason.message
+    assert "did_you_mean" not in reason.detail
 
 
 @pytest.mark.parametrize(

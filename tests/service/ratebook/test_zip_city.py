@@ -32,6 +32,72 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
     assert mismatch(answer) == ("Asheville", "Winston Salem")
 
 
+def test_a_taxing_city_whose_name_the_zip_carries_from_over_the_county_line(ask):
+    answer = ask("MS", street="1 Main St", city="Jackson", zip="39208")  # Pearl, in Rankin County
+    rates = {rated.area.name: rated.combined for rated, _ in answer.rated}
+    assert rates == {"Rankin County": 7_000, "Jackson": 8_000}
+    assert answer.chosen.area.name == "Rankin County"
+    assert answer.confidence in {"low", "medium"}
+    assert "place_input_mismatch" not in codes(answer)
+    assert len(ask("MS", street="1 Main St", city="Pearl", zip="39208").rated) == 1
+
+
+def test_a_zip_called_after_a_taxing_city_that_lies_elsewhere_has_it_as_a_candidate(ask):
+    names = [rated.area.name for rated, _ in ask("MN", zip="55121").rated]  # Eagan
+    assert names[0] == "Dakota County"
+    assert "St. Paul" in names
+    named = ask("MN", street="1 Main St", city="Saint Paul", zip="55121")
+    assert [rated.area.name for rated, _ in named.rated] == names
+    assert "place_input_mismatch" not in codes(named)
+
+
+def test_a_transit_area_of_another_county_does_not_draw_the_zip_over(ask):
+    answer = ask("OH", street="1 Main St", city="Dublin", zip="43017", as_of=date(2026, 2, 1))
+    assert answer.simple()["rate"]["county"] == "Franklin County"
+
+
+@pytest.mark.parametrize(
+    ("city", "zip5", "shown"),
+    [
+        ("New York", "11201", "New York"),
+        ("NYC", "10451", "New York"),
+        ("New York City", "10001", "New York"),
+        ("Brooklyn", "11201", "Brooklyn"),
+        ("Queens", "11354", "Queens"),
+        ("Flushing", "11354", "Flushing"),
+        ("Manhattan", "10001", "Manhattan"),
+        ("Staten Island", "10301", "Staten Island"),
+    ],
+)
+def test_the_names_of_new_york_city_are_right_in_every_borough(ask, city, zip5, shown):
+    answer = ask("NY", street="1 Main St", city=city, zip=zip5)
+    assert "place_input_mismatch" not in codes(answer)
+    assert (answer.location.city, answer.chosen.combined) == (shown, 8_875)
+
+
+def test_a_borough_named_for_another_is_a_mismatch(ask):
+    answer = ask("NY", street="1 Main St", city="Brooklyn", zip="10451")
+    assert mismatch(answer) == ("Brooklyn", "Bronx")
+
+
+def test_a_short_name_is_answered_in_full(ask):
+    for state, short, zip5, name in (
+        ("CA", "Signal Hl", "90755", "Signal Hill"),
+        ("CA", "So. San Francisco", "94080", "South San Francisco"),
+        ("CA", "W Hollywood", "90069", "West Hollywood"),
+    ):
+        answer = ask(state, street="1 Main St", city=short, zip=zip5)
+        assert (answer.location.city, answer.chosen.area.name) == (name, name)
+        assert "place_input_mismatch" not in codes(answer)
+
+
+def test_the_county_given_is_right_where_the_state_alone_decides_too(ask):
+    camden = ask("NJ", street="1 Main St", city="Camden County", zip="08002")
+    assert "place_input_mismatch" not in codes(camden)
+    assert camden.simple()["rate"]["county"] == "Camden County"
+    assert mismatch(ask("NJ", street="1 Main St", city="Essex County", zip="08002"))
+
+
 def test_a_city_nobody_knows_is_medium(ask):
     answer = ask("NC", street="1 Main St", city="Xyzzy", zip="27601")
     assert (answer.confidence, answer.location.city) == ("medium", "Raleigh")

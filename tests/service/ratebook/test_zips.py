@@ -11,9 +11,11 @@ from svc_tools.service.ratebook import NotResolved
 COUNTY_UNKNOWN = {
     ("CA", "90085"), ("CA", "90140"), ("CA", "90205"), ("CA", "95214"), ("FL", "33106"),
     ("FL", "33191"), ("FL", "33192"), ("FL", "33198"), ("FL", "33206"), ("FL", "34441"),
-    ("OH", "43165"), ("PA", "15266"), ("PA", "15273"), ("PA", "15288"), ("PA", "15439"),
-    ("PA", "18005"), ("PA", "18768"), ("VA", "22350"), ("VA", "24619"), ("WA", "98082"),
-    ("WA", "98189"),
+    ("GA", "30138"), ("GA", "30645"), ("GA", "31144"), ("IL", "60569"), ("MO", "64162"),
+    ("NM", "87654"), ("NY", "10200"), ("NY", "11437"), ("NY", "11805"), ("OH", "43165"),
+    ("PA", "15266"), ("PA", "15273"), ("PA", "15288"), ("PA", "15439"), ("PA", "18005"),
+    ("PA", "18768"), ("TX", "75059"), ("TX", "75064"), ("TX", "76190"), ("TX", "77352"),
+    ("VA", "22350"), ("VA", "24619"), ("WA", "98082"), ("WA", "98189"),
 }  # fmt: skip
 """ZIPs of covered states that no table gives a county for: single firms and lone boxes."""
 
@@ -90,6 +92,16 @@ def test_a_zip_of_one_county_in_an_official_table_is_high(ask):
     assert (answer.confidence, codes(answer)) == ("high", [])
 
 
+def test_a_zip_that_reaches_over_a_state_line_names_the_other_state(ask):
+    answer = ask("TN", zip="37642")  # Church Hill
+    (note,) = [w for w in answer.advisories if w["code"] == "zip_crosses_state_line"]
+    assert note["states"] == ("VA",)
+    assert "Make sure of the state" in note["message"]
+    assert {rated.area for rated, _ in answer.rated} == {None}  # no rate of the other state
+    assert "zip_crosses_state_line" not in codes(ask("VA", zip="37642"))
+    assert "zip_crosses_state_line" not in codes(ask("NC", zip="28202"))
+
+
 def test_a_zip_over_a_state_line_answers_in_both(book, ask):
     crossing = [z for z in book.zips.zips("VA") if z not in book.zips.state("VA")]
     assert "37642" in crossing  # Church Hill, Tennessee
@@ -130,6 +142,6 @@ def test_alaska_is_not_answered(refused):
 
 
 def test_a_state_part_is_never_passed_off_as_the_whole(ask):
-    answer = ask("TX", zip="78701")
+    answer = ask("UT", zip="84101")
     assert (answer.confidence, answer.location.via) == ("low", "state")
     assert codes(answer) == ["local_rates_not_covered"]

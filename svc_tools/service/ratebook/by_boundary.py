@@ -1,0 +1,253 @@
+"""From an address, a ZIP+4 or a ZIP to what the user's own boundary records say of it.
+
+The finest record decides: an address record, else a ZIP+4 record, else the records of the ZIP. An
+address without a ZIP is looked for in every ZIP of its city.
+Where the ZIP's records differ, the lowest combined rate is answered (section 305 of the
+Streamlined Sales Tax agreement) and all of them are candidates. What the post office and the
+census say of the place (`usual`) stays: its city, a city that is not the ZIP's, another state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.address_line import Parts
+from svc_tools.service.ratebook.advisories import codes_without_rate
+from svc_tools.service.ratebook.location import Location, Option
+from svc_tools.service.ratebook.own.boundary_codes import LOCATION_CODES, levied
+from svc_tools.service.ratebook.own.boundary_find import Search
+from svc_tools.service.ratebook.own.boundary_lines import day_number
+from svc_tools.service.ratebook.own.boundary_store import BoundaryStore
+from svc_tools.service.ratebook.place_names import keys_of, place_names
+from svc_tools.service.ratebook.query import NotResolved
+from svc_tools.service.ratebook.rating import Rated, rate_area
+from svc_tools.service.ratebook.schema import Area
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date
+
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.own.boundary_find import Found
+    from svc_tools.service.ratebook.own.boundary_lines import Composition
+    from svc_tools.service.ratebook.own.boundary_store import BoundaryReader
+    from svc_tools.service.ratebook.own.database import Edition
+
+__all__ = ["boundary_edition", "locate_by_boundary"]
+
+_FINER = frozenset({"address_not_matched", "zip_of_another_state"})
+"""Warnings that a record of the very address or ZIP+4 settles."""
+_UNKNOWN_ZIP = "zip_not_used"
+"""Said where no table knows the ZIP; a record that names it does."""
+
+
+class _Composed(NamedTuple):
+    """The area of a composition on a day, and the codes that no rate is known for."""
+
+    area: Area
+    unknown: tuple[str, ...]
+
+
+def boundary_edition(book: Book, state: str) -> Edition | None:
+    """The boundary file of a state in the user's own book, if it can answer.
+
+    It names jurisdictions by codes that only the state's own rate file has in full, so without
+    that it answers nothing. Washington's are location codes, which every book has.
+    """
+    if not book.own_editions:
+        return None
+    own = {edition.kind: edition for edition in book.own_editions if edition.state == state}
+    return own.get("boundary") if "rates" in own or state == LOCATION_CODES else None
+
+
+def locate_by_boundary(
+    book: Book,
+    edition: Edition,
+    parts: Parts,
+    day: date,
+    usual: Callable[[], Location],
+) -> Location:
+    """Where boundary records lead, on a day; where none holds, where the book leads without them.
+
+    Args:
+        book: the book, loaded with the user's own.
+        edition: the boundary file of the state.
+        parts: the address or ZIP: it has a ZIP, or a street and a city.
+        day: the day the rate is for.
+        usual: the way without boundary records.
+
+    Raises:
+        NotResolved: as `usual`, for a ZIP that no record lists either.
+        OwnBookChanged: the own book holds other editions by now.
+    """
+    key = ("boundary-place", edition.id, parts.zip, day)
+    alone = parts == Parts(zip=parts.zip)
+    known = book.memo.get(key) if alone else None
+    if isinstance(known, Location):
+        return known
+    found = _locate(book, edition, parts, day, usual)
+    if alone:
+        book.memo[key] = found
+    return found
+
+
+def _locate(
+    book: Book, edition: Edition, parts: Parts, day: date, usual: Callable[[], Location]
+) -> Location:
+    in_state = not parts.zip or _in_state(book, edition.state, parts.zip)
+    if not in_state and book.zips.states_of(parts.zip, book.states):
+        return usual()  # a range of ZIPs may reach over the state line, a ZIP does not
+    refusal: NotResolved | None = None
+    try:
+        base = usual()
+    except NotResolved as error:
+        base, refusal = _nowhere(parts), error
+    with _store(book).reading(edition.id) as reader:
+        at = day_number(max(day, edition.covers_from))
+        search = Search(book.memo, edition.id, reader, at)
+        if parts.zip:
+            found = search.in_zip(parts)
+            if found and found.via == "zip5" and not in_state and not search.lists(parts.zip):
+                found = None
+        else:
+            found = search.in_city(parts.street, _zips_of(book, edition.state, parts.city))
+        if found is None:
+            if refusal:
+                raise refusal
+            return base
+        composed = [
+            (_compose(book, edition, reader, composite, day), why)
+            for composite, why in found.composites
+        ]
+    options = _ranked(book, edition.state, composed, day)
+    unknown = tuple(dict.fromkeys(code for one, _ in composed for code in one.unknown))
+    placed = _placed(edition, found, base, options, unknown)
+    if day < edition.covers_from:
+        return replace(placed, history_from=edition.covers_from)
+    return placed
+
+
+def _nowhere(parts: Parts) -> Location:
+    """A place that only records may know."""
+    return Location("zip5", "boundary_zip", f"ZIP {parts.zip}", zip=parts.zip or None)
+
+
+def _zips_of(book: Book, state: str, city: str) -> list[str]:
+    """Every ZIP that a city's name is used for."""
+    names = place_names(book, state)
+    tables = (names.preferred, names.others)
+    found = [p.zip for key in keys_of(names, city) for one in tables for p in one.get(key, ())]
+    return list(dict.fromkeys(found))
+
+
+def _in_state(book: Book, state: str, zip5: str) -> bool:
+    """Whether the postal or the census table has a ZIP in a state."""
+    return zip5 in book.zips.state(state) or bool(book.zips.touched(zip5, state))
+
+
+def _store(book: Book) -> BoundaryStore:
+    found = book.memo.get("boundaries")
+    if not isinstance(found, BoundaryStore):
+        if book.own_path is None:
+            raise ValueError("a book with own editions has no path to them")
+        found = book.memo["boundaries"] = BoundaryStore(book.own_path)
+    return found
+
+
+def _compose(
+    book: Book, edition: Edition, reader: BoundaryReader, composite: int, day: date
+) -> _Composed:
+    """The area whose rates a composition adds up to on a day."""
+    key = ("boundary-area", edition.id, composite, day)
+    found = book.memo.get(key)
+    if not isinstance(found, _Composed):
+        composition = reader.composition(composite)
+        found = book.memo[key] = _composed(book, edition, composite, composition, day)
+    return found
+
+
+def _composed(
+    book: Book, edition: Edition, composite: int, composition: Composition, day: date
+) -> _Composed:
+    state = edition.state
+    whose = levied(book, state, composition)
+    if whose.area:
+        return _Composed(whose.area, whose.unknown)
+    ids = tuple(key for key in whose.ids if _levies_on(book, key, day))
+    names = [book.jurisdictions[key].name for key in ids]
+    return _Composed(
+        Area(
+            f"{state}:boundary:{edition.id}:{composite}",
+            state,
+            "boundary",
+            ", ".join(names) or f"{book.states[state].name}, no local tax",
+            (composition.county,) if composition.county else (),
+            ids,
+            (),
+            "",
+            0,
+        ),
+        whose.unknown,
+    )
+
+
+def _levies_on(book: Book, jurisdiction: str, day: date) -> bool:
+    """Whether a jurisdiction has a rate on a day: one without a row then adds nothing."""
+    return any(
+        (row.begin is None or row.begin <= day) and (row.end is None or day <= row.end)
+        for row in book.rates[jurisdiction]
+    )
+
+
+def _placed(
+    edition: Edition,
+    found: Found,
+    base: Location,
+    options: list[Option],
+    unknown: tuple[str, ...],
+) -> Location:
+    """The usual way's location with the areas of the records in place of its own."""
+    finer = found.via != "zip5"
+    sure = found.decided if len(options) == 1 else "boundary_zip"
+    settled = {_UNKNOWN_ZIP, *(_FINER if finer else ())}
+    notes = [note for note in base.advisories if note["code"] not in settled]
+    if unknown:
+        notes.append(codes_without_rate(unknown, edition.file))
+    if base.named_area:  # where the city given lies that is not the ZIP's
+        options += [o for o in base.options if o.area and o.area.id == base.named_area]
+    chosen = options[0].area
+    return replace(
+        base,
+        via=found.via,
+        decided=sure,
+        options=tuple(options),
+        zip=found.zip or base.zip,
+        county=(chosen.counties[0] if chosen and chosen.counties else base.county),
+        no_crosswalk=False,
+        across=base.across and not finer,
+        near_boundary=False,
+        ambiguous=False,
+        tied=(),
+        advisories=tuple(notes),
+        records=edition.file,
+        unknown_code=bool(unknown),
+        edition_end=edition.covers_until,
+    )
+
+
+def _ranked(
+    book: Book, state: str, composed: Sequence[tuple[_Composed, str]], day: date
+) -> list[Option]:
+    """The areas, the lowest combined rate first; those with the same parts are one."""
+    unique = {one.area.components: Option(one.area, why) for one, why in reversed(composed)}
+    ordered = list(reversed(unique.values()))
+    if len(ordered) == 1:
+        return ordered
+
+    def combined(option: Option) -> tuple[int, str]:
+        rated = rate_area(book, state, option.area, day)
+        units = rated.combined if isinstance(rated, Rated) else 100_000
+        return units, option.area.id if option.area else ""
+
+    return sorted(ordered, key=combined)

@@ -1,0 +1,126 @@
+"""Any lookup in any mode: a refusal that says why, or an answer that adds up and says how sure."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
+from svc_tools.service.ratebook.place_names import place_names
+
+TODAY = date(2026, 11, 21)
+RATE = re.compile(r"[0-9]\.[0-9]{5}")
+PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
+STATES = sorted(load_book().states)
+DAYS = st.none() | st.dates(date(2003, 1, 1), date(2031, 12, 31))
+NOISE = st.text(min_size=1, max_size=60)
+WORDS = st.sampled_from(
+    ["12", "Main St,", "PO Box", "28202", "Suite 5", "Attn Bob", "zip", "1726", "NC", "USA", "Co."]
+) | st.sampled_from(["County of", "LA", "Ontario,", "APO AE", "28202-1234", "and", "-", "Store"])
+
+
+@lru_cache
+def all_names(state):
+    return sorted(place_names(load_book(), state).spelled.values())
+
+
+@lru_cache
+def all_zips(state):
+    return load_book().zips.zips(state)
+
+
+@st.composite
+def queries(draw):
+    """A query in one mode: places of the state, places of another, or noise."""
+    book = load_book()
+    state = draw(st.sampled_from(STATES))
+    there = draw(st.sampled_from([state, state, state, draw(st.sampled_from(STATES))]))
+    zips = all_zips(there)
+    zip5 = draw(st.sampled_from(zips) | st.from_regex(r"[0-9]{5}", fullmatch=True))
+    plus4 = draw(st.sampled_from(["", "-1234"]))
+    name = draw(st.sampled_from(all_names(there)) | NOISE)
+    mode = draw(st.sampled_from(["zip", "place", "line", "parts", "point", "words"]))
+    day = draw(DAYS)
+    if mode == "zip":
+        return Query(state=state, zip=zip5 + plus4, as_of=day)
+    if mode == "place":
+        return Query(state=state, location=name, as_of=day)
+    if mode == "line":
+        form = draw(st.sampled_from(["1 Elm St, {}, {} {}", "1 Elm St {} {} {}", "{2} {0} {1}"]))
+        return Query(state=state, address=form.format(name, there, zip5 + plus4), as_of=day)
+    if mode == "parts":
+        given_zip = draw(st.none() | st.just(zip5 + plus4))
+        return Query(state=state, street="1 Elm St", city=name, zip=given_zip, as_of=day)
+    if mode == "point":
+        place = book.zips.state(there).get(zip5)
+        lat, lng = (float(place.lat), float(place.lng)) if place else (39.0, -95.0)
+        near = st.floats(-0.2, 0.2)
+        return Query(state=state, lat=lat + draw(near), lng=lng + draw(near), as_of=day)
+    words = " ".join(draw(st.lists(WORDS | st.just(name), min_size=1, max_size=8)))
+    return Query(state=state, address=words, as_of=day)
+
+
+def check_rates(row):
+    """Every rate of a row is a five-decimal string, and its parts add up to the whole."""
+    parts = [row[name] for name in PARTS if name in row]
+    assert all(RATE.fullmatch(text) for text in (*parts, row["combined_rate"]))
+    assert sum(map(Decimal, parts)) == Decimal(row["combined_rate"])
+
+
+@settings(max_examples=250, deadline=None)  # the first examples read tables
+@given(queries())
+def test_a_refusal_says_why_and_an_answer_adds_up(query):
+    try:
+        answer = resolve(load_book(), query, today=TODAY)
+    except NotResolved as reason:
+        check_refusal(reason)
+    else:
+        check_answer(answer, query.state)
+
+
+def check_refusal(reason):
+    """It has a code and says what is the matter."""
+    assert reason.code in {"NOT_FOUND", "STATE_NOT_SUPPORTED"}
+    assert len(reason.message) > len("no such place")
+    json.dumps(reason.detail)
+
+
+def check_answer(answer, state):
+    """Its parts add up, its warnings explain themselves, and it claims no more than it knows."""
+    body = json.loads(json.dumps(answer.full()))
+    rate, meta = body["rate"], body["meta"]
+    check_rates(rate)
+    assert rate["country"] == "US"
+    assert rate["state"] == state
+    assert meta["confidence"] in {"low", "medium", "high", "exact"}
+    assert meta["resolved_via"] in {"address", "zip4", "zip5", "place", "coordinates", "state"}
+    assert meta["effective_date_basis"] in {"publisher_effective_date", "edition_only"}
+    assert all(warning["code"] and warning["message"] for warning in meta["warnings"])
+    assert all(value is not None for warning in meta["warnings"] for value in warning.values())
+    codes = [warning["code"] for warning in meta["warnings"]]
+    for candidate in body["candidates"]:
+        check_rates(candidate)
+        assert candidate["why"]
+    assert body["candidates"][0]["combined_rate"] == rate["combined_rate"]
+    assert sum(Decimal(one["rate"]) for one in body["components"]) == Decimal(rate["combined_rate"])
+    rates = [candidate["combined_rate"] for candidate in body["candidates"]]
+    if len(set(rates)) > 1:  # what is at stake is said, and nothing claims to be sure
+        (spans,) = [w for w in meta["warnings"] if w["code"] == "zip_spans_jurisdictions"]
+        assert (spans["lowest_combined_rate"], spans["highest_combined_rate"]) == (
+            min(rates),
+            max(rates),
+        )
+        assert meta["confidence"] in {"low", "medium"}
+    if "place_input_mismatch" in codes:
+        (mismatch,) = [w for w in meta["warnings"] if w["code"] == "place_input_mismatch"]
+        assert mismatch["customer_input_place"]
+        assert mismatch["resolved_place_name"]
+        assert meta["confidence"] in {"low", "medium"}
+    simple = answer.simple()
+    assert (simple["rate"], simple["meta"]) == (answer.full()["rate"], answer.full()["meta"])

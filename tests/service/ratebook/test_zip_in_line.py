@@ -1,0 +1,228 @@
+"""Which number of an address is its ZIP: labels, order, notes, boxes, two addresses in one line."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc_tools.service.ratebook import Query, load_book
+from svc_tools.service.ratebook.address_line import parse_line
+from svc_tools.service.ratebook.by_address import parts_of
+from svc_tools.service.ratebook.place_names import is_place
+
+
+def read(line, state="NC"):
+    return parse_line(line, state, partial(is_place, load_book()))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "28202 Charlotte NC",
+        "28202, Charlotte, NC",
+        "NC 28202 Charlotte",
+        "Charlotte NC zip 28202",
+        "600 E 4th St, Charlotte, NC ZIP: 28202",
+        "600 E 4th St, Charlotte, zipcode 28202",
+        "600 E 4th St, Charlotte (Postal Code 28202)",
+        "600 E 4th St CharlotteNC28202",
+        "600 E 4th St|Charlotte|NC|28202",
+        "600 E 4th St, Charlotte, NC - 28202",
+        "Invoice 27601 600 E 4th St Charlotte NC 28202",
+        "ID 27601, 5 Main St, Charlotte, NC 28202",
+        "600 E 4th St, Charlotte, NC 28202 PO# 27601",
+    ],
+)
+def test_the_zip_and_the_city_are_read(line):
+    parts = read(line)
+    assert (parts.zip, parts.city) == ("28202", "Charlotte")
+
+
+@pytest.mark.parametrize("line", ["zip 28202", "ZIP: 28202", "zip code 28202 please"])
+def test_a_zip_that_is_called_so_needs_no_city(line):
+    assert read(line).zip == "28202"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "PO# 33101", "PO 33101", "Store 33101", "Store #33101", "Order 33101", "Job 33101",
+        "Location 33101", "Customer 33101", "Invoice No. 33101", "Ref: 33101", "Ticket 33101",
+        "Warehouse 33101", "P.O. Box 33101", "Post Office Box 33101", "Suite 33101", "Ext 33101",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "form", ["{}, 600 E 4th St, Charlotte, NC", "600 E 4th St Charlotte {}", "5 Oak Ln, {}, Durham"]
+)
+def test_a_number_of_the_senders_own_is_no_zip(note, form):
+    parts = read(form.format(note))
+    assert parts.zip == ""
+    assert parts.city in {"Charlotte", "Durham"}
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city", "zip5"),
+    [
+        ("MS", "5 Main St Olive Branch 38654", "Olive Branch", "38654"),
+        ("AR", "5 Main St Branch 72928", "Branch", "72928"),
+        ("WI", "5 Main St Green Bay 54301", "Green Bay", "54301"),
+        ("TX", "5 Main St College Station 77840", "College Station", "77840"),
+        ("AL", "5 Main St Mobile 36602", "Mobile", "36602"),
+        ("AR", "5 Main St Reverie TN 72395", "Reverie TN", "72395"),
+        ("CA", "200 N Spring St LA 90012", "LA", "90012"),
+        ("CA", "200 N Spring St, LA 90012", "LA", "90012"),
+        ("CA", "LA 90012", "LA", "90012"),
+        ("AR", "Vendor 72683", "Vendor", "72683"),
+    ],
+)
+def test_a_city_called_like_a_note_or_a_state_keeps_its_zip(state, line, city, zip5):
+    parts = read(line, state)
+    assert (parts.city, parts.state, parts.zip) == (city, "", zip5)
+
+
+@pytest.mark.parametrize("line", ["100 Canal St, New Orleans, LA", "5 Elm St, Nowhereville, LA"])
+def test_a_city_before_a_code_that_is_a_place_too_leaves_it_a_state(refused, line):
+    assert "names LA" in refused("CA", address=line).message
+
+
+@pytest.mark.parametrize("dash", ["-", "\u2010", "\u2013", "\u2212", " ", ""])
+def test_a_zip_plus_four_is_kept_whole(dash):
+    parts = read(f"600 E 4th St, Charlotte, NC 28202{dash}1234")
+    assert (parts.zip, parts.plus4) == ("28202", "1234")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"zip": "28202-1234"},
+        {"location": "28202-1234"},
+        {"location": "Charlotte, NC 28202-1234"},
+        {"address": "600 E 4th St, Charlotte, NC 28202-1234"},
+        {"address": "28202-1234 Charlotte NC"},
+        {"address": "600 E 4th St, Charlotte, zip 28202-1234"},
+        {"street": "600 E 4th St", "city": "Charlotte", "zip": "28202-1234"},
+        {"street": "600 E 4th St", "city": "Charlotte 28202-1234"},
+        {"street": "600 E 4th St", "city": "28202-1234"},
+        {"street": "600 E 4th St", "city": "Charlotte 28202", "zip": "28202-1234"},
+    ],
+)
+def test_the_four_digits_survive_in_every_mode(book, query):
+    parts = parts_of(book, Query(state="NC", **query))
+    assert (parts.zip, parts.plus4) == ("28202", "1234")
+
+
+@pytest.mark.parametrize("query", [{"location": "Charlotte"}, {"lat": 35.2, "lng": -80.8}])
+def test_where_no_zip_and_no_address_is_given_there_are_no_parts(book, query):
+    assert parts_of(book, Query(state="NC", **query)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "street"),
+    [
+        ("600 E 4th St, Charlotte, NC 28202", "600 E 4th St"),
+        ("600 E 4th St Ste 200 Charlotte NC", "600 E 4th St Ste 200"),
+        ("600 E 4th St, Suite 200, Charlotte, NC 28202-1234", "600 E 4th St, Suite 200"),
+        ("100 Charlotte Ave, Charlotte, NC", "100 Charlotte Ave"),
+        ("600 E 4th St, Charlotte, Mecklenburg County, NC", "600 E 4th St"),
+        ("600 E 4th St 28202", "600 E 4th St"),
+        ("28202 Charlotte NC", ""),
+        ("Charlotte, NC", ""),
+    ],
+)
+def test_the_street_is_what_stands_before_the_city(line, street):
+    assert read(line).street == street
+
+
+@settings(max_examples=60, deadline=None)  # the first example reads tables
+@given(
+    number=st.integers(1, 99_999),
+    street=st.sampled_from(["Elm St", "N Tryon St", "Hwy 70", "Martin Luther King Jr Blvd"]),
+    suite=st.sampled_from(["", " Ste 10", " Apt 4B", " # 12"]),
+    data=st.data(),
+)
+def test_every_part_of_a_plain_address_is_read(number, street, suite, data):
+    state = data.draw(st.sampled_from(["IL", "MN", "NC", "NY", "OH", "TX", "WI"]))
+    places = [p for p in load_book().zips.state(state).values() if p.kind == "STANDARD"]
+    place = data.draw(st.sampled_from(places))
+    first = f"{number} {street}{suite}"
+    parts = read(f"{first}, {place.city}, {state} {place.zip}-0420", state)
+    assert parts == parts._replace(
+        street=first, city=place.city, state=state, zip=place.zip, plus4="0420"
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["po ", "po box ", "#", "-", "- ,", "12345 ", "NC 28202 ", "u s a ", "no. 5 ", "a,"]
+)
+def test_a_line_of_one_thing_many_times_is_read_at_once(words):
+    assert read((words * 200)[:200]).street is not None  # a bad pattern would never end
+
+
+def test_two_addresses_are_told_apart_by_the_state_or_refused(ask, refused):
+    both = "1 Main St, Los Angeles, CA 90012 / 600 E 4th St, Charlotte, NC 28202"
+    assert ask("NC", address=both).location.zip == "28202"
+    assert ask("CA", address=both).location.zip == "90012"
+    assert ask("CA", address=both).simple()["rate"]["city"] == "Los Angeles"
+    assert "several addresses" in refused("TX", address=both).message
+    for line in (
+        "600 E 4th St, Charlotte, NC 28202 and 1 Main St, Raleigh, NC 27601",
+        "600 E 4th St, Charlotte, NC and 1 Main St, Raleigh, NC",
+    ):
+        reason = refused("NC", address=line)
+        assert "it holds several addresses" in reason.message
+        assert "give the one place" in reason.message
+
+
+def test_one_address_that_names_its_city_twice_is_one(ask):
+    line = "Charlotte Office, 600 E 4th St, Charlotte, NC, Charlotte, NC 28202"
+    assert ask("NC", address=line).location.zip == "28202"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"address": "PSC 3 Box 1234, APO AE 09021"},
+        {"address": "Unit 2050 Box 4190, APO AP 96278-2050"},
+        {"address": "USS Nimitz, FPO, AP"},
+        {"address": "CMR 402 Box 12, APO, NC 28202"},
+        {"address": "Unit 9900 Box 1, DPO NC"},
+        {"street": "Unit 2050", "city": "APO", "zip": "28202"},
+        {"street": "Unit 2050", "city": "FPO AE"},
+        {"location": "APO"},
+    ],
+)
+def test_military_mail_is_refused_and_said_to_be(refused, given):
+    reason = refused("NC", **given)
+    assert reason.code == "NOT_FOUND"
+    assert "military" in reason.message
+    assert "goods go to" in reason.message
+
+
+def test_military_zips_that_the_postal_table_counts_to_a_state_are_refused_too(refused):
+    for zip5 in ("09905", "09980"):
+        reason = refused("NJ", zip=zip5)
+        assert "military" in reason.message
+        assert reason.detail["states"] == ["AE"]
+
+
+@pytest.mark.parametrize(
+    "line", ["1200 N Washington", "1200 South Washington", "100 Old Durham", "44 New Bern"]
+)
+def test_a_street_alone_is_not_taken_for_a_city(refused, line):
+    assert "no city could be read" in refused("NC", address=line).message
+
+
+def test_a_zip_that_no_table_knows_leaves_it_to_the_city(ask, refused):
+    answer = ask("NC", address="600 E 4th St, Charlotte, NC 28200")
+    assert (answer.location.via, answer.chosen.combined) == ("place", 8_250)
+    codes = [warning["code"] for warning in answer.advisories]
+    assert codes == ["zip_not_used", "address_not_matched"]
+    assert answer.advisories[0]["zip"] == "28200"
+    assert "ZIP 28200 is unknown" in answer.advisories[0]["message"]
+    parts = ask("NC", street="600 E 4th St", city="Charlotte", zip="28200")
+    assert parts.simple()["rate"] == answer.simple()["rate"]
+    assert "unknown" in refused("NC", zip="28200").message
+    assert "lies in CA" in refused("NC", street="1 Main", city="Charlotte", zip="90012").message
