@@ -1,0 +1,149 @@
+"""`svc-tools book import|list|remove`, and the service that notices."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from os import environ
+
+import httpx
+import pytest
+from support.command import svc_tools
+from support.faults import KEY
+
+IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,001,0.01,0.01,0.01,0.01,20120101,29991231\n"
+NEXT = IOWA.replace("0.01,0.01,0.01,0.01,20120101", "0.015,0.015,,,20120101") + (
+    "19,00,003,0.01,0.01,,,20260701,29991231\n19,00,005,0.01,0.02,,,20260701,29991231\n"
+)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A user's data folder of the test's own."""
+    return {"XDG_DATA_HOME": str(tmp_path / "data"), "LOCALAPPDATA": str(tmp_path / "data")}
+
+
+@pytest.fixture
+def files(tmp_path):
+    first, second = tmp_path / "IAR2026Q2FEB1.csv", tmp_path / "IAR2026Q3MAY1.csv"
+    first.write_text(IOWA)
+    second.write_text(NEXT)
+    return first, second
+
+
+def test_an_import_says_what_changed_and_the_next_lookup_answers_with_it(home, files):
+    done = svc_tools("book", "import", files[0], **home)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "IA rates  2026Q2, 2 rows of IAR2026Q2FEB1.csv" in done.stdout
+    done = svc_tools("book", "import", files[1], **home)
+    for text in (
+        "2026Q2 -> 2026Q3",
+        "2 jurisdictions added: Adams County, Allamakee County",
+        "1 rate changed:",
+        "2012-01-01   Adair County   1.00 %   1.50 %",
+        "line 4: 005: intrastate 0.01 and interstate 0.02 differ",
+        "no restart is needed",
+    ):
+        assert text in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    answer = svc_tools(
+        "lookup", "IA", "--location", "Adair County", "--as-of", "2026-08-01", "--embedded", **home
+    )
+    assert "7.50 %" in answer.stdout
+
+
+def test_the_list_shows_it_and_removing_it_goes_back_to_the_shipped_figures(home, files):
+    assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
+    svc_tools("book", "import", files[0], **home)
+    listed = svc_tools("book", "list", **home).stdout
+    assert re.search(r"IA +rates +2026Q2 +IAR2026Q2FEB1.csv +2 +\d{4}-\d\d-\d\d", listed)
+    gone = svc_tools("book", "remove", "ia", **home)
+    assert "Removed IA rates 2026Q2 (IAR2026Q2FEB1.csv)." in gone.stdout
+    assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
+    again = svc_tools("book", "remove", "IA", **home)
+    assert (again.returncode, "no file is imported" in again.stderr) == (2, True)
+
+
+def test_the_list_says_where_the_shipped_figures_are_newer(home, tmp_path):
+    old = tmp_path / "WIR2020Q1FEB1.csv"
+    old.write_text("55,45,55,0.05,0.05,0,0,19820501,99991231\n")
+    assert svc_tools("book", "import", old, "--force", **home).returncode == 0
+    listed = svc_tools("book", "list", **home).stdout
+    assert "The shipped book has 2026Q2 for WI, newer than WIR2020Q1FEB1.csv" in listed
+
+
+def test_a_broken_line_is_an_error_of_the_command_and_what_was_done_before_is_said(
+    home, files, tmp_path
+):
+    broken = tmp_path / "KSR2026Q2FEB1.csv"
+    broken.write_text("20,45,20,0.065,0.065,0,0,20150701,99991231\n20,45,20,six,0,0,0,2,3\n")
+    done = svc_tools("book", "import", files[0], broken, **home)
+    assert done.returncode == 2
+    assert "KSR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
+    assert "Nothing of it is kept" in done.stderr
+    assert "Imported before that, and kept: IAR2026Q2FEB1.csv." in done.stdout
+    assert "KS" not in svc_tools("book", "list", **home).stdout
+
+
+def test_an_older_edition_needs_force_and_a_quarter_that_is_missing_is_asked_for(
+    home, files, tmp_path
+):
+    svc_tools("book", "import", files[1], **home)
+    refused = svc_tools("book", "import", files[0], **home)
+    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    assert svc_tools("book", "import", files[0], "--force", **home).returncode == 0
+    unnamed = tmp_path / "rates.csv"
+    unnamed.write_text(NEXT)
+    asked = svc_tools("book", "import", unnamed, **home)
+    assert (asked.returncode, "--edition 2026Q3" in asked.stderr) == (2, True)
+    given = svc_tools("book", "import", unnamed, "--edition", "2026Q4", **home)
+    assert "2026Q2 -> 2026Q4" in given.stdout
+
+
+def test_two_imports_at_once_both_come_to_their_end(home, files, tmp_path):
+    other = tmp_path / "KSR2026Q2FEB1.csv"
+    other.write_text("20,45,20,0.065,0.065,0,0,20150701,99991231\n")
+    command = [sys.executable, "-m", "svc_tools", "book", "import"]
+    running = [
+        subprocess.Popen([*command, path], env=environ | home, stdout=subprocess.DEVNULL)
+        for path in (files[0], other)
+    ]
+    assert [process.wait(60) for process in running] == [0, 0]
+    listed = svc_tools("book", "list", **home).stdout
+    assert "IAR2026Q2FEB1.csv" in listed
+    assert "KSR2026Q2FEB1.csv" in listed
+
+
+@pytest.fixture
+def serving(home, tmp_path):
+    """A client of a service in a process of its own."""
+    command = (sys.executable, "-m", "svc_tools", "serve", "--port", "0", "--api-key", KEY)
+    with subprocess.Popen(
+        [*command, "--db", tmp_path / "service.db"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environ | home,
+    ) as process:
+        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
+        with httpx.Client(base_url=found[0], headers={"X-API-Key": KEY}) as client:
+            yield client
+        process.terminate()
+
+
+def test_a_service_that_runs_answers_with_it_without_a_restart(serving, home, files):
+    def rate():
+        query = {"location": "Adair County", "as_of": "2026-05-01"}
+        return serving.get("/v1/tax/IA", params=query).json()["rate"]["combined_rate"]
+
+    def soon(expected):
+        deadline = time.monotonic() + 30
+        while rate() != expected:
+            assert time.monotonic() < deadline
+
+    assert rate() == "0.06000"
+    svc_tools("book", "import", files[0], **home)
+    soon("0.07000")
+    svc_tools("book", "remove", "IA", **home)
+    soon("0.06000")
