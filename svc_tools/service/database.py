@@ -1,70 +1,40 @@
-"""The SQLite file: its tables, its schema version, and how connections are opened.
+"""The database of accounts, keys, use and nexus records: a SQLite file, or PostgreSQL by a URL.
 
-A connection lives for one transaction and no longer: nothing is open when the process forks, ends
-or is killed, and whoever copies the file while the service is idle copies all of it.
+Whatever keeps it from answering is said as one of two errors: busy, or unavailable. Neither lasts
+longer than its cause: the next transaction starts from the beginning.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import suppress
+import weakref
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 from platformdirs import user_data_dir
-from sqlalchemy import event
-from sqlalchemy.pool import NullPool
 
-from svc_tools.service.errors import StoreBusyError, StoreError
-from svc_tools.service.keys import LOCAL_ACCOUNT
+from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
+from svc_tools.service.migrations import SCHEMA_VERSION, bring_up, is_current
+from svc_tools.service.sqlite_file import SqliteFile
+from svc_tools.service.tables import schema_version
+from svc_tools.service.trouble import Backend, Trouble
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine.interfaces import DBAPIConnection
+    from collections.abc import Callable, Iterator
 
-__all__ = ["accounts", "api_keys", "default_path", "is_busy", "nexus", "open_engine"]
+    from sqlalchemy.dialects import postgresql, sqlite
 
-SCHEMA_VERSION = 1
+__all__ = ["Database", "default_path"]
 
-_BUSY_SECONDS = 5.0
-"""How long a transaction waits for another process: half of a client's default timeout."""
+_T = TypeVar("_T")
 
-_BEGIN = "svc_begin"
+_ATTEMPTS = 5
+"""How often `transact` tries what others keep getting in the way of."""
 
-metadata = sa.MetaData()
-
-schema_version = sa.Table(
-    "schema_version", metadata, sa.Column("version", sa.Integer, primary_key=True)
-)
-
-accounts = sa.Table(
-    "accounts",
-    metadata,
-    sa.Column("account", sa.Text, primary_key=True),
-    sa.Column("created_at", sa.Text, nullable=False),
-)
-
-api_keys = sa.Table(
-    "api_keys",
-    metadata,
-    sa.Column("sha256", sa.Text, primary_key=True),
-    sa.Column("account", sa.ForeignKey("accounts.account"), nullable=False),
-    sa.Column("created_at", sa.Text, nullable=False),
-)
-
-nexus = sa.Table(
-    "nexus",
-    metadata,
-    sa.Column("account", sa.ForeignKey("accounts.account"), primary_key=True),
-    sa.Column("state", sa.Text, primary_key=True),
-    sa.Column("nexus_type", sa.Text, primary_key=True),
-    sa.Column("registered_at", sa.Text),
-    sa.Column("address", sa.Text),
-    sa.Column("notes", sa.Text),
-    sa.Column("created_at", sa.Text, nullable=False),
-    sa.Column("updated_at", sa.Text, nullable=False),
-)
+_URLS = ("postgresql://", "postgres://")
+_INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
 
 
 def default_path() -> Path:
@@ -72,110 +42,187 @@ def default_path() -> Path:
     return Path(user_data_dir("svc-tools", appauthor=False)) / "service.db"
 
 
-def is_busy(error: sa.exc.SQLAlchemyError) -> bool:
-    """Whether a transaction failed because another process holds the database."""
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
-    # the low byte is the kind; the rest says more about it
-    return code is not None and (code & 0xFF) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+class Database:
+    """Transactions over a database whose tables are those of this release (`tables`).
 
-
-def open_engine(path: Path, now: str) -> tuple[sa.Engine, sa.Engine]:
-    """Open the database, making it where there is none (mode 0600, in a private folder).
+    Made, it is there and of this release: a new file is filled, an older one brought up. A file
+    that disappears later is not made again, so that lost records do not look like removed ones.
+    Safe to use from many threads; a forked child may go on using its copy.
 
     Args:
-        path: the file.
-        now: the time to note where rows are made.
+        target: the path of a SQLite file, or a `postgresql://` address.
 
-    Returns:
-        An engine for reading and one whose transactions take the write lock at once, so that
-        two writers wait for each other instead of failing.
+    Attributes:
+        name: the database in messages; never with a password.
 
     Raises:
-        StoreError: the place is not writable, the file is not a database of ours, or another
-            process keeps it locked.
+        StoreError: it cannot be used.
+        StoreBusyError: others keep it locked.
     """
-    try:
-        _make(path)
-    except OSError as error:
-        raise StoreError(
-            f"The database {path} cannot be made or opened: {error.strerror or error};"
-            " name another place with --db"
-        ) from error
-    reading = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)),
-        poolclass=NullPool,
-        connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None},
-        hide_parameters=True,  # the values are the user's: they do not belong in a log
-        execution_options={_BEGIN: "BEGIN"},
-    )
-    event.listen(reading, "connect", _on_connect)
-    event.listen(reading, "begin", _on_begin)
-    writing = reading.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
-    try:
-        _prepare(writing, path, now)
-        _write_ahead(writing)
-        _make_private(path)
-    except sa.exc.SQLAlchemyError as error:
-        if is_busy(error):
-            raise StoreBusyError(f"The database {path} is locked by another process") from error
-        raise StoreError(
-            f"{path} cannot be used as the database: {getattr(error, 'orig', None) or error};"
-            " name another file with --db"
-        ) from error
-    return reading, writing
 
+    def __init__(self, target: Path | str) -> None:
+        self._backend = _backend(target)
+        self.name = self._backend.name
+        self._ready = False
+        try:
+            with self._explained():
+                self._backend.make()
+                self._prepare(create=True)
+                self._backend.settle()
+        except StoreUnavailableError as error:
+            self._backend.close()
+            raise StoreError(f"{error}; name another database with --db") from error
+        except BaseException:
+            self._backend.close()
+            raise
+        weakref.finalize(self, self._backend.close)
+        _open.add(self)
 
-def _make(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Only a new file is opened here: closing a descriptor of a database that another
-    # connection of this process uses would drop that connection's locks.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    def __repr__(self) -> str:
+        """The database, without a password."""
+        return f"Database({self.name!r})"
 
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A transaction that reads: all of it sees one state (SQLite), or each statement one.
 
-def _make_private(path: Path) -> None:
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        path.chmod(0o600)
+        Raises:
+            StoreBusyError: others kept it locked for longer than we wait.
+            StoreUnavailableError: it cannot be used at the moment.
+        """
+        with self._transaction(write=False) as connection:
+            yield connection
 
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """A transaction that writes: committed at the end of the block, or nothing of it is.
 
-def _on_connect(connection: DBAPIConnection, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.close()
+        On SQLite it is alone from its first moment. On PostgreSQL others write beside it: lock
+        what you read and then change (`with_for_update()`), or say it in one statement.
 
+        Raises:
+            StoreBusyError: others kept it locked for longer than we wait, or it met others in a
+                deadlock; `transact` tries those again.
+            StoreUnavailableError: it cannot be used at the moment.
+        """
+        with self._transaction(write=True) as connection:
+            yield connection
 
-def _on_begin(connection: sa.Connection) -> None:
-    options: Any = connection.get_execution_options()
-    connection.exec_driver_sql(options[_BEGIN])
+    def transact(self, work: Callable[[sa.Connection], _T]) -> _T:
+        """Do work within a transaction that writes, again from the start where others collide.
 
+        Args:
+            work: what to do; it may be called several times, so it does nothing else.
 
-def _prepare(writing: sa.Engine, path: Path, now: str) -> None:
-    with writing.begin() as connection:
-        tables = set(sa.inspect(connection).get_table_names())
-        if not tables:
-            metadata.create_all(connection)
-            connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-            connection.execute(accounts.insert().values(account=LOCAL_ACCOUNT, created_at=now))
-            return
-        if schema_version.name not in tables:
-            raise StoreError(
-                f"{path} is a database of another program; name another file with --db"
-            )
-        version = connection.execute(sa.select(schema_version.c.version)).scalar_one()
+        Raises:
+            StoreBusyError: others kept it locked for longer than we wait.
+            StoreUnavailableError: it cannot be used at the moment.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                with self.write() as connection:
+                    return work(connection)
+            except _ConflictError:
+                continue
+        with self.write() as connection:
+            return work(connection)
+
+    def insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+        """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
+        return self._backend.insert(table)
+
+    def ping(self) -> None:
+        """One small read that shows that it answers, and that it is still of this release.
+
+        Raises:
+            StoreBusyError: others keep it locked.
+            StoreUnavailableError: it cannot be used at the moment.
+        """
+        with self.read() as connection:
+            version = connection.execute(sa.select(schema_version.c.version)).scalar()
         if version != SCHEMA_VERSION:
+            self._ready = False
+            with self.read():  # says what is wrong, or has brought an older one up
+                pass
+
+    def close(self) -> None:
+        """Close idle connections; using the database afterwards opens new ones."""
+        self._backend.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: let go of what is the parent's. Called for every database."""
+        self._backend.after_fork()
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[sa.Connection]:
+        with self._explained():
+            if not self._ready:
+                self._prepare(create=False)
+            with self._backend.transaction(write=write) as connection:
+                yield connection
+
+    def _prepare(self, *, create: bool) -> None:
+        """See that the tables are those of this release; most often they are."""
+        with self._backend.transaction(write=False) as connection:
+            current = is_current(connection)
+        if not current:
+            with self._backend.transaction(write=True) as connection:
+                self._backend.lock_schema(connection)
+                try:
+                    bring_up(connection, self.name, create=create, shared=self._backend.shared)
+                except StoreError as error:
+                    if create:
+                        raise
+                    raise StoreUnavailableError(str(error)) from error
+        self._ready = True
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what keeps the database from answering as an error of ours."""
+        try:
+            yield
+        except sa.exc.SQLAlchemyError as error:
+            trouble = self._backend.judge(error)
+            if trouble is None:
+                raise
+            if trouble is Trouble.UNAVAILABLE:
+                # whatever is there next may be another database, or an older one put back
+                self._ready = False
+                reason = self._backend.reason(error)
+                raise StoreUnavailableError(
+                    f"{self.name} cannot be used as the database: {reason}"
+                ) from error
+            kind = _ConflictError if trouble is Trouble.CONFLICT else StoreBusyError
+            raise kind(f"The database {self.name} is locked by another process") from error
+
+
+class _ConflictError(StoreBusyError):
+    """Two transactions got in each other's way, and this one was the one to give up."""
+
+
+_open: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for database in list(_open):
+        database.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _backend(target: Path | str) -> Backend:
+    if isinstance(target, str) and "://" in target:
+        if not target.startswith(_URLS):
+            scheme = target.partition("://")[0]
             raise StoreError(
-                f"{path} has schema version {version}, this release reads {SCHEMA_VERSION};"
-                " use the release that made it, or name another file with --db"
+                f"A database of the kind {scheme!r} is not supported;"
+                " give the path of a SQLite file, or a postgresql:// address"
             )
-
-
-def _write_ahead(engine: sa.Engine) -> None:
-    """Let readers go on beside a writer. A property of the file: once set, it stays."""
-    raw = engine.raw_connection()
-    try:
-        raw.cursor().execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError:
-        return  # in use elsewhere just now: all works without, and the next start sets it
-    finally:
-        raw.close()
+        try:
+            from svc_tools.service.postgres import Postgres  # noqa: PLC0415 - an extra of its own
+        except ModuleNotFoundError as error:
+            raise StoreError(f"{_INSTALL} ({error})") from error
+        return Postgres(target)
+    return SqliteFile(Path(target))

@@ -3,12 +3,25 @@
 StartError              the service cannot start
 ├── PortInUseError      another program listens on that port
 └── StoreError          the database cannot be opened or used
-    └── StoreBusyError  another process holds it; trying again may help
+    ├── StoreBusyError         another process holds it; trying again may help
+    └── StoreUnavailableError  it was fine and is not now; all goes on once it is mended
+BookUnavailableError    the rate book cannot be read; it answers again once it is mended
 """
 
 from __future__ import annotations
 
-__all__ = ["PortInUseError", "StartError", "StoreBusyError", "StoreError"]
+__all__ = [
+    "BookUnavailableError",
+    "PortInUseError",
+    "StartError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreUnavailableError",
+]
+
+
+class BookUnavailableError(Exception):
+    """There is no rate book to answer from; lookups go on once it can be read again."""
 
 
 class StartError(Exception):
@@ -25,3 +38,7 @@ class StoreError(StartError):
 
 class StoreBusyError(StoreError):
     """Another process kept the database locked for longer than we wait."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database in use is gone, unreachable, full, read-only or damaged."""

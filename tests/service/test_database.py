@@ -1,0 +1,604 @@
+"""The database on both engines: what is kept, who waits for whom, and what is said in trouble."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+from support.postgres import GUARDED, USER
+
+from svc_tools.service import postgres_wire, sqlite_file
+from svc_tools.service.database import Database, default_path
+from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
+from svc_tools.service.tables import accounts
+
+OURS = ["accounts", "api_keys", "buckets", "nexus", "schema_version", "usage"]
+
+
+@pytest.fixture
+def opened(database_url):
+    """A database of each kind."""
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Waiting for others ends soon."""
+    for module in (sqlite_file, postgres_wire):
+        monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
+
+
+def add(database, *names):
+    with database.write() as connection:
+        for name in names:
+            connection.execute(accounts.insert().values(account=name, created_at="now"))
+
+
+def names(database):
+    with database.read() as connection:
+        return sorted(connection.execute(sa.select(accounts.c.account)).scalars())
+
+
+def rename(connection, old, new):
+    connection.execute(accounts.update().values(created_at=new).where(accounts.c.account == old))
+
+
+def test_a_new_database_has_its_tables_and_the_local_account(opened):
+    with opened.read() as connection:
+        assert sorted(sa.inspect(connection).get_table_names()) == OURS
+    assert names(opened) == ["local"]
+    opened.ping()
+
+
+def test_what_was_written_is_there_for_the_next_who_opens_it(opened, database_url):
+    add(opened, "kept")
+    opened.close()
+    second = Database(database_url)
+    assert names(second) == ["kept", "local"]
+    assert names(opened) == ["kept", "local"]
+    second.close()
+
+
+def test_a_write_that_fails_leaves_no_trace(opened):
+    with suppress(RuntimeError), opened.write() as connection:
+        connection.execute(accounts.delete())
+        raise RuntimeError
+    assert names(opened) == ["local"]
+
+
+def test_an_error_of_the_statements_is_no_state_of_the_database(opened):
+    with pytest.raises(sa.exc.DBAPIError, match="nonsense"), opened.read() as connection:
+        connection.exec_driver_sql("nonsense")
+    with pytest.raises(sa.exc.IntegrityError):
+        add(opened, "local")
+    assert names(opened) == ["local"]
+
+
+def test_an_insert_that_knows_what_to_do_with_one_that_is_there(opened):
+    row = {"account": "local", "created_at": "later"}
+    with opened.write() as connection:
+        made = opened.insert(accounts).values(row)
+        connection.execute(made.on_conflict_do_nothing())
+        assert connection.execute(sa.select(accounts.c.created_at)).scalar_one() != "later"
+        connection.execute(
+            made.on_conflict_do_update(
+                index_elements=["account"], set_={"created_at": made.excluded.created_at}
+            )
+        )
+        assert connection.execute(sa.select(accounts.c.created_at)).scalar_one() == "later"
+
+
+def test_who_waits_too_long_is_told_that_the_database_is_busy(impatient, database_url):
+    holder, waiter = Database(database_url), Database(database_url)
+    with holder.write() as connection:
+        rename(connection, "local", "held")
+        with pytest.raises(StoreBusyError, match="locked by another process"):
+            waiter.transact(lambda other: rename(other, "local", "lost"))
+        assert names(waiter) == ["local"]  # readers do not wait
+    waiter.transact(lambda other: rename(other, "local", "late"))
+    holder.close()
+    waiter.close()
+
+
+def test_a_queue_of_this_process_is_not_waited_in_forever(impatient, opened):
+    with ThreadPoolExecutor(1) as pool, opened.write() as connection:
+        rename(connection, "local", "held")
+        waiting = pool.submit(opened.transact, lambda other: rename(other, "local", "lost"))
+        with pytest.raises(StoreBusyError):
+            waiting.result(timeout=20)
+
+
+@pytest.fixture
+def on_postgres(postgres):
+    """A new database of the server: its address."""
+    name = postgres.new_database()
+    yield postgres.url(name)
+    postgres.drop(name)
+
+
+def test_a_statement_that_takes_too_long_is_ended(impatient, on_postgres):
+    database = Database(on_postgres)
+    with pytest.raises(StoreBusyError), database.read() as connection:
+        connection.exec_driver_sql("SELECT pg_sleep(60)")
+    assert names(database) == ["local"]
+    database.close()
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(impatient, on_postgres):
+    database = Database(on_postgres)
+
+    def work(connection):
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        connection.exec_driver_sql("SELECT pg_sleep(1)")
+
+    with pytest.raises(StoreUnavailableError):
+        database.transact(work)
+    assert names(database) == ["local"]
+    database.close()
+
+
+@pytest.mark.parametrize("sslmode", ["disable", "prefer"])
+def test_a_server_that_never_answers_is_not_waited_for(impatient, sslmode):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(StoreError, match="cannot be used") as error:
+            Database(f"postgresql://user@127.0.0.1:{port}/db?sslmode={sslmode}")
+        called, _ = silent.accept()
+        with called:
+            called.settimeout(20)
+            while called.recv(4096):
+                pass  # until the other end is closed, which nothing but `connect` can have done
+        assert error.tb is not None
+
+
+def test_two_that_lock_the_same_rows_the_other_way_round_both_get_through(opened):
+    add(opened, "a", "b")
+    both_hold_one = threading.Barrier(2)
+    tries = []
+
+    def work_over(first, second):
+        def work(connection):
+            tries.append(first)
+            rename(connection, first, f"{first} then {second}")
+            # the second time, and where there is one writer at a time, nobody else comes
+            with suppress(threading.BrokenBarrierError):
+                both_hold_one.wait(timeout=0.5)
+            rename(connection, second, f"{first} then {second}")
+
+        return work
+
+    with ThreadPoolExecutor(2) as pool:
+        done = [
+            pool.submit(opened.transact, work_over("a", "b")),
+            pool.submit(opened.transact, work_over("b", "a")),
+        ]
+        for future in done:
+            future.result()
+    with opened.read() as connection:
+        rows = connection.execute(sa.select(accounts.c.created_at).where(accounts.c.account < "c"))
+        assert len(set(rows.scalars())) == 1
+    if opened.name.startswith("postgresql"):
+        assert len(tries) > 2  # PostgreSQL ended one of them, and it was done again
+
+
+def test_work_that_always_collides_is_given_up_as_busy(opened, monkeypatch):
+    monkeypatch.setattr(opened._backend, "judge", lambda _: sqlite_file.Trouble.CONFLICT)
+    tries = []
+
+    def work(connection):
+        tries.append(1)
+        connection.exec_driver_sql("nonsense")
+
+    with pytest.raises(StoreBusyError):
+        opened.transact(work)
+    assert len(tries) == 5
+
+
+# --- gone, and back
+
+
+@contextmanager
+def moved_away(path):
+    away = path.with_name("away")
+    path.rename(away)
+    yield
+    away.rename(path)
+
+
+@contextmanager
+def closed_to_all(server, name):
+    server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    server.end_connections(name)
+    yield
+    server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+
+def in_trouble(database, said):
+    """It says so whatever is asked of it."""
+    with pytest.raises(StoreUnavailableError, match=said):
+        database.ping()
+    with pytest.raises(StoreUnavailableError, match=said):
+        names(database)
+    with pytest.raises(StoreUnavailableError, match=said):
+        add(database, "lost")
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_file_that_is_gone_is_not_made_again_and_used_once_it_is_back(db, what):
+    database = Database(db)
+    add(database, "kept")
+    with moved_away(db if what == "file" else db.parent):
+        in_trouble(database, "unable to open")
+        assert not db.exists()
+    assert names(database) == ["kept", "local"]
+    add(database, "next")
+
+
+def test_a_server_that_refuses_is_used_once_it_does_not(postgres):
+    name = postgres.new_database()
+    database = Database(postgres.url(name))
+    add(database, "kept")
+    with closed_to_all(postgres, name):
+        in_trouble(database, "not currently accepting connections")
+    assert names(database) == ["kept", "local"]
+    postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    in_trouble(database, "does not exist")
+    database.close()
+
+
+def test_a_server_that_stops_is_used_once_it_runs_again(postgres, caplog):
+    name = postgres.new_database()
+    database = Database(postgres.url(name))
+    with ExitStack() as stack:
+        # connections that are open and idle, as those of a busy service
+        for _ in range(3):
+            stack.enter_context(database.read()).execute(sa.select(1))
+    postgres.stop()
+    in_trouble(database, "cannot connect to the server: Connection refused")
+    postgres.start()
+    assert names(database) == ["local"]
+    assert caplog.text == ""  # no stack traces of the pool's in the service's log
+    database.close()
+    postgres.drop(name)
+
+
+def test_a_transaction_that_the_server_ends_is_unavailable_not_a_failure(postgres, caplog):
+    name = postgres.new_database()
+    database = Database(postgres.url(name))
+
+    def work(connection):
+        rename(connection, "local", "lost")
+        postgres.end_connections(name)
+        rename(connection, "local", "lost again")
+
+    with pytest.raises(StoreUnavailableError):
+        database.transact(work)
+    assert names(database) == ["local"]
+    assert caplog.text == ""
+    database.close()
+    postgres.drop(name)
+
+
+def test_a_damaged_file_is_said_and_the_copy_put_back_is_used(db):
+    database = Database(db)
+    add(database, "kept")
+    good = db.read_bytes()
+    db.write_bytes(b"damaged!" * 2000)
+    in_trouble(database, "not a database")
+    db.write_bytes(good[:100] + bytes(len(good) - 100))
+    in_trouble(database, "malformed|damaged|empty|no such table")
+    db.write_bytes(good)
+    assert names(database) == ["kept", "local"]
+
+
+def test_an_empty_file_in_the_place_of_the_database_is_not_filled(db):
+    database = Database(db)
+    good = db.read_bytes()
+    db.write_bytes(b"")
+    in_trouble(database, "no such table|is empty")
+    in_trouble(database, "is empty; put the database back")
+    assert db.read_bytes() == b""
+    db.write_bytes(good)
+    assert names(database) == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("pragma", "said"), [("query_only = 1", "readonly"), ("max_page_count = 1", "full")]
+)
+def test_a_file_that_takes_no_more_still_answers(db, pragma, said):
+    database = Database(db)
+    # such a state of the disk cannot be made without owning the disk; SQLite's own switches can
+    engine = database._backend._engine
+
+    def limit(connection, _record):
+        connection.execute(f"PRAGMA {pragma}")
+
+    event.listen(engine, "connect", limit)
+    with pytest.raises(StoreUnavailableError, match=said):
+        add(database, *map(str, range(2000)))
+    assert names(database) == ["local"]
+    event.remove(engine, "connect", limit)
+    add(database, "next")
+    assert names(database) == ["local", "next"]
+
+
+def test_a_standby_still_answers(postgres):
+    name = postgres.new_database()
+    database = Database(postgres.url(name))
+    database.close()
+    postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with pytest.raises(StoreUnavailableError, match="read-only transaction"):
+        add(database, "lost")
+    assert names(database) == ["local"]
+    database.close()
+    postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    add(database, "next")
+    database.close()
+    postgres.drop(name)
+
+
+def test_tables_that_were_dropped_are_not_made_again(opened):
+    with opened.write() as connection:
+        connection.exec_driver_sql("DROP TABLE nexus")
+        connection.exec_driver_sql("DROP TABLE schema_version")
+    with pytest.raises(StoreUnavailableError):
+        opened.ping()
+    with pytest.raises(StoreUnavailableError, match="another program"):
+        opened.ping()
+
+
+# --- what is given
+
+
+def test_a_user_s_own_database_is_where_the_platform_puts_data():
+    assert default_path().parts[-2:] == ("svc-tools", "service.db")
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but somebody's notes" * 100)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"notes\.txt cannot be used.*--db"):
+        Database(path)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path):
+    path = tmp_path / "books.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE books (x)")
+    path.chmod(0o644)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        Database(path)
+    assert path.read_bytes() == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made or opened"):
+        Database(tmp_path / "file" / "service.db")
+
+
+def test_a_folder_is_no_database(tmp_path):
+    with pytest.raises(StoreError, match="cannot be used"):
+        Database(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["with space", "50%", "a?b#c", "\N{EURO SIGN}", "file:x"])
+def test_a_file_may_have_any_name(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    database = Database(name)
+    monkeypatch.chdir("/")  # the place stays where it was when it was named
+    add(database, "kept")
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert names(Database(tmp_path / name)) == ["kept", "local"]
+
+
+SECRET = "hunter2-hunter2"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("mysql://user:{}@host/db", "kind 'mysql' is not supported.*SQLite file.*postgresql://"),
+        ("postgresql://user:{}@host", "names no user or no database; expected postgresql://USER"),
+        ("postgresql://:{}@host/db", "names no user or no database"),
+        ("postgresql://user:{}/@host/db", "not understood"),
+        ("postgresql://user:{}@host:port/db", "not understood; expected postgresql://USER"),
+        ("postgresql://user:{}@host/db?port=x", "port 'x'"),
+        ("postgresql://user:{}@host/db?sslmode=maybe", "sslmode: given 'maybe', expected one of"),
+        ("postgresql://user:{}@host/db?sslrootcert=x", "needs sslmode=verify-full"),
+        ("postgresql://user:{}@host/db?sslmode=verify-full&sslrootcert=/x", "/x cannot be read"),
+        ("postgresql://user@host/db?password={}", "option 'password'; known are host"),
+        ("postgresql://user:{}@127.0.0.1:1/db", "user@127.0.0.1:1/db cannot be used.*--db"),
+        ("postgresql://user:{}@/db?host=/nowhere", "host=.*cannot be used"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_explained_without_its_password(target, said):
+    with pytest.raises(StoreError, match=said) as error:
+        Database(target.format(SECRET))
+    seen = error.value
+    while seen is not None:
+        assert SECRET not in str(seen) + repr(seen)
+        seen = seen.__cause__
+
+
+def test_the_name_of_a_database_never_has_the_password(postgres):
+    name = postgres.new_database()
+    database = Database(postgres.url(name).replace("@", f":{SECRET}@"))
+    assert database.name == postgres.url(name)
+    assert SECRET not in repr(database)
+    database.close()
+    postgres.drop(name)
+
+
+def test_a_password_with_any_characters_is_passed_on(postgres):
+    address = postgres_wire.parsed("postgresql://us%40er:p%2F%3A%40%20s@[::1]:1234/d%20b")
+    assert (address.user, address.password) == ("us@er", "p/:@ s")
+    assert (address.host, address.port, address.database) == ("::1", 1234, "d b")
+    assert "p/:@" not in repr(address) + address.name
+
+
+def test_a_wrong_password_or_database_is_a_clear_error(postgres):
+    with pytest.raises(StoreError, match=r'cannot be used.*database "nope" does not exist'):
+        Database(postgres.url("nope"))
+    with pytest.raises(StoreError, match=r'cannot be used.*role "nobody" does not exist'):
+        Database(postgres.url("postgres", user="nobody"))
+
+
+def test_a_unix_socket_works_too(postgres):
+    name = postgres.new_database()
+    database = Database(postgres.socket_url(name))
+    add(database, "kept")
+    assert names(database) == ["kept", "local"]
+    database.close()
+    postgres.drop(name)
+
+
+def test_encryption_that_is_required_is_not_given_up(postgres):
+    with pytest.raises(StoreError, match="refuses SSL"):
+        Database(postgres.url("postgres") + "?sslmode=require")
+
+
+def used_tls(url):
+    database = Database(url)
+    with database.read() as connection:
+        used = connection.exec_driver_sql(
+            "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+        ).scalar_one()
+    database.close()
+    return used
+
+
+def test_encryption_is_used_where_it_is_offered_and_the_server_checked_where_asked(
+    postgres, on_postgres, tmp_path
+):
+    assert not used_tls(on_postgres)
+    with postgres.encrypted() as certificate:
+        assert used_tls(on_postgres)
+        assert used_tls(f"{on_postgres}?sslmode=require")
+        assert not used_tls(f"{on_postgres}?sslmode=disable")
+        checked = f"{on_postgres}?sslmode=verify-full&sslrootcert={certificate}"
+        assert used_tls(checked)
+        with pytest.raises(StoreError, match=r"cannot be used.*certificate verify failed"):
+            Database(f"{on_postgres}?sslmode=verify-full")
+        with pytest.raises(StoreError, match=r"cannot be used.*(hostname|not valid for)"):
+            Database(checked.replace("127.0.0.1", "localhost"))
+
+
+def test_a_password_is_asked_for_and_not_repeated(postgres, on_postgres):
+    postgres.execute(f"CREATE ROLE {GUARDED} LOGIN SUPERUSER PASSWORD '{SECRET}'")
+    url = on_postgres.replace(USER, GUARDED)
+    assert names(Database(url.replace("@", f":{SECRET}@"))) == ["local"]
+    with pytest.raises(StoreError, match='password authentication failed for user "guarded"'):
+        Database(url.replace("@", ":wrong-wrong@"))
+    with pytest.raises(StoreError, match="asks for a password, and the address has none"):
+        Database(url)
+    postgres.drop(on_postgres.rpartition("/")[2])  # its tables are the user's
+    postgres.execute(f"DROP ROLE {GUARDED}")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["default_transaction_isolation = 'serializable'", "client_encoding = 'latin1'"],
+)
+def test_settings_of_the_server_s_own_change_nothing(postgres, on_postgres, settings):
+    postgres.execute(f"ALTER DATABASE {on_postgres.rpartition('/')[2]} SET {settings}")
+    database = Database(on_postgres)
+    add(database, "\N{EURO SIGN}")
+    assert names(database) == ["local", "\N{EURO SIGN}"]
+    with database.read() as connection:
+        assert connection.get_isolation_level() == "READ COMMITTED"
+    database.close()
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres):
+    name = postgres.new_database("ENCODING 'LATIN1' TEMPLATE template0")
+    with pytest.raises(StoreError, match=r"has the encoding LATIN1.*ENCODING 'UTF8'"):
+        Database(postgres.url(name))
+    postgres.drop(name)
+
+
+def test_something_else_that_listens_there_is_no_database(service):
+    address = service.base_url.removeprefix("http://")
+    with pytest.raises(StoreError, match="cannot be used"):
+        Database(f"postgresql://user@{address}/db")
+
+
+FORK = """
+import os, sys, threading, warnings
+from svc_tools.service.database import Database
+from svc_tools.service.tables import accounts
+database = Database(sys.argv[1])
+on_server = database.name.startswith("postgresql")
+def count():
+    with database.read() as connection:
+        return len(connection.execute(accounts.select()).all())
+def add(name):
+    with database.write() as connection:
+        connection.execute(accounts.insert().values(account=name, created_at="now"))
+def connection_on_server():
+    with database.read() as connection:
+        return connection.exec_driver_sql("SELECT pg_backend_pid()").scalar() if on_server else None
+add("parent")
+mine = connection_on_server()
+# another thread is in the middle of a transaction; of several writers in one process it holds
+# the turn, and in the child it is not there to give it back
+held, go_on = threading.Event(), threading.Event()
+def hold():
+    if not on_server:
+        with database._backend._turn:
+            held.set()
+            go_on.wait()
+    else:
+        with database.write() as connection:
+            connection.execute(accounts.update().values(created_at="then"))
+            held.set()
+            go_on.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is the point
+child = os.fork()
+if child == 0:
+    assert count() == 2
+    add("child")
+    assert not on_server or connection_on_server() != mine
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+go_on.set()
+thread.join()
+child = os.fork()
+if child == 0:
+    add("another child")
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert connection_on_server() == mine
+print(count())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is a POSIX matter")
+def test_a_forked_child_and_its_parent_both_go_on(database_url):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FORK, database_url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "4\n")
