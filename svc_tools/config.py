@@ -19,12 +19,16 @@ __all__ = [
     "EmbeddedSvc",
     "configured",
     "connect",
+    "database",
     "service_name",
     "unconfigured",
 ]
 
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
+DATABASE_VARIABLE = "SVC_DATABASE_URL"
+"""The database of the embedded service as a server: here a password is in no list of processes."""
+
 INSTALL_SERVICE = (
     "The embedded service is not installed. Install it with: pip install 'svc-tax-tools[service]'"
 )
@@ -47,10 +51,17 @@ class EmbeddedSvc(Svc):
         super().__init__(service.api_key, base_url=service.base_url)
         # a notebook rarely closes a client: its connections end with it, or with the process
         weakref.finalize(self, self._http.close)
-        self.book_edition = service.book_edition
+        self._service = service
+
+    @property
+    def book_edition(self) -> str:
         """The edition of the rate book that answers."""
-        self.book_digest = service.book_digest
-        """The SHA-256 of that rate book, in hex."""
+        return self._service.book_edition
+
+    @property
+    def book_digest(self) -> str:
+        """The SHA-256 of that rate book, in hex: another one after an import of your own files."""
+        return self._service.book_digest
 
 
 def connect(
@@ -93,6 +104,11 @@ def connect(
         return unconfigured(stacklevel=3)
     key, url = account
     return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+
+
+def database(given: str | None = None) -> str | None:
+    """The database of the embedded service: as given, else `SVC_DATABASE_URL`, else `None`."""
+    return given or os.environ.get(DATABASE_VARIABLE, "").strip() or None
 
 
 def unconfigured(*, stacklevel: int) -> EmbeddedSvc:

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import httpx
 import typer
 from rich.console import Console
 
-from svc_sdk import DEFAULT_BASE_URL, Svc, __version__
+from svc_sdk import Svc, __version__
 from svc_tools import config
 from svc_tools.cli.book import book
-from svc_tools.cli.running import admin, explained
+from svc_tools.cli.keys import keys
+from svc_tools.cli.running import explained
+from svc_tools.cli.serve import serve
 from svc_tools.cli.show import show_answer
 from svc_tools.places import Elsewhere, normal_zip, state_code
 
@@ -29,6 +30,8 @@ app = typer.Typer(
     help="US sales-tax rates: look them up, serve them, see what the toolkit does.",
 )
 app.add_typer(book, name="book")
+app.add_typer(keys, name="keys")
+app.command()(serve)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback signature
@@ -119,31 +122,6 @@ def _client(*, embedded: bool, base_url: str | None) -> Iterator[Svc]:
         client = Svc(account[0], base_url=account[1])
     with client:
         yield client
-
-
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
-        httpx.URL(DEFAULT_BASE_URL).port or 0
-    ),
-    db: Annotated[
-        Path | None,
-        typer.Option(
-            help="Database of keys and nexus records [default: in the user's data folder]."
-        ),
-    ] = None,
-    api_key: Annotated[
-        str | None, typer.Option(help="A key that is valid for this run, and stored nowhere.")
-    ] = None,
-) -> None:
-    """Serve the embedded service until Ctrl+C."""
-    with explained():
-        door = admin()
-        try:
-            door.serve(host, port, db, api_key, lambda line: print(line, flush=True))  # noqa: T201 - read line by line
-        except door.StartError as error:
-            raise ValueError(str(error)) from None
 
 
 @app.command()

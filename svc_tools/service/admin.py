@@ -1,4 +1,4 @@
-"""The door for the command line: run the service as a program, compile a rate book."""
+"""The door for the command line: run the service as a program, keys, the rate book."""
 
 from __future__ import annotations
 
@@ -7,16 +7,41 @@ from typing import TYPE_CHECKING
 from svc_tools.service.errors import PortInUseError, StartError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
     from pathlib import Path
 
+    from svc_tools.service.key_desk import KeyDesk
+    from svc_tools.service.ratebook.accuracy import AccuracyReport
     from svc_tools.service.ratebook.compile import CompileReport
+    from svc_tools.service.ratebook.own.database import Edition
+    from svc_tools.service.ratebook.own.importer import Imported
 
-__all__ = ["PortInUseError", "StartError", "StoreError", "compile_book", "serve"]
+__all__ = [
+    "PortInUseError",
+    "StartError",
+    "StoreError",
+    "check_book",
+    "compile_book",
+    "coverage",
+    "import_files",
+    "key_desk",
+    "own_editions",
+    "remove_own",
+    "serve",
+]
 
 
 def serve(
-    host: str, port: int, db: Path | None, api_key: str | None, echo: Callable[[str], None]
+    host: str,
+    port: int,
+    db: Path | str | None,
+    api_key: str | None,
+    echo: Callable[[str], None],
+    *,
+    workers: int = 1,
+    faults: str | None = None,
+    seed: int = 0,
 ) -> None:
     """Run the service in the foreground until it is interrupted (Ctrl+C, SIGTERM).
 
@@ -26,64 +51,30 @@ def serve(
     Args:
         host: the address to listen on; anything but loopback brings a warning.
         port: the port to listen on; 0 takes a free one.
-        db: the database, or `None` for the user's own.
+        db: the path of a database, a `postgresql://` address, or `None` for the user's own.
         api_key: a key that is valid for this run, and stored nowhere.
         echo: prints one line.
+        workers: how many processes serve; more than one on Linux and macOS only.
+        faults: what goes wrong on purpose and how often, as `faults.FaultPlan` reads it.
+        seed: decides which requests that are.
 
     Raises:
         PortInUseError: another program has the port.
         StoreError: the database cannot be used.
         StartError: the base of both, and whatever else keeps the service from starting.
     """
-    from svc_tools.service.app import create_app  # noqa: PLC0415 - loads FastAPI
-    from svc_tools.service.database import default_path  # noqa: PLC0415 - loads SQLAlchemy
-    from svc_tools.service.keys import (  # noqa: PLC0415 - as the others
-        LOCAL_ACCOUNT,
-        KeyRing,
-        checked_key,
-        hash_key,
-        new_key,
-    )
-    from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.server import (  # noqa: PLC0415 - loads uvicorn
-        Server,
-        address_of,
-        bind,
-        listens_on_loopback,
-    )
-    from svc_tools.service.store import Store  # noqa: PLC0415 - loads SQLAlchemy
+    from svc_tools.service import serving  # noqa: PLC0415 - loads all of the service
+    from svc_tools.service.faults import FaultPlan  # noqa: PLC0415 - as above
 
-    run_key = None if api_key is None else checked_key(api_key)
-    with bind(host, port) as listener:
-        store = Store(db or default_path())
-        book = load_book()
-        loopback = listens_on_loopback(listener)
-        app = create_app(book=book, store=store, keys=KeyRing(store, run_key), loopback=loopback)
+    plan = None if faults is None else FaultPlan.read(faults, seed)
+    serving.serve(host, port, db, api_key, echo, workers=workers, faults=plan)
 
-        def say() -> None:
-            echo(f"Serving on {address_of(listener)} (rate book {book.edition})")
-            echo(f"Database: {store.path}")
-            if run_key is None and not store.key_hashes():
-                made = new_key()
-                # said first: a key that was stored but never seen would be of no use
-                echo(f"API key: {made.get_secret_value()}")
-                echo("Keep it: it is shown this once, and only its hash is stored.")
-                store.add_key(LOCAL_ACCOUNT, hash_key(made))
-            elif run_key is None:
-                echo("API key: the one shown when this database was made; if it is lost, give one")
-                echo("for this run with --api-key.")
-            if not loopback:
-                echo(
-                    f"Warning: {host} can be reached from other machines, and requests (their"
-                    " keys too) travel unencrypted. Listen on 127.0.0.1, or put TLS in front."
-                )
-            echo("Stop with Ctrl+C.")
 
-        server = Server(app, on_started=say)
-        try:
-            server.run(sockets=[listener])
-        except KeyboardInterrupt:
-            return
+def key_desk(target: str | None, *, make: bool) -> KeyDesk:
+    """The keys of a database; see `KeyDesk`."""
+    from svc_tools.service.key_desk import KeyDesk  # noqa: PLC0415 - loads SQLAlchemy
+
+    return KeyDesk(target, make=make)
 
 
 def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
@@ -93,3 +84,88 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     )
 
     return compile_files(source_dir, out_dir)
+
+
+def coverage() -> dict[str, object]:
+    """What the rate book claims for each state: the facts of `GET /v1/freshness`, as plain data.
+
+    The user's own imported files lie over the shipped book, as in the service.
+
+    Raises:
+        ValueError: the user's own book is damaged or of another version.
+    """
+    from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
+    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
+
+    return load_book(own=own_book_path()).freshness()
+
+
+def check_book(path: Path, day: date, told: Callable[[int], object]) -> AccuracyReport:
+    """Compare the book's answers with a CSV file of expected rates.
+
+    The user's own imported files lie over the shipped book, as in the service.
+
+    Args:
+        path: rows of state, city, zip, expected rate and maybe a date.
+        day: the day of a row without a date.
+        told: called with the number of bytes read since it was last called.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not such a file.
+    """
+    from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
+    from svc_tools.service.ratebook.accuracy import compare  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.expectations import read_file  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.own.errors import OwnBookChanged  # noqa: PLC0415 - as above
+
+    try:
+        return compare(load_book(own=own_book_path()), read_file(path, told), day=day)
+    except OwnBookChanged:
+        raise ValueError("Your own book was changed meanwhile; check the file again") from None
+
+
+def import_files(
+    paths: Sequence[Path],
+    *,
+    today: date,
+    edition: str | None,
+    force: bool,
+    told: Callable[[Path, int, int], object],
+) -> Iterator[Imported]:
+    """Import official files into the user's own book, one after the other; see the importer."""
+    from svc_tools.service.ratebook.own import importer  # noqa: PLC0415 - loads the readers
+    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
+
+    return importer.import_files(
+        paths, own_book_path(), today=today, edition=edition, force=force, told=told
+    )
+
+
+def own_editions() -> list[tuple[Edition, str | None]]:
+    """The files in the user's own book, and the shipped book's edition where that is newer.
+
+    Raises:
+        ValueError: the own book is damaged or of another version.
+    """
+    from svc_tools.service.ratebook.own import database, importer  # noqa: PLC0415 - loads rates
+
+    found = database.list_editions(database.own_book_path())
+    return [(one, importer.newer_shipped(one)) for one in found]
+
+
+def remove_own(state: str, kind: str | None) -> list[Edition]:
+    """Take a state's files out of the user's own book; those that were taken out.
+
+    Args:
+        state: two-letter code.
+        kind: `rates`, `boundary`, or `None` for both.
+
+    Raises:
+        ValueError: another kind was named, boundaries would be left without their rates, or the
+            own book is damaged or of another version.
+    """
+    from svc_tools.service.ratebook.own import database  # noqa: PLC0415 - loads the database
+
+    return database.remove_editions(database.own_book_path(), state, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,22 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from svc_sdk._version import __version__
-from svc_sdk.models import HealthResponse
+from svc_tools.service.admission import Admission
+from svc_tools.service.answer_shapes import HealthResponse
+from svc_tools.service.described import answers
 from svc_tools.service.envelope import on_invalid_body, on_problem
+from svc_tools.service.faults import Faults
 from svc_tools.service.guard import Guard
+from svc_tools.service.health import Health
 from svc_tools.service.nexus import add_nexus_routes
 from svc_tools.service.rates import add_rate_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
+    from svc_tools.service.book_keeper import BookKeeper
+    from svc_tools.service.faults import FaultPlan
     from svc_tools.service.keys import KeyRing
-    from svc_tools.service.ratebook import Book
     from svc_tools.service.store import Store
 
 __all__ = ["create_app", "local_day"]
@@ -65,22 +71,31 @@ def local_day() -> date:
 
 def create_app(
     *,
-    book: Book,
+    books: BookKeeper,
     store: Store,
     keys: KeyRing,
     loopback: bool,
     today: Callable[[], date] = local_day,
+    faults: FaultPlan | None = None,
 ) -> FastAPI:
     """The app over a rate book and a store.
 
     Args:
-        book: where rates come from.
+        books: keeps the rate book, where rates come from.
         store: where nexus records are.
         keys: who may ask.
         loopback: whether the server listens on this machine only; then requests that name
             another host, or come from a page of another site, are refused.
         today: the day that a lookup without a date is about.
+        faults: what goes wrong on purpose; `None` for nothing.
     """
+    admission = Admission(keys, today)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await admission.close()
+
     app = _App(
         title="Sales-tax rates",
         version=__version__,
@@ -90,20 +105,28 @@ def create_app(
         redirect_slashes=False,
         default_response_class=Response,  # every route hands out a body that is ready
         telemetry=_NO_TELEMETRY,
+        lifespan=lifespan,
     )
-    app.add_middleware(Guard, keys=keys, loopback=loopback)
+    if faults is not None:
+        app.add_middleware(Faults, plan=faults)
+    # the last one added is the outermost
+    app.add_middleware(Guard, admission=admission, loopback=loopback)
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
-    add_rate_routes(app, book, today)
+    add_rate_routes(app, books, today)
     add_nexus_routes(app, store)
+
+    health = Health(books, store.database.ping)
 
     @app.get(
         "/healthz",
+        operation_id="health",
         summary="Whether the service is alive; needs no key",
-        responses={200: {"model": HealthResponse}},
+        responses=answers(HealthResponse, "All parts can serve"),
         tags=["health"],
     )
     async def say_health() -> Response:
+        await health.check()
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     return app

@@ -9,19 +9,24 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.service.app import create_app
 from svc_tools.service.background import BackgroundServer
-from svc_tools.service.database import default_path
-from svc_tools.service.errors import StartError, StoreError
+from svc_tools.service.book_keeper import keep_book
+from svc_tools.service.database import Database, default_path
+from svc_tools.service.errors import BookUnavailableError, StartError, StoreError
+from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import KeyRing, new_key
-from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.own.database import own_book_path
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
+
+    from svc_tools.service.ratebook import Book
 
 __all__ = ["EmbeddedService", "StartError", "StoreError", "start"]
 
@@ -32,25 +37,40 @@ class EmbeddedService:
     Attributes:
         base_url: where it listens, such as `http://127.0.0.1:49152`.
         api_key: the key of this run, for the local account; it is kept in memory only.
-        book_edition: the edition of the rate book that it answers from.
-        book_digest: the SHA-256 of that book's files, in hex.
     """
 
     def __init__(self, db: Path) -> None:
-        book = load_book()
-        store = Store(db)
-        self.book_edition = book.edition
-        self.book_digest = book.digest
+        self._books = keep_book(own_book_path())
+        try:
+            self._book = self._books.book
+        except BookUnavailableError as error:
+            raise StartError(f"The rate book cannot be read: {error.__cause__}") from error
+        store = Store(Database(db))
         self.api_key: SecretStr = new_key()
-        keys = KeyRing(store, self.api_key)
+        keys = KeyRing(KeyStore(store.database), self.api_key)
         self._server = BackgroundServer(
-            create_app(book=book, store=store, keys=keys, loopback=True)
+            create_app(books=self._books, store=store, keys=keys, loopback=True)
         )
         self.base_url = self._server.base_url
 
     def __repr__(self) -> str:
         """Where it listens and from what it answers; not the key."""
         return f"EmbeddedService(base_url={self.base_url!r}, book_edition={self.book_edition!r})"
+
+    @property
+    def book_edition(self) -> str:
+        """The edition of the rate book that it answers from, or did last."""
+        return self._last_book().edition
+
+    @property
+    def book_digest(self) -> str:
+        """The SHA-256 of that book, in hex: another one after the user imported files."""
+        return self._last_book().digest
+
+    def _last_book(self) -> Book:
+        with suppress(BookUnavailableError):
+            self._book = self._books.book
+        return self._book
 
     @property
     def running(self) -> bool:

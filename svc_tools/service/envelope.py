@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, cast
 
 from fastapi import HTTPException
 from pydantic_core import to_json
 from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.status import HTTP_405_METHOD_NOT_ALLOWED as METHOD_NOT_ALLOWED
+
+from svc_tools.service.request_log import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,18 +22,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REQUEST_ID",
+    "WWW_AUTHENTICATE",
     "Problem",
+    "code_of",
     "envelope",
     "invalid",
     "json_bytes",
     "json_response",
+    "new_request_id",
     "on_invalid_body",
     "on_problem",
     "request_id_of",
+    "shown",
 ]
 
 REQUEST_ID = "svc.request_id"
 """The key of the ASGI scope under which a request's id stands."""
+
+WWW_AUTHENTICATE = {"WWW-Authenticate": 'Bearer realm="svc"'}
+"""The header of every 401."""
 
 _GIVEN_CUT = 80
 """How much of a value that was not understood is repeated to the caller, in characters."""
@@ -77,13 +89,18 @@ class Problem(HTTPException):
 
 def invalid(name: str, given: str, expected: str) -> Problem:
     """The 400 for a value that is not understood: names it, what was given, what is expected."""
-    shown = _sendable(given if len(given) <= _GIVEN_CUT else f"{given[:_GIVEN_CUT]}…")
+    said = shown(given)
     return Problem(
         400,
         "INVALID_INPUT",
-        f"{name}: given {shown!r}, expected {expected}",
-        extra={"parameter": name, "given": shown, "expected": expected},
+        f"{name}: given {said!r}, expected {expected}",
+        extra={"parameter": name, "given": said, "expected": expected},
     )
+
+
+def shown(given: str) -> str:
+    """What was given, as an error message may repeat it: cut, and fit to be sent."""
+    return _sendable(given if len(given) <= _GIVEN_CUT else f"{given[:_GIVEN_CUT]}…")
 
 
 def json_bytes(value: object) -> bytes:
@@ -98,21 +115,33 @@ def json_response(
     return Response(json_bytes(value), status, headers, "application/json")
 
 
+def code_of(problem: HTTPException) -> str:
+    """The machine-readable code of our own problems and of those that the framework raises."""
+    if isinstance(problem, Problem):
+        return problem.code
+    return _CODES.get(problem.status_code, "ERROR")
+
+
 def envelope(problem: HTTPException, request_id: str) -> Response:
     """The error envelope, for our own problems and for those that the framework raises."""
     status = problem.status_code
     error: dict[str, object] = {
-        "code": _CODES.get(status, "ERROR"),
+        "code": code_of(problem),
         "message": _MESSAGES.get(status, problem.detail),
         "support_reference": request_id,
     }
     if isinstance(problem, Problem):
-        error |= {"code": problem.code, "message": problem.detail}
+        error["message"] = problem.detail
         if problem.retry_after is not None:
             error["retry_after_seconds"] = problem.retry_after
         if problem.extra:
             error["detail"] = dict(problem.extra)
     return json_response({"error": error}, status=status, headers=problem.headers)
+
+
+def new_request_id() -> str:
+    """An id for one request, unguessable: a caller may quote it to whoever has the log."""
+    return f"req_{secrets.token_hex(12)}"
 
 
 def request_id_of(scope: Scope) -> str:
@@ -122,7 +151,20 @@ def request_id_of(scope: Scope) -> str:
 
 async def on_problem(request: Request, error: Exception) -> Response:
     """Send the envelope of a `Problem` or of an `HTTPException` of the framework."""
-    return envelope(cast("HTTPException", error), request_id_of(request.scope))
+    problem = cast("HTTPException", error)
+    request.scope[CODE] = code_of(problem)
+    if problem.status_code == METHOD_NOT_ALLOWED:
+        problem.headers = {"Allow": _allowed(request)}
+    return envelope(problem, request_id_of(request.scope))
+
+
+def _allowed(request: Request) -> str:
+    """The methods of an address, of all its routes: the framework names those of the first."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return ", ".join(sorted(methods))
 
 
 async def on_invalid_body(_request: Request, error: Exception) -> Response:
@@ -137,20 +179,22 @@ def _sendable(text: str) -> str:
 
 
 def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
-    shown: dict[str, object] = {
-        "loc": list(cast("tuple[object, ...]", item["loc"])),
+    where = cast("tuple[object, ...]", item["loc"])
+    told: dict[str, object] = {
+        # a field that is not ours bears the caller's own name
+        "loc": [shown(step) if isinstance(step, str) else step for step in where],
         "msg": item["msg"],
         "type": item["type"],
     }
     given = item.get("input")
     if isinstance(given, str):
-        shown["input"] = _sendable(given[:_INPUT_CUT])
+        told["input"] = _sendable(given[:_INPUT_CUT])
     elif isinstance(given, int | float):
-        shown["input"] = given
+        told["input"] = given
     context = item.get("ctx")
     if isinstance(context, dict):
-        shown["ctx"] = {
+        told["ctx"] = {
             str(name): value if isinstance(value, int) else str(value)
             for name, value in context.items()
         }
-    return shown
+    return told

@@ -5,38 +5,40 @@ Everything here comes before routing and validation, so a caller without a key l
 
 from __future__ import annotations
 
-import logging
-import secrets
+import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from svc_tools.service.envelope import REQUEST_ID, Problem, envelope
-from svc_tools.service.errors import StoreBusyError
+from svc_tools.service.envelope import REQUEST_ID, Problem, envelope, new_request_id
+from svc_tools.service.errors import (
+    BookUnavailableError,
+    StoreBusyError,
+    StoreUnavailableError,
+)
+from svc_tools.service.health import unavailable
 from svc_tools.service.loopback import is_loopback_authority, is_loopback_origin
+from svc_tools.service.ratebook.own.errors import OwnBookChanged, OwnBookError
+from svc_tools.service.request_log import CODE, log, log_answer, told_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from svc_tools.service.keys import KeyRing
+    from svc_tools.service.admission import Admission, Ticket
 
-__all__ = ["ACCOUNT", "MAX_BODY", "MAX_HEADERS", "MAX_QUERY", "Guard"]
-
-ACCOUNT = "svc.account"
-"""The key of the ASGI scope under which the account of the caller stands."""
+__all__ = ["MAX_BODY", "MAX_HEADERS", "MAX_PATH", "MAX_QUERY", "Guard"]
 
 MAX_BODY = 64 * 1024
 MAX_HEADERS = 16 * 1024
 MAX_QUERY = 8 * 1024
-"""The largest body, headers (names and values together) and query string, in bytes."""
+MAX_PATH = 1024
+"""The largest body, headers (names and values together), query string and path, in bytes."""
 
 _READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
 _LONGEST_LENGTH = 10
-
-log = logging.getLogger("svc_tools.service")
+_FIRST_ERROR = 400
 
 
 class Guard:
@@ -44,14 +46,14 @@ class Guard:
 
     Args:
         app: what answers.
-        keys: who may ask.
+        admission: who may ask, how fast and how much.
         loopback: whether the server listens on this machine only; then requests that a web
             page elsewhere could have caused are refused.
     """
 
-    def __init__(self, app: ASGIApp, *, keys: KeyRing, loopback: bool) -> None:
+    def __init__(self, app: ASGIApp, *, admission: Admission, loopback: bool) -> None:
         self._app = app
-        self._keys = keys
+        self._admission = admission
         self._loopback = loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,53 +61,55 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = f"req_{secrets.token_hex(12)}"
+        request_id = new_request_id()
         scope[REQUEST_ID] = request_id
-        id_header = (b"x-request-id", request_id.encode())
-        started = False
-
-        async def send_with_id(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                message["headers"] = [*message["headers"], id_header]
-            await send(message)
-
+        answer = _Answer(scope, send, request_id)
         try:
-            await self._admit(scope)
-            await self._app(scope, _bounded(scope, receive), send_with_id)
+            key = _examine(scope, loopback=self._loopback)
+            if scope["path"].startswith("/v1/"):
+                answer.ticket = await self._admission.admit(scope, key)
+            await self._app(scope, _bounded(scope, receive), answer)
         except ClientDisconnect:
             return
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             problem = _as_problem(error)
-            if problem.code == "INTERNAL":
-                # the path holds a state at most; the query string may hold an address
-                log.exception("%s %r failed [%s]", scope["method"], scope["path"], request_id)
-            if started:
+            scope[CODE] = problem.code
+            if problem.code == "INTERNAL" and not isinstance(error, Problem):
+                answer.logged = True
+                log.exception("%s failed [%s]", told_address(scope), request_id)
+            if answer.started:
                 raise
-            await envelope(problem, request_id)(scope, receive, send_with_id)
+            await envelope(problem, request_id)(scope, receive, answer)
+        finally:
+            if answer.ticket is not None:
+                answer.ticket.answered(None)
 
-    async def _admit(self, scope: Scope) -> None:
-        """Check the request's frame and the key; the account goes into the scope.
 
-        Raises:
-            Problem: 400 for a request too large, 401 without a valid key, 403 for a `Host` or
-                `Origin` that is not this machine.
-        """
-        key = _examine(scope, loopback=self._loopback)
-        if not scope["path"].startswith("/v1/"):
-            return
-        account = self._keys.recall(key) if key else None
-        if account is None and key:
-            account = await run_in_threadpool(self._keys.verify, key)
-        if account is None:
-            raise Problem(
-                401,
-                "UNAUTHORIZED",
-                "The API key is missing or not valid; send it in the header X-API-Key",
-                headers={"WWW-Authenticate": 'Bearer realm="svc"'},
-            )
-        scope[ACCOUNT] = account
+class _Answer:
+    """What sends an answer: it adds the headers that every answer has, and notes errors."""
+
+    __slots__ = ("_request_id", "_scope", "_send", "logged", "started", "ticket")
+
+    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._send = send
+        self._request_id = request_id
+        self.started = False
+        self.logged = False
+        self.ticket: Ticket | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            status = message["status"]
+            headers = [*message["headers"], (b"x-request-id", self._request_id.encode())]
+            if self.ticket is not None:
+                headers += self.ticket.headers
+                self.ticket.answered(status)
+            message["headers"] = headers
+            if status >= _FIRST_ERROR and not self.logged:
+                log_answer(self._scope, status, self._request_id)
+        await self._send(message)
 
 
 def _examine(scope: Scope, *, loopback: bool) -> bytes:
@@ -120,6 +124,8 @@ def _examine(scope: Scope, *, loopback: bool) -> bytes:
         _check_local(found.get(b"host", ()), found.get(b"origin", ()))
     if size > MAX_HEADERS:
         raise _too_large("headers", MAX_HEADERS)
+    if len(scope["raw_path"]) > MAX_PATH:
+        raise _too_large("path", MAX_PATH)
     if len(scope["query_string"]) > MAX_QUERY:
         raise _too_large("query string", MAX_QUERY)
     length = found.get(b"content-length", [b"0"])[0]
@@ -181,9 +187,16 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
     return receive_bounded
 
 
-def _as_problem(error: Exception) -> Problem:
+def _as_problem(error: BaseException) -> Problem:
     if isinstance(error, Problem):
         return error
+    if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited for this
+        return Problem(
+            503,
+            "TEMPORARILY_UNAVAILABLE",
+            "The service is stopping, and did not finish this request; try again later",
+            retry_after=1,
+        )
     if isinstance(error, StoreBusyError):
         return Problem(
             503,
@@ -191,6 +204,10 @@ def _as_problem(error: Exception) -> Problem:
             "The database is locked by another process; try again",
             retry_after=1,
         )
+    if isinstance(error, StoreUnavailableError):
+        return unavailable("database")
+    if isinstance(error, BookUnavailableError | OwnBookError | OwnBookChanged):
+        return unavailable("book")
     return Problem(
         500,
         "INTERNAL",

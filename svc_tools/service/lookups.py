@@ -15,13 +15,14 @@ from svc_tools.service.states import two_letters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PARAMETERS", "STATE_IN_PATH", "Lookup", "read_lookup"]
+__all__ = ["PARAMETERS", "STATE_IN_PATH", "WAYS", "Lookup", "read_lookup"]
 
 STATE_IN_PATH = Parameter(
     "state",
     "the two-letter code of a state, such as TX",
     {"type": "string", "pattern": "^[A-Za-z]{2}$"},
     place="path",
+    example="TX",
 )
 
 _LENGTHS = {"address": (10, 200), "street": (1, 200), "city": (1, 64), "location": (1, 64)}
@@ -50,6 +51,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             "zip",
             "five digits or ZIP+4, such as 78701 or 78701-1234",
             {"type": "string", "pattern": "^[0-9]{5}(-[0-9]{4})?$"},
+            example="78701",
         ),
         _text("location", "the name of a place"),
         _degrees("lat", "latitude"),
@@ -84,7 +86,8 @@ _MODES = (
 _PLACE = frozenset[str]().union(*_MODES)
 # two that only make sense together, and what may stand beside them
 _PAIRS = (("street", "city", {"zip"}), ("lat", "lng", set[str]()))
-_WAYS = "address; street and city (with zip if you like); zip; location; lat and lng"
+WAYS = "address; street and city (with zip if you like); zip; location; lat and lng"
+"""The ways of naming a place, in words."""
 
 _ZIP = re.compile(r"[0-9]{5}(?:-[0-9]{4})?", re.ASCII)
 _NUMBER = re.compile(
@@ -145,8 +148,8 @@ def _check_mode(given: Mapping[str, str]) -> None:
         raise Problem(
             400,
             "MISSING_INPUT",
-            f"No place was given; give exactly one of: {_WAYS}",
-            extra={"expected": _WAYS},
+            f"No place was given; give exactly one of: {WAYS}",
+            extra={"expected": WAYS},
         )
     for first, second, beside in _PAIRS:
         if (first in named) != (second in named) and named <= {first, second, *beside}:
@@ -162,8 +165,8 @@ def _check_mode(given: Mapping[str, str]) -> None:
     raise Problem(
         400,
         "INPUT_CONFLICT",
-        f"{', '.join(together)} name the place in more than one way; give exactly one of: {_WAYS}",
-        extra={"parameters": together, "expected": _WAYS},
+        f"{', '.join(together)} name the place in more than one way; give exactly one of: {WAYS}",
+        extra={"parameters": together, "expected": WAYS},
     )
 
 

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.responses import Response
 
-from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
+from svc_tools.service.admission import ACCOUNT
+from svc_tools.service.answer_shapes import NexusList, NexusRecord, NexusRemoval
+from svc_tools.service.bodies import StrictJsonRoute
+from svc_tools.service.described import keyed_answers
 from svc_tools.service.envelope import json_response
-from svc_tools.service.guard import ACCOUNT
 from svc_tools.service.params import documented, read_params
-from svc_tools.service.schemas import NexusInput, error_answers
+from svc_tools.service.schemas import NexusInput  # noqa: TC001 - the same
 from svc_tools.service.states import NEXUS_TYPE, STATE, checked_nexus_type, checked_state
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from svc_tools.service.described import Responses
     from svc_tools.service.store import Store
 
 __all__ = ["add_nexus_routes"]
@@ -27,16 +30,21 @@ _PATH = "/v1/portability/nexus"
 _FILTERS = {parameter.name: parameter for parameter in (STATE, NEXUS_TYPE)}
 _TYPE_ONLY = {NEXUS_TYPE.name: NEXUS_TYPE}
 _STATE_IN_PATH = replace(STATE, place="path")
+_THE_RECORD = {
+    "state": "$response.body#/state",
+    "nexus_type": "$response.body#/nexus_type",
+}
 
 
 def add_nexus_routes(app: FastAPI, store: Store) -> None:
-    """Add the routes over one store. SQLite blocks, so its calls run in worker threads."""
+    """Add the routes over one store. Databases block, so its calls run in worker threads."""
 
     @app.get(
         _PATH,
         tags=["nexus"],
+        operation_id="list_nexus",
         summary="List the nexus records of the account",
-        responses={200: {"model": NexusList}, **error_answers(400, 401, 403, 500, 503)},
+        responses=keyed_answers(NexusList, "The records, ordered by state, then type"),
         openapi_extra={"parameters": documented(_FILTERS.values())},
     )
     async def list_records(request: Request) -> Response:
@@ -47,12 +55,6 @@ def add_nexus_routes(app: FastAPI, store: Store) -> None:
         )
         return json_response({"nexus": records, "count": len(records)})
 
-    @app.post(
-        _PATH,
-        tags=["nexus"],
-        summary="Add a nexus record, or update the one of that state and type",
-        responses={200: {"model": NexusRecord}, **error_answers(400, 401, 403, 500, 503)},
-    )
     async def put_record(request: Request, record: NexusInput) -> Response:
         state = checked_state(record.state)
         nexus_type = checked_nexus_type(record.nexus_type)
@@ -61,11 +63,24 @@ def add_nexus_routes(app: FastAPI, store: Store) -> None:
         )
         return json_response(kept)
 
+    app.router.add_api_route(
+        _PATH,
+        put_record,
+        methods=["POST"],
+        operation_id="add_nexus",
+        tags=["nexus"],
+        summary="Add a nexus record, or update the one of that state and type",
+        responses=_linked(keyed_answers(NexusRecord, "The record as it is now", 408, 422)),
+        route_class_override=StrictJsonRoute,
+        response_class=Response,
+    )
+
     @app.delete(
         _PATH + "/{state}",
         tags=["nexus"],
+        operation_id="remove_nexus",
         summary="Remove the nexus records of a state, all or of one type",
-        responses={200: {"model": NexusRemoval}, **error_answers(400, 401, 403, 500, 503)},
+        responses=keyed_answers(NexusRemoval, "How many records there were"),
         openapi_extra={"parameters": documented([_STATE_IN_PATH, NEXUS_TYPE])},
     )
     async def remove_records(request: Request) -> Response:
@@ -81,3 +96,20 @@ def add_nexus_routes(app: FastAPI, store: Store) -> None:
 
 def _nexus_type(given: dict[str, str]) -> str | None:
     return checked_nexus_type(given["nexus_type"]) if "nexus_type" in given else None
+
+
+def _linked(responses: Responses) -> Responses:
+    """What can be done with a record that was added, for OpenAPI."""
+    responses[200]["links"] = {
+        "list": {
+            "operationId": "list_nexus",
+            "parameters": _THE_RECORD,
+            "description": "The record is in the list",
+        },
+        "remove": {
+            "operationId": "remove_nexus",
+            "parameters": _THE_RECORD,
+            "description": "The record can be removed",
+        },
+    }
+    return responses

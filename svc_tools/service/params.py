@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.envelope import Problem, invalid
+from svc_tools.service.envelope import Problem, invalid, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +26,12 @@ class Parameter:
     expected: str
     schema: Mapping[str, object] = field(default_factory=lambda: {"type": "string"})
     place: str = "query"
+    example: object = None
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What its values look like, as a JSON Schema."""
+        return {**self.schema, "description": self.expected}
 
     def refuse(self, given: str) -> Problem:
         """The 400 for a value of this parameter that is not as expected."""
@@ -41,6 +47,7 @@ def documented(parameters: Iterable[Parameter]) -> list[dict[str, object]]:
             "required": parameter.place == "path",
             "description": parameter.expected,
             "schema": dict(parameter.schema),
+            **({} if parameter.example is None else {"example": parameter.example}),
         }
         for parameter in parameters
     ]
@@ -65,7 +72,7 @@ def read_params(
         if name not in known:
             if strangers:
                 continue
-            raise invalid(name, value, f"no parameter but {', '.join(known)}")
+            raise invalid(shown(name), value, f"no parameter but {', '.join(known)}")
         if name in given:
             raise Problem(
                 400,

@@ -1,16 +1,22 @@
-"""The shapes that OpenAPI describes and the one body that comes in (SPEC 2.7, WIRE "Errors")."""
+"""The one body that comes in: a nexus record (SPEC 2.7)."""
 
 from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["ErrorBody", "ErrorEnvelope", "NexusInput", "error_answers"]
+from svc_tools.service.states import NEXUS_TYPE, STATE
+
+if TYPE_CHECKING:
+    from pydantic.config import JsonDict
+
+__all__ = ["NexusInput"]
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
 
 
 def _iso_day(value: object) -> object:
@@ -24,10 +30,11 @@ class NexusInput(BaseModel):
     """A nexus record to add or update; a field that is left out stays as it was."""
 
     # A misspelt field would be silently lost, and with it what the caller wanted to keep.
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    state: str
-    nexus_type: str = "physical"
+    # which codes and types there are is judged with a message of ours, as in a query string
+    state: Annotated[str, Field(json_schema_extra=STATE.described)]
+    nexus_type: Annotated[str, Field(json_schema_extra=NEXUS_TYPE.described)] = "physical"
     registered_at: Annotated[date | None, BeforeValidator(_iso_day)] = None
     address: Annotated[str | None, Field(max_length=500, pattern=r"^[^\x00]*$")] = None
     notes: Annotated[str | None, Field(max_length=4000, pattern=r"^[^\x00]*$")] = None
@@ -38,36 +45,3 @@ class NexusInput(BaseModel):
         return {
             name: given[name] for name in ("registered_at", "address", "notes") if name in given
         }
-
-
-class ErrorBody(BaseModel):
-    """What went wrong: for a program (`code`), for a person, and for a question about it."""
-
-    code: str
-    message: str
-    support_reference: str
-    retry_after_seconds: int | None = None
-    detail: dict[str, Any] | None = None
-
-
-class ErrorEnvelope(BaseModel):
-    """The body of every error but 422."""
-
-    error: ErrorBody
-
-
-_MEANINGS = {
-    400: "The request is invalid: MISSING_INPUT, INPUT_CONFLICT or INVALID_INPUT",
-    401: "The API key is missing or not valid",
-    403: "The request names a host or origin that is not this machine",
-    404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
-    500: "The service failed",
-    503: "The database is locked; try again after Retry-After",
-}
-
-
-def error_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The error answers that an address can give, by status, for OpenAPI."""
-    return {
-        status: {"model": ErrorEnvelope, "description": _MEANINGS[status]} for status in statuses
-    }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from svc_tools.service.errors import PortInUseError, StartError
+from svc_tools.service.http_protocol import Protocol
 from svc_tools.service.loopback import is_loopback_host
 
 if TYPE_CHECKING:
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = ["Server", "address_of", "bind", "listens_on_loopback"]
+__all__ = ["LAST_REQUESTS_SECONDS", "Server", "address_of", "bind", "listens_on_loopback"]
 
 _BACKLOG = 2048
 _LAST_PORT = 65_535
 # Longer than clients keep idle connections: else a request may meet a connection just closed.
 _KEEP_ALIVE_SECONDS = 75
-_LAST_REQUESTS_SECONDS = 3
+LAST_REQUESTS_SECONDS = 3
+"""How long requests under way may take once the server is told to stop."""
 
 
 class Server(uvicorn.Server):
@@ -40,8 +42,9 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=Protocol,
                 ws="none",
-                lifespan="off",
+                lifespan="on",
                 log_config=None,
                 # a stray connection is not the user's concern; the app logs its own failures
                 log_level="error",
@@ -49,7 +52,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=_LAST_REQUESTS_SECONDS,
+                timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
             )
         )
         self._on_started = on_started

@@ -16,10 +16,13 @@ STATES = tuple(
 )
 NEXUS_TYPES = ("economic", "marketplace", "physical")
 
+_EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
+
 STATE = Parameter(
     "state",
     f"the two-letter code of a state, one of {', '.join(STATES)}",
-    {"type": "string", "pattern": "^[A-Za-z]{2}$"},
+    {"type": "string", "pattern": f"^({_EITHER_CASE})$"},
+    example="TX",
 )
 NEXUS_TYPE = Parameter(
     "nexus_type",

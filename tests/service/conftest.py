@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import socket
 import ssl
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from support.postgres import Server, running
 
 from svc_tools.service.app import create_app
 from svc_tools.service.background import BackgroundServer
+from svc_tools.service.book_keeper import BookKeeper
+from svc_tools.service.database import Database
+from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import KeyRing, new_key
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.store import Store
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+ENGINES = ["sqlite", "postgresql"]
 TODAY = date(2026, 11, 21)
 # loading the certificates for a client that speaks plain HTTP would be most of a test's time
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -34,6 +39,7 @@ class Running:
     base_url: str
     key: str
     store: Store
+    keys: KeyStore
     client: httpx.Client
     stranger: httpx.Client
 
@@ -49,14 +55,16 @@ class Running:
         return self.stranger.request(method, path, **options)
 
 
-def _run(stack: ExitStack, db: Path, **options: Any) -> Running:
+def _run(stack: ExitStack, db: Path | str, **options: Any) -> Running:
     key = new_key()
-    store = Store(db)
+    store = Store(Database(db))
+    keys = KeyStore(store.database)
+    stack.callback(store.database.close)
     app = create_app(
         **{
-            "book": load_book(),
+            "books": BookKeeper(load_book),
             "store": store,
-            "keys": KeyRing(store, key),
+            "keys": KeyRing(keys, key),
             "loopback": True,
             "today": lambda: TODAY,
             **options,
@@ -71,7 +79,7 @@ def _run(stack: ExitStack, db: Path, **options: Any) -> Running:
         )
         for headers in ({"X-API-Key": secret}, {})
     )
-    return Running(server.base_url, secret, store, client, stranger)
+    return Running(server.base_url, secret, store, keys, client, stranger)
 
 
 @pytest.fixture
@@ -80,11 +88,36 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "data" / "service.db"
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server of the tests' own."""
+    with running() as server:
+        yield server
+
+
+@contextmanager
+def _empty_database(request: pytest.FixtureRequest, db: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(db)
+        return
+    server: Server = request.getfixturevalue("postgres")
+    name = server.new_database()
+    yield server.url(name)
+    server.drop(name)
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request: pytest.FixtureRequest, db: Path) -> Iterator[str]:
+    """What to give to `Database`: an empty database of the test's own, of each kind."""
+    with _empty_database(request, db) as url:
+        yield url
+
+
 @pytest.fixture
 def run(db: Path) -> Iterator[Callable[..., Running]]:
-    """Starts a service of the test's own; options go to `create_app`."""
+    """Starts a service of the test's own, over `database` if given; options go to `create_app`."""
     with ExitStack() as stack:
-        yield lambda **options: _run(stack, db, **options)
+        yield lambda database=db, **options: _run(stack, database, **options)
 
 
 @pytest.fixture
@@ -98,3 +131,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A service for tests that leave nothing behind in it."""
     with ExitStack() as stack:
         yield _run(stack, tmp_path_factory.mktemp("shared") / "service.db")
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shared_on_both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """The same, over a database of each kind."""
+    db = tmp_path_factory.mktemp("shared") / "service.db"
+    with _empty_database(request, db) as url, ExitStack() as stack:
+        yield _run(stack, url)

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
-from svc_tools.service import nexus, rates
+from svc_tools.service import nexus, rates, server
+from svc_tools.service.app import create_app
+from svc_tools.service.background import BackgroundServer
+from svc_tools.service.book_keeper import BookKeeper
+from svc_tools.service.database import Database
+from svc_tools.service.key_store import KeyStore
+from svc_tools.service.keys import KeyRing, new_key
+from svc_tools.service.ratebook import load_book
+from svc_tools.service.store import Store
 
 JSON = {"Content-Type": "application/json"}
 
@@ -53,6 +64,7 @@ def test_an_unknown_address_within_v1(shared, path):
         ("DELETE", "/healthz", "GET"),
         ("PUT", "/v1/freshness", "GET"),
         ("GET", "/v1/portability/nexus/TX", "DELETE"),
+        ("PUT", "/v1/portability/nexus", "GET, POST"),
     ],
 )
 def test_a_wrong_method(shared, method, path, allowed):
@@ -132,10 +144,10 @@ def test_a_surprise_is_a_500_that_tells_the_log_and_not_the_caller(service, monk
 
 
 def test_a_surprise_in_the_key_check_is_a_500_too(service, monkeypatch, caplog):
-    def fail():
+    def fail(_self, _digest):
         raise OSError("disk on fire")
 
-    monkeypatch.setattr(service.store, "key_hashes", fail)
+    monkeypatch.setattr(KeyStore, "find", fail)
     response = service.anonymous("GET", "/v1/freshness", headers={"X-API-Key": "unknown"})
     assert_envelope(response, 500, "INTERNAL")
     assert "disk on fire" in caplog.text
@@ -192,6 +204,39 @@ def test_text_that_cannot_be_sent_back_is_refused_all_the_same(shared):
     assert_envelope(response, 400, "INVALID_INPUT")
 
 
+@pytest.mark.parametrize(
+    ("content", "twice"),
+    [
+        (b'{"state": "TX", "state": "CA"}', "state"),
+        (b'{"state": "TX", "notes": "a", "notes": "a"}', "notes"),
+        (b'{"state": "TX", "st\\u0061te": "CA"}', "state"),
+        (b'[{"deep": {"deeper": 1, "deeper": 2}}]', "deeper"),
+        (b'{"state": "TX", "\\ud800": 1, "\\ud800": 2}', "?"),
+    ],
+)
+def test_a_name_that_is_given_twice_in_a_body_is_refused(service, content, twice):
+    response = service.client.post("/v1/portability/nexus", content=content, headers=JSON)
+    assert_envelope(response, 400, "INVALID_INPUT")
+    assert response.json()["error"]["detail"] == {"parameter": twice, "expected": "one value"}
+    assert service.store.list_nexus("local") == []
+
+
+def test_a_field_of_a_strange_name_is_told_in_a_form_that_can_be_sent(shared):
+    names = {"\\ud800": "?", "x" * 5_000: f"{'x' * 80}…"}
+    for given, told in names.items():
+        content = f'{{"state": "TX", "{given}": 1}}'.encode()
+        response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
+        assert response.status_code == 422
+        (item,) = response.json()["detail"]
+        assert item["loc"][-1] == told or (given == "\\ud800" and item["input"] == told)
+
+
+def test_a_body_that_is_not_utf_8_is_refused(shared):
+    content = b'{"state": "\xff"}'
+    response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
+    assert_envelope(response, 400, "INVALID_INPUT")
+
+
 def test_a_body_that_is_not_said_to_be_json_is_refused(shared):
     # what a form of another site could send without asking the browser first
     headers = {"Content-Type": "text/plain"}
@@ -205,3 +250,30 @@ def test_a_body_that_breaks_parsers_is_the_caller_s_mistake(shared, content):
     response = shared.client.post("/v1/portability/nexus", content=content, headers=JSON)
     assert response.status_code in {400, 422}
     assert response.headers["x-request-id"]
+
+
+def test_a_request_that_the_end_of_the_service_meets_is_told_so(db, monkeypatch):
+    monkeypatch.setattr(server, "LAST_REQUESTS_SECONDS", 0.1)
+    key, store = new_key(), Store(Database(db))
+    begun, free = threading.Event(), threading.Event()
+
+    def wait(*_args):
+        begun.set()
+        assert free.wait(30)
+
+    monkeypatch.setattr(store, "list_nexus", wait)
+    keys = KeyRing(KeyStore(store.database), key)
+    app = create_app(books=BookKeeper(load_book), store=store, keys=keys, loopback=True)
+    running = BackgroundServer(app)
+    headers = {"X-API-Key": key.get_secret_value()}
+    url = f"{running.base_url}/v1/portability/nexus"
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(httpx.get, url, headers=headers, trust_env=False, timeout=30)
+            assert begun.wait(30)
+            running.close()
+            response = asked.result()
+    finally:
+        free.set()
+    assert_envelope(response, 503, "TEMPORARILY_UNAVAILABLE")
+    assert "stopping" in response.json()["error"]["message"]

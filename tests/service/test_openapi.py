@@ -1,19 +1,59 @@
-"""`/openapi.json` describes the interface as it is."""
+"""`/openapi.json` describes the interface as it is: addresses, parameters, statuses, headers."""
 
 from __future__ import annotations
 
+import jsonschema_rs
 import pytest
+from support.api_keys import make_key
 
+from svc_sdk.models import TaxResponse
+from svc_tools.service.faults import FaultPlan
+from svc_tools.service.key_store import KeyStore
 from svc_tools.service.lookups import PARAMETERS
+from svc_tools.service.states import STATES
 
 ADDRESSES = {
-    ("/healthz", "get"),
-    ("/v1/freshness", "get"),
-    ("/v1/portability/nexus", "get"),
-    ("/v1/portability/nexus", "post"),
-    ("/v1/portability/nexus/{state}", "delete"),
-    ("/v1/tax/{state}", "get"),
+    ("/healthz", "get"): "health",
+    ("/v1/freshness", "get"): "freshness",
+    ("/v1/portability/nexus", "get"): "list_nexus",
+    ("/v1/portability/nexus", "post"): "add_nexus",
+    ("/v1/portability/nexus/{state}", "delete"): "remove_nexus",
+    ("/v1/tax/{state}", "get"): "lookup",
 }
+OF_ALL = {"200", "400", "403", "500", "503"}
+OF_KEYED = OF_ALL | {"401", "402", "429"}
+STATUSES = {
+    "health": OF_ALL,
+    "freshness": OF_KEYED,
+    "list_nexus": OF_KEYED,
+    "add_nexus": OF_KEYED | {"408", "422"},
+    "remove_nexus": OF_KEYED,
+    "lookup": OF_KEYED | {"404"},
+}
+LIMITS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Fault"}
+QUOTA = {"X-Quota-Limit", "X-Quota-Remaining"}
+# one place a state, in each of the ways of naming one
+QUESTIONS = [
+    ("TX", {"zip": "78701"}),
+    ("WA", {"zip": "98101-1234"}),
+    ("CA", {"address": "1 Dr Carlton B Goodlett Pl, San Francisco, CA 94102"}),
+    ("NY", {"street": "350 5th Ave", "city": "New York"}),
+    ("MN", {"street": "350 S 5th St", "city": "Minneapolis", "zip": "55415"}),
+    ("GA", {"location": "Atlanta"}),
+    ("WI", {"lat": "43.0389", "lng": "-87.9065"}),
+    ("NJ", {"zip": "07030", "as_of": "2010-01-01"}),
+    ("OH", {"zip": "43215", "period": "20261"}),
+    ("FL", {"zip": "33101", "as_of": "2031-01-01"}),
+    ("OR", {"location": "Portland"}),
+    ("CA", {"street": "1 Main St", "city": "Nowhere at all", "zip": "95112"}),
+    ("zz", {"zip": "78701"}),
+    ("PR", {"zip": "00901"}),
+    ("NJ", {"zip": "99999"}),
+    ("NJ", {"location": "Nowhere at all"}),
+    ("NJ", {}),
+    ("NJ", {"zip": "07030", "location": "Hoboken"}),
+    ("NJ", {"zip": "0703"}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,44 +66,175 @@ def described(shared):
 
 def operations(described):
     return {
-        (path, method): operation
-        for path, methods in described["paths"].items()
-        for method, operation in methods.items()
+        operation["operationId"]: operation
+        for methods in described["paths"].values()
+        for operation in methods.values()
     }
 
 
+@pytest.fixture(scope="module")
+def conforms(described):
+    """Asserts that an answer is one that its operation describes: status, headers, body."""
+
+    def check(name, response):
+        found = operations(described)[name]["responses"].get(str(response.status_code))
+        assert found, (name, response.status_code)
+        for header, told in found["headers"].items():
+            value = response.headers.get(header)
+            assert value is not None or not told["required"], header
+            if value is not None:
+                given = int(value) if told["schema"]["type"] == "integer" else value
+                jsonschema_rs.validate(told["schema"], given)
+        schema = found["content"]["application/json"]["schema"]
+        whole = {**schema, "components": described["components"]}
+        validator = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+        assert not [error.message for error in validator.iter_errors(response.json())]
+
+    return check
+
+
 def test_every_address_is_described(described):
-    assert operations(described).keys() == ADDRESSES
+    found = {
+        (path, method): operation["operationId"]
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert found == ADDRESSES
+    assert all(one["summary"] and one["tags"] for one in operations(described).values())
+
+
+def test_every_status_is_described_with_its_body(described):
+    schemas = described["components"]["schemas"]
+    for name, operation in operations(described).items():
+        assert operation["responses"].keys() == STATUSES[name]
+        for status, response in operation["responses"].items():
+            assert response["description"]
+            ((media, content),) = response["content"].items()
+            assert media == "application/json"
+            model = content["schema"]["$ref"].rpartition("/")[2]
+            expected = {"200": model, "422": "HTTPValidationError"}.get(status, "ErrorEnvelope")
+            assert model == expected
+            assert model in schemas
+
+
+def test_every_header_is_described(described):
+    for name, operation in operations(described).items():
+        for status, response in operation["responses"].items():
+            headers = response["headers"]
+            expected = {"X-Request-Id"}
+            expected |= set() if name == "health" else LIMITS
+            expected |= QUOTA if name == "lookup" else set()
+            expected |= {"401": {"WWW-Authenticate"}}.get(status, set())
+            expected |= {"Retry-After"} if status in {"429", "503"} else set()
+            assert headers.keys() == expected, (name, status)
+            required = {one for one, told in headers.items() if told["required"]}
+            always = {"401": {"WWW-Authenticate"}, "503": {"Retry-After"}}.get(status, set())
+            assert required == {"X-Request-Id"} | always
+            assert all(told["description"] for told in headers.values())
 
 
 def test_a_lookup_describes_its_parameters(described):
-    parameters = operations(described)["/v1/tax/{state}", "get"]["parameters"]
+    operation = operations(described)["lookup"]
+    parameters = operation["parameters"]
     assert [one["name"] for one in parameters] == ["state", *PARAMETERS]
     assert [one["required"] for one in parameters] == [True] + [False] * len(PARAMETERS)
     assert all(one["description"] and one["schema"]["type"] for one in parameters)
-
-
-def test_answers_have_models(described):
-    schemas = described["components"]["schemas"]
-    for where, operation in operations(described).items():
-        for status, response in operation["responses"].items():
-            ((media, content),) = response["content"].items()
-            assert media == "application/json", where
-            name = content["schema"]["$ref"].rpartition("/")[2]
-            assert name in schemas
-            expected = {"200": name, "422": "HTTPValidationError"}.get(status, "ErrorEnvelope")
-            assert name == expected, (where, status)
-    assert "combined_rate" in schemas["Rate"]["properties"]
-    assert schemas["ErrorBody"]["required"] == ["code", "message", "support_reference"]
+    assert "exactly one way" in operation["description"]
 
 
 def test_all_but_health_need_a_key(described):
     assert described["components"]["securitySchemes"]["ApiKey"]["name"] == "X-API-Key"
-    for (path, _), operation in operations(described).items():
-        assert ("security" in operation) == path.startswith("/v1/")
+    for name, operation in operations(described).items():
+        assert ("security" in operation) == (name != "health")
 
 
 def test_a_record_describes_its_fields(described):
-    assert described["components"]["schemas"]["NexusInput"]["required"] == ["state"]
-    properties = described["components"]["schemas"]["NexusInput"]["properties"]
-    assert properties.keys() == {"state", "nexus_type", "registered_at", "address", "notes"}
+    shape = described["components"]["schemas"]["NexusInput"]
+    assert shape["required"] == ["state"]
+    fields = shape["properties"]
+    assert fields.keys() == {"state", "nexus_type", "registered_at", "address", "notes"}
+    assert fields["nexus_type"]["enum"] == ["economic", "marketplace", "physical"]
+    assert shape["examples"][0]["state"] == "TX"
+    state = jsonschema_rs.validator_for(fields["state"])
+    assert all(state.is_valid(code) and state.is_valid(code.lower()) for code in STATES)
+    assert not any(state.is_valid(code) for code in ("ZZ", "PR", "T", "TEX", "", "TX\n"))
+
+
+def test_what_can_be_done_with_a_record_is_linked(described):
+    links = operations(described)["add_nexus"]["responses"]["200"]["links"]
+    assert {link["operationId"] for link in links.values()} == {"list_nexus", "remove_nexus"}
+    for link in links.values():
+        assert link["parameters"].keys() == {"state", "nexus_type"}
+
+
+@pytest.mark.parametrize("mode", ["simple", "full"])
+@pytest.mark.parametrize(("state", "params"), QUESTIONS)
+def test_the_answer_to_a_lookup_is_as_described(shared, conforms, state, params, mode):
+    response = shared.client.get(f"/v1/tax/{state}", params={**params, "mode": mode})
+    conforms("lookup", response)
+    if response.status_code == 200:
+        answer = TaxResponse.model_validate_json(response.content)
+        assert answer.combined_rate_string
+        assert ("candidates" in answer.model_dump()) == (mode == "full")
+
+
+def test_the_questions_get_answers_of_all_kinds(shared):
+    answers = [shared.client.get(f"/v1/tax/{one}", params=params) for one, params in QUESTIONS]
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(200) >= 10
+    assert {200, 400, 404} == set(statuses)
+    ways = {answer.json()["meta"]["resolved_via"] for answer in answers if answer.is_success}
+    assert ways >= {"zip5", "place", "coordinates", "state"}
+
+
+def test_the_other_answers_are_as_described(service, conforms):
+    client, nexus = service.client, "/v1/portability/nexus"
+    conforms("freshness", client.get("/v1/freshness"))
+    conforms("health", service.anonymous("GET", "/healthz"))
+    conforms("health", service.anonymous("GET", "/healthz", headers={"Host": "evil.example"}))
+    body = {"state": "TX", "registered_at": "2024-02-29", "address": "A", "notes": None}
+    for given in (body, {"state": "CA"}, {"state": "ZZ"}, {"state": 1}, {}):
+        conforms("add_nexus", client.post(nexus, json=given))
+    for params in ({}, {"state": "TX"}, {"state": "ZZ"}):
+        conforms("list_nexus", client.get(nexus, params=params))
+    for state in ("TX", "TX", "ZZ"):
+        conforms("remove_nexus", client.delete(f"{nexus}/{state}"))
+    for name, path in (("freshness", "/v1/freshness"), ("list_nexus", nexus)):
+        response = service.anonymous("GET", path)
+        assert response.status_code == 401
+        conforms(name, response)
+
+
+def test_what_fails_on_purpose_is_as_described(run, conforms):
+    plan = FaultPlan.read("400:9%,401:9%,402:9%,403:9%,404:9%,429:9%,429q:9%,500:9%,503:9%", 5)
+    service = run(faults=plan)
+    seen = set()
+    for _ in range(60):
+        response = service.client.get("/v1/tax/NJ", params={"zip": "07030"})
+        seen.add(response.headers.get("x-fault"))
+        conforms("lookup", response)
+    assert seen == {None, *dict(plan.shares)}
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "code"),
+    [
+        ({"past_due": True}, 402, "BILLING_REQUIRED"),
+        ({"features": "-history"}, 403, "TIER_INSUFFICIENT"),
+        ({"rate_per_minute": 1, "burst": 1}, 429, "RATE_LIMITED"),
+        ({"monthly_quota": 1}, 429, "QUOTA_EXCEEDED"),
+        ({"rate_per_minute": 600, "burst": 5, "monthly_quota": 9}, 200, None),
+    ],
+)
+def test_what_the_plan_of_a_key_decides_is_as_described(service, conforms, given, status, code):
+    _, headers = make_key(KeyStore(service.store.database), **given)
+    params = {"zip": "07030", "as_of": "2024-01-01"}
+    for _ in range(2):
+        response = service.anonymous("GET", "/v1/tax/NJ", params=params, headers=headers)
+        conforms("lookup", response)
+    assert response.status_code == status
+    if code:
+        assert response.json()["error"]["code"] == code
+    assert ("retry-after" in response.headers) == (code == "RATE_LIMITED")
+    limited = status in {200, 429}
+    assert any(name.startswith(("ratelimit-", "x-quota-")) for name in response.headers) == limited

@@ -1,0 +1,262 @@
+"""`svc-tools keys ...`: the API keys of the embedded service, and what each of them may do."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from svc_tools import config
+from svc_tools.cli.running import admin, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["keys"]
+
+keys = typer.Typer(
+    no_args_is_help=True,
+    help="API keys of the embedded service: their plans, their limits, what they used. A service"
+    " that runs follows a change within five seconds.",
+)
+
+_Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        help="The database of the service: a path, or a postgresql:// address; else"
+        f" {config.DATABASE_VARIABLE}, else a file in the user's data folder.",
+    ),
+]
+_Plan = Annotated[str | None, typer.Option(help="free, standard or unlimited.")]
+_Rate = Annotated[
+    str | None,
+    typer.Option("--rate-per-minute", help="Requests a minute; none for no limit, plan for its."),
+]
+_Burst = Annotated[
+    str | None, typer.Option(help="How many requests may come at once; plan for the plan's.")
+]
+_Quota = Annotated[
+    str | None,
+    typer.Option("--quota", help="Lookups a calendar month; none for no limit, plan for its."),
+]
+_History = Annotated[
+    bool | None, typer.Option("--history/--no-history", help="Lookups of days before today.")
+]
+_Full = Annotated[bool | None, typer.Option("--full/--no-full", help="Lookups with mode=full.")]
+_Nexus = Annotated[bool | None, typer.Option("--nexus/--no-nexus", help="Nexus records.")]
+_PastDue = Annotated[
+    bool | None,
+    typer.Option("--past-due/--paid", help="Past due: every request is refused with 402."),
+]
+_KeyId = Annotated[
+    str, typer.Argument(help="The id that `keys list` shows, such as key_7f3a91c2d0.")
+]
+
+_WORDS = {"none": -1, "plan": None}
+
+
+@contextmanager
+def _store(db: str | None, *, make: bool = False) -> Iterator[Any]:
+    """The keys of a database, and failures as sentences."""
+    with explained():
+        door = admin()
+        try:
+            yield door.key_desk(config.database(db), make=make)
+        except door.StartError as error:
+            raise ValueError(str(error)) from None
+
+
+@keys.command()
+def create(  # noqa: PLR0917 - Typer reads the signature
+    name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+    account: Annotated[
+        str, typer.Option(help="Whose nexus records it reaches; made where it is new.")
+    ] = "local",
+    plan: _Plan = None,
+    rate: _Rate = None,
+    burst: _Burst = None,
+    quota: _Quota = None,
+    history: _History = None,
+    full: _Full = None,
+    nexus: _Nexus = None,
+    past_due: _PastDue = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(help="When it ends: a day (the last one, UTC) as 2027-01-31, or 90d."),
+    ] = None,
+    db: _Db = None,
+) -> None:
+    """Make a key and print it, this once: only its hash is stored."""
+    with _store(db, make=True) as desk:
+        row, key = desk.create(
+            account=account,
+            name=name,
+            plan=plan,
+            limits=_limits(rate, burst, quota),
+            features=_features(history, full, nexus),
+            expires_at=_expiry(expires),
+            past_due=bool(past_due),
+        )
+        typer.echo(key.get_secret_value())
+        said = Console(stderr=True, soft_wrap=True, highlight=False)
+        said.print(f"{row.id}: {_terms_in_words(row)}", markup=False)
+        said.print("Keep the key: it is shown this once, and only its hash is stored.")
+
+
+@keys.command("list")
+def list_keys(
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    db: _Db = None,
+) -> None:
+    """Show the keys: what they may do and what they used this month; never the keys themselves."""
+    with _store(db) as desk:
+        described = desk.describe()
+    if as_json:
+        typer.echo(json.dumps(described, indent=2))
+        return
+    if not described:
+        typer.echo("There is no key yet; make one with `svc-tools keys create`.")
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("id", no_wrap=True)
+    for title in ("account", "name", "plan", "a minute", "used this month", "features", "status"):
+        table.add_column(title, overflow="fold")
+    for one in described:
+        table.add_row(
+            one["id"],
+            one["account"],
+            one["name"] or "",
+            one["plan"],
+            _speed(one),
+            _used(one),
+            " ".join(one["features"]) or "-",
+            one["status"],
+        )
+    Console(markup=False, highlight=False).print(table)
+
+
+@keys.command()
+def revoke(key_id: _KeyId, db: _Db = None) -> None:
+    """Make a key invalid, for good."""
+    with _store(db) as desk:
+        row = desk.revoke(key_id)
+        typer.echo(f"{row.id} of account {row.account} is revoked since {row.revoked_at}.")
+        typer.echo("A service that runs refuses it within five seconds.")
+
+
+@keys.command()
+def update(  # noqa: PLR0917 - Typer reads the signature
+    key_id: _KeyId,
+    plan: _Plan = None,
+    rate: _Rate = None,
+    burst: _Burst = None,
+    quota: _Quota = None,
+    history: _History = None,
+    full: _Full = None,
+    nexus: _Nexus = None,
+    past_due: _PastDue = None,
+    db: _Db = None,
+) -> None:
+    """Change what a key may do; what is not given stays."""
+    with _store(db) as desk:
+        row = desk.update(
+            key_id,
+            plan=plan,
+            limits=_limits(rate, burst, quota),
+            features=_features(history, full, nexus),
+            past_due=past_due,
+        )
+        typer.echo(f"{row.id}: {_terms_in_words(row)}")
+
+
+@keys.command("account")
+def bill_account(
+    account: Annotated[str, typer.Argument(help="The account.")],
+    past_due: Annotated[
+        bool,
+        typer.Option("--past-due/--paid", help="Past due: its keys are refused with 402."),
+    ],
+    db: _Db = None,
+) -> None:
+    """Say whether an account has paid its bills."""
+    with _store(db) as desk:
+        count = desk.set_account_past_due(account, past_due=past_due)
+        said = "past due" if past_due else "paid up"
+        typer.echo(f"Account {account} is {said}; keys of it: {count}.")
+
+
+def _limits(rate: str | None, burst: str | None, quota: str | None) -> dict[str, int | None]:
+    """The limits that were given, by the names of their columns."""
+    given = {"rate_per_minute": rate, "burst": burst, "monthly_quota": quota}
+    return {name: _figure_of(name, text) for name, text in given.items() if text is not None}
+
+
+def _figure_of(name: str, text: str) -> int | None:
+    if text in _WORDS:
+        return _WORDS[text]
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(
+            f"{name.replace('_', ' ')}: given {text!r}, expected a whole number, none or plan"
+        )
+    return int(text)
+
+
+def _features(
+    history: bool | None,  # noqa: FBT001 - as Typer hands them over
+    full: bool | None,  # noqa: FBT001 - the same
+    nexus: bool | None,  # noqa: FBT001 - the same
+) -> dict[str, bool]:
+    given = {"history": history, "full": full, "nexus": nexus}
+    return {name: there for name, there in given.items() if there is not None}
+
+
+def _expiry(text: str | None) -> str | None:
+    """The first moment at which a key is no longer valid, in UTC."""
+    if text is None:
+        return None
+    now = datetime.now(UTC)
+    days = text.removesuffix("d")
+    try:
+        if text.endswith("d") and days.isascii() and days.isdigit():
+            ends = now + timedelta(days=int(days))
+        else:
+            last = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+            ends = last + timedelta(days=1)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"expires: given {text!r}, expected a day as 2027-01-31, or a number of days as 90d"
+        ) from None
+    if ends <= now:
+        raise ValueError(f"expires: {text} is over; expected today or later")
+    return ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _speed(one: dict[str, Any]) -> str:
+    if one["rate_per_minute"] is None:
+        return "-"
+    return f"{one['rate_per_minute']:,} ({one['burst']:,} at once)"
+
+
+def _used(one: dict[str, Any]) -> str:
+    if one["monthly_quota"] is None:
+        return "-"
+    return f"{one['used']:,} of {one['monthly_quota']:,}"
+
+
+def _terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
+    """What a key may do, in one line."""
+    terms = row.terms
+    rate = terms.rate
+    speed = f"{rate.per_minute:,} requests a minute, {rate.burst:,} at once" if rate else "any rate"
+    quota = "any number of" if terms.monthly_quota is None else f"{terms.monthly_quota:,}"
+    features = ", ".join(sorted(terms.features)) or "no features"
+    due = ", past due" if row.past_due else ""
+    return (
+        f"account {row.account}, plan {row.plan}, {speed}, {quota} lookups a month, {features}{due}"
+    )

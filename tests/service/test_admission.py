@@ -1,0 +1,489 @@
+"""Who is let in, over HTTP: bills, plans, rates and quotas, each refusal as WIRE says it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from support.api_keys import make_key
+
+from svc_sdk import PaymentRequiredError, RateLimitError, Svc
+from svc_tools.service.admission import Admission
+from svc_tools.service.clock import microseconds
+from svc_tools.service.database import Database
+from svc_tools.service.envelope import Problem
+from svc_tools.service.errors import StoreBusyError, StoreUnavailableError
+from svc_tools.service.key_store import KeyStore
+from svc_tools.service.keys import KeyRing
+from svc_tools.service.limit_store import LimitStore
+from svc_tools.service.limits import SECOND, month_of
+
+TAX = "/v1/tax/NJ"
+ZIP = {"zip": "07030"}
+FRESHNESS = "/v1/freshness"
+NEXUS = "/v1/portability/nexus"
+
+
+@pytest.fixture(scope="module")
+def ask(shared):
+    """Asks with a key of its own for each set of terms: the status, or the error with it."""
+
+    def make(**given):
+        _, headers = make_key(shared.keys, **given)
+
+        def request(method="GET", path=TAX, params=ZIP, **options):
+            return shared.anonymous(method, path, params=params, headers=headers, **options)
+
+        return request
+
+    return make
+
+
+def error_of(response, status, code):
+    assert response.status_code == status, response.text
+    error = response.json()["error"]
+    assert error["code"] == code
+    assert error["support_reference"] == response.headers["x-request-id"]
+    return error
+
+
+LIMIT_HEADERS = {
+    *("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
+    *("x-quota-limit", "x-quota-remaining"),
+}
+
+
+def limits_in(response):
+    return {name: int(response.headers[name]) for name in LIMIT_HEADERS & response.headers.keys()}
+
+
+# 401
+
+
+def test_missing_wrong_revoked_and_expired_keys_get_the_same_words(shared):
+    revoked, gone = make_key(shared.keys)
+    shared.keys.revoke(revoked.id)
+    _, over = make_key(shared.keys, expires_at="2020-01-01T00:00:00.000Z")
+    messages = set()
+    for headers in ({}, {"X-API-Key": "wrong"}, gone, over, {"X-API-Key": ""}):
+        for path in (TAX, FRESHNESS, NEXUS, "/v1/nothing"):
+            response = shared.anonymous("GET", path, headers=headers)
+            messages.add(error_of(response, 401, "UNAUTHORIZED")["message"])
+            assert response.headers["www-authenticate"]
+            assert limits_in(response) == {}
+    assert len(messages) == 1
+
+
+# 402
+
+
+@pytest.mark.parametrize("path", [TAX, FRESHNESS, NEXUS])
+def test_a_key_that_is_past_due_is_402_everywhere(ask, path):
+    response = ask(past_due=True)(path=path)
+    assert error_of(response, 402, "BILLING_REQUIRED")["detail"] == {"account": "local"}
+
+
+def test_an_account_that_is_past_due_is_402_with_all_its_keys(service):
+    _, headers = make_key(service.keys, account="acme")
+    service.keys.set_account_status("acme", "past_due")
+    response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
+    assert error_of(response, 402, "BILLING_REQUIRED")["detail"] == {"account": "acme"}
+    with (
+        Svc(headers["X-API-Key"], base_url=service.base_url, max_retries=0) as client,
+        pytest.raises(PaymentRequiredError),
+    ):
+        client.lookup("NJ", zip="07030")
+
+
+def test_bills_come_before_plans_limits_and_parameters(ask):
+    request = ask(plan="free", past_due=True, rate_per_minute=1, burst=1)
+    for _ in range(3):
+        error_of(request(params={"mode": "full", "zip": "nonsense"}), 402, "BILLING_REQUIRED")
+
+
+# 403
+
+
+@pytest.mark.parametrize(
+    ("feature", "method", "path", "params"),
+    [
+        ("history", "GET", TAX, ZIP | {"as_of": "2026-11-20"}),
+        ("history", "GET", TAX, ZIP | {"period": "20261"}),
+        ("full", "GET", TAX, ZIP | {"mode": "full"}),
+        ("nexus", "GET", NEXUS, {}),
+        ("nexus", "DELETE", f"{NEXUS}/TX", {}),
+        ("nexus", "POST", NEXUS, {}),
+    ],
+)
+def test_what_a_plan_does_not_include_is_403_and_what_it_includes_is_not(
+    ask, feature, method, path, params
+):
+    body = {"json": {"state": "TX"}} if method == "POST" else {}
+    refused = ask(features=f"-{feature}")(method, path, params, **body)
+    detail = error_of(refused, 403, "TIER_INSUFFICIENT")["detail"]
+    assert detail == {"feature": feature, "plan": "unlimited"}
+    assert error_of(ask(plan="free")(method, path, params, **body), 403, "TIER_INSUFFICIENT")
+    allowed = ask(plan="free", features=f"+{feature}")(method, path, params, **body)
+    assert allowed.status_code == 200
+
+
+@pytest.mark.parametrize("day", ["2026-11-21", "2027-05-01"])
+def test_today_and_later_are_no_history(ask, day):
+    assert ask(plan="free")(params=ZIP | {"as_of": day}).status_code == 200
+
+
+def test_a_day_that_cannot_be_read_is_400_and_not_403(ask):
+    error_of(ask(plan="free")(params=ZIP | {"as_of": "yesterday"}), 400, "INVALID_INPUT")
+
+
+def test_what_is_not_in_the_plan_takes_nothing_from_the_limits(ask):
+    request = ask(plan="free", rate_per_minute=1, burst=1)
+    for _ in range(3):
+        error_of(request(params=ZIP | {"mode": "full"}), 403, "TIER_INSUFFICIENT")
+    assert request().status_code == 200
+
+
+# 429 RATE_LIMITED
+
+
+def test_too_many_requests_are_429_with_the_time_to_wait(ask):
+    request = ask(rate_per_minute=2, burst=3)
+    for left in (2, 1, 0):
+        response = request(path=FRESHNESS)
+        assert response.status_code == 200
+        limits = limits_in(response)
+        assert (limits["ratelimit-limit"], limits["ratelimit-remaining"]) == (3, left)
+        assert 30 * (2 - left) < limits["ratelimit-reset"] <= 30 * (3 - left)
+    response = request()
+    error = error_of(response, 429, "RATE_LIMITED")
+    assert 25 < int(response.headers["retry-after"]) <= 30
+    assert error["retry_after_seconds"] == int(response.headers["retry-after"])
+    assert error["detail"] == {"requests_per_minute": 2, "burst": 3}
+    assert limits_in(response)["ratelimit-remaining"] == 0
+    # the next one is no better, and asking does not push the time away
+    assert int(request().headers["retry-after"]) <= int(response.headers["retry-after"])
+
+
+def test_every_request_counts_for_the_rate_whatever_comes_of_it(ask):
+    request = ask(rate_per_minute=1, burst=3)
+    assert request(params={"zip": "nonsense"}).status_code == 400
+    assert request(path="/v1/nothing").status_code == 404
+    assert request("POST", path=NEXUS, params={}, json={}).status_code == 422
+    error_of(request(), 429, "RATE_LIMITED")
+
+
+def test_errors_of_a_limited_key_say_what_is_left_too(ask):
+    response = ask(rate_per_minute=60, burst=5, monthly_quota=9)(params={"zip": "nonsense"})
+    assert response.status_code == 400
+    assert response.headers.keys() >= LIMIT_HEADERS
+
+
+def test_a_client_that_waits_as_long_as_it_is_told_is_let_in(shared):
+    _, headers = make_key(shared.keys, rate_per_minute=120, burst=1)
+    with Svc(headers["X-API-Key"], base_url=shared.base_url) as client:
+        for _ in range(3):
+            assert client.lookup("NJ", zip="07030").combined_rate_string == "0.06625"
+
+
+def test_a_key_without_limits_gets_no_headers_about_them(shared):
+    assert limits_in(shared.client.get(TAX, params=ZIP)) == {}
+
+
+# 429 QUOTA_EXCEEDED
+
+
+def test_a_used_up_quota_is_429_without_a_time_to_wait(ask):
+    request = ask(monthly_quota=2)
+    for left in (1, 0):
+        assert limits_in(request()) == {"x-quota-limit": 2, "x-quota-remaining": left}
+    response = request()
+    error = error_of(response, 429, "QUOTA_EXCEEDED")
+    assert "retry-after" not in response.headers
+    assert "retry_after_seconds" not in error
+    month = month_of(microseconds())
+    assert error["detail"] == {"monthly_quota": 2, "month": month.name, "renews_at": month.renews}
+    assert limits_in(response) == {"x-quota-limit": 2, "x-quota-remaining": 0}
+    # only lookups are counted
+    assert request(path=FRESHNESS).status_code == 200
+    assert request(path=NEXUS).status_code == 200
+
+
+def test_a_quota_of_nothing_lets_no_lookup_through(ask):
+    error_of(ask(monthly_quota=0)(), 429, "QUOTA_EXCEEDED")
+
+
+def test_lookups_that_found_nothing_count_and_those_that_were_wrong_do_not(ask):
+    request = ask(monthly_quota=2)
+    for _ in range(3):
+        assert request(params={"zip": "nonsense"}).status_code == 400
+        assert request(params={}).status_code == 400
+        assert request("POST").status_code == 405
+    missing = request(params={"location": "Nowhere At All"})
+    assert missing.status_code == 404
+    assert limits_in(missing)["x-quota-remaining"] == 1
+    assert request().status_code == 200
+    error_of(request(), 429, "QUOTA_EXCEEDED")
+
+
+def test_a_lookup_that_the_service_failed_on_is_given_back(service, monkeypatch):
+    _, headers = make_key(service.keys, monthly_quota=1)
+    with monkeypatch.context() as broken:
+        broken.setattr("svc_tools.service.rates.read_lookup", None)
+        response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
+        error_of(response, 500, "INTERNAL")
+    assert service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code == 200
+
+
+def test_the_client_library_tells_a_rate_limit_from_a_quota(shared):
+    for given, seconds in (({"rate_per_minute": 1, "burst": 1}, 60), ({"monthly_quota": 1}, None)):
+        _, headers = make_key(shared.keys, **given)
+        with Svc(headers["X-API-Key"], base_url=shared.base_url, max_retries=0) as client:
+            client.lookup("NJ", zip="07030")
+            with pytest.raises(RateLimitError) as refused:
+                client.lookup("NJ", zip="07030")
+        assert (refused.value.retry_after is None) == (seconds is None)
+        assert refused.value.retry_after is None or 55 < refused.value.retry_after <= seconds
+
+
+# many at once, and two services over one database
+
+
+def test_many_at_once_get_exactly_the_quota(run, database_url):
+    first, second = run(database_url), run(database_url)
+    _, headers = make_key(first.keys, monthly_quota=50)
+
+    def request(number):
+        service = (first, second)[number % 2]
+        return service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(request, range(200)))
+    assert (answers.count(200), answers.count(429)) == (50, 150)
+
+
+def test_many_at_once_get_no_more_than_the_burst(run, database_url):
+    first, second = run(database_url), run(database_url)
+    _, headers = make_key(first.keys, rate_per_minute=1, burst=20)
+
+    def request(number):
+        service = (first, second)[number % 2]
+        return service.anonymous("GET", FRESHNESS, headers=headers).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(request, range(80)))
+    assert answers.count(200) in {20, 21}
+    assert answers.count(429) == 80 - answers.count(200)
+
+
+# what is leased goes back
+
+
+class Clock:
+    """The time of a test: microseconds since 1970, and seconds that never go back."""
+
+    def __init__(self):
+        self.passed = 0.0
+
+    def now(self):
+        return 1_795_000_000 * SECOND + int(self.passed * SECOND)
+
+    def ticks(self):
+        return 1000.0 + self.passed
+
+
+class Door:
+    """An admission with a clock of the test's, to be used within one event loop."""
+
+    def __init__(self, database, clock):
+        self.store = KeyStore(database)
+        self.admission = Admission(
+            KeyRing(self.store, now=clock.ticks), None, now=clock.now, ticks=clock.ticks
+        )
+        self._clock = clock
+
+    async def let_in(self, headers, path=TAX):
+        scope = {"path": path, "query_string": b""}
+        return await self.admission.admit(scope, headers["X-API-Key"].encode())
+
+    def usage(self, row):
+        """Lookups handed out and used of the month."""
+        month = month_of(self._clock.now()).name
+        limits = LimitStore(self.store.database)
+        return limits.leased(row.id, month), limits.used(month).get(row.id, 0)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def door(database_url, clock):
+    with closing(Database(database_url)) as database:
+        yield Door(database, clock)
+
+
+def test_what_was_not_needed_is_there_for_others_after_a_clean_end(door):
+    row, headers = make_key(door.store, monthly_quota=10_000)
+
+    async def serve():
+        for status in (200, 404, 400, None, 503):
+            (await door.let_in(headers)).answered(status)
+        assert door.usage(row)[0] > 2
+        await door.admission.close()
+
+    asyncio.run(serve())
+    assert door.usage(row) == (2, 2)
+
+
+def test_two_processes_share_and_none_exceeds(door, clock):
+    row, headers = make_key(door.store, monthly_quota=120)
+    other = Door(door.store.database, clock)
+
+    async def serve():
+        admitted = 0
+        for number in range(170):
+            at = (door, other)[number % 2]
+            try:
+                ticket = await at.let_in(headers)
+            except Problem:
+                clock.passed += 1.0
+                # what the other one holds comes back within the second
+                await at.admission._settle()
+                await (other if at is door else door).admission._settle()
+                continue
+            admitted += 1
+            ticket.answered(200)
+        await door.admission.close()
+        await other.admission.close()
+        return admitted
+
+    assert asyncio.run(serve()) == 120
+    assert door.usage(row) == (120, 120)
+
+
+def test_tokens_that_were_not_needed_come_back(door, clock):
+    _, headers = make_key(door.store, rate_per_minute=2400, burst=40)
+    other = Door(door.store.database, clock)
+
+    async def serve():
+        await door.let_in(headers)
+        await door.admission.close()
+        admitted = 0
+        for _ in range(60):
+            try:
+                await other.let_in(headers)
+            except Problem:
+                break
+            admitted += 1
+        await other.admission.close()
+        return admitted
+
+    assert asyncio.run(serve()) == 39
+
+
+def test_a_new_month_has_its_quota_anew(door, clock):
+    _, headers = make_key(door.store, monthly_quota=1)
+
+    async def serve():
+        (await door.let_in(headers)).answered(200)
+        with pytest.raises(Problem, match="used up"):
+            await door.let_in(headers)
+        clock.passed = (month_of(clock.now()).ends - clock.now()) / SECOND - 0.5
+        with pytest.raises(Problem, match="used up"):
+            await door.let_in(headers)
+        clock.passed += 0.6
+        (await door.let_in(headers)).answered(200)
+        await door.admission.close()
+
+    asyncio.run(serve())
+
+
+def test_a_change_of_a_key_counts_within_five_seconds(door, clock):
+    row, headers = make_key(door.store, rate_per_minute=1, burst=1)
+
+    async def serve():
+        await door.let_in(headers)
+        with pytest.raises(Problem, match="Too many"):
+            await door.let_in(headers)
+        door.store.update(row.id, limits={"rate_per_minute": 600, "burst": 5})
+        clock.passed += 4.1
+        for _ in range(5):
+            await door.let_in(headers)
+        door.store.update(row.id, past_due=True)
+        clock.passed += 4.1
+        with pytest.raises(Problem, match="past due"):
+            await door.let_in(headers)
+        door.store.revoke(row.id)
+        clock.passed += 4.1
+        with pytest.raises(Problem, match="not valid"):
+            await door.let_in(headers)
+        await door.admission.close()
+
+    asyncio.run(serve())
+
+
+def test_a_database_that_is_away_keeps_nothing_of_what_was_used(door, monkeypatch):
+    row, headers = make_key(door.store, monthly_quota=10_000)
+
+    def fail(*_):
+        raise StoreUnavailableError("away")
+
+    async def serve():
+        (await door.let_in(headers)).answered(200)
+        with monkeypatch.context() as away:
+            away.setattr(LimitStore, "settle", fail)
+            await door.admission._settle()
+            (await door.let_in(headers)).answered(200)
+            await door.admission._settle()
+        await door.admission.close()
+
+    asyncio.run(serve())
+    assert door.usage(row) == (2, 2)
+
+
+def test_all_that_wait_for_one_lease_hear_of_its_failure_at_once(door, clock, monkeypatch):
+    row, headers = make_key(door.store, monthly_quota=5)
+    asked = []
+    all_there = threading.Event()
+
+    def fail(*_, **__):
+        asked.append(clock.passed)
+        assert all_there.wait(30)
+        clock.passed += 5.0  # a locked database is waited for so long
+        raise StoreBusyError("locked")
+
+    async def serve():
+        with monkeypatch.context() as locked:
+            locked.setattr(LimitStore, "lease", fail)
+            waiting = [asyncio.ensure_future(door.let_in(headers)) for _ in range(8)]
+            while not (desk := door.admission._desks.get(row.id)) or desk.meter.waiting < 8:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0)
+            all_there.set()
+            answers = await asyncio.gather(*waiting, return_exceptions=True)
+            assert all(isinstance(answer, StoreBusyError) for answer in answers)
+            assert len(asked) == 1
+            with pytest.raises(StoreBusyError):  # who comes later asks anew
+                await door.let_in(headers)
+            assert len(asked) == 2
+        (await door.let_in(headers)).answered(200)
+        await door.admission.close()
+
+    asyncio.run(serve())
+
+
+def test_a_lease_that_the_database_refuses_is_503_and_not_a_free_pass(run, monkeypatch):
+    service = run()
+    _, headers = make_key(service.keys, monthly_quota=5)
+
+    def fail(*_, **__):
+        raise StoreUnavailableError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(LimitStore, "lease", fail)
+        response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
+        error_of(response, 503, "TEMPORARILY_UNAVAILABLE")
+    assert service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code == 200

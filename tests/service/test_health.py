@@ -1,0 +1,143 @@
+"""`/healthz` says what cannot be served, lookups say 503, and all goes on once it is mended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from svc_sdk import ServiceError, Svc
+from svc_tools.service import health
+from svc_tools.service.book_keeper import BookKeeper
+from svc_tools.service.ratebook import load_book
+
+PLACE = {"zip": "07030"}
+
+
+def assert_unavailable(response, *parts):
+    assert response.status_code == 503
+    error = response.json()["error"]
+    assert error["code"] == "TEMPORARILY_UNAVAILABLE"
+    assert error["detail"] == {"unavailable": list(parts)}
+    assert response.headers["retry-after"] == str(error["retry_after_seconds"]) == "5"
+    assert error["support_reference"] == response.headers["x-request-id"]
+
+
+@pytest.fixture
+def forgetful(monkeypatch):
+    """The health of the database is asked for anew each time."""
+    monkeypatch.setattr(health, "ASK_AGAIN_SECONDS", 0.0)
+
+
+@pytest.fixture
+def shelf(run):
+    """A service whose book can be taken away and put back, as seen by the next lookup."""
+
+    class Shelf:
+        failure = None
+
+        def load(self):
+            if self.failure is not None:
+                raise self.failure
+            return load_book()
+
+        def mark(self):
+            return repr(self.failure)
+
+    made = Shelf()
+    clock = iter(range(0, 10_000_000, 10)).__next__  # a look is due each time
+    made.service = run(books=BookKeeper(made.load, made.mark, clock=clock))
+    return made
+
+
+def test_a_book_that_breaks_is_said_and_comes_back(shelf, tmp_path):
+    client = shelf.service.client
+    assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+    shelf.failure = ValueError(f"{tmp_path}/rates.csv: secret insides")
+    for path in ("/v1/tax/NJ?zip=07030", "/v1/tax/NJ?zip=07030&mode=full", "/v1/freshness"):
+        response = client.get(path)
+        assert_unavailable(response, "book")
+        assert "secret" not in response.text
+        assert str(tmp_path) not in response.text
+    assert_unavailable(shelf.service.anonymous("GET", "/healthz"), "book")
+    # what needs no book goes on
+    assert client.post("/v1/portability/nexus", json={"state": "TX"}).status_code == 200
+    shelf.failure = None
+    assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+    assert client.get("/v1/freshness").status_code == 200
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_a_database_that_disappears_is_said_and_comes_back(service, db, forgetful):
+    client = service.client
+    client.post("/v1/portability/nexus", json={"state": "TX"})
+    away = db.parent.rename(db.parent.with_name("away"))
+    health_of = service.anonymous("GET", "/healthz")
+    assert_unavailable(health_of, "database")
+    nexus = client.get("/v1/portability/nexus")
+    assert_unavailable(nexus, "database")
+    assert_unavailable(client.delete("/v1/portability/nexus/TX"), "database")
+    # an unknown key cannot be judged: that is no 401
+    unknown = {"X-API-Key": "svc_unknown"}
+    assert_unavailable(service.anonymous("GET", "/v1/freshness", headers=unknown), "database")
+    for response in (health_of, nexus):
+        assert str(db.parent) not in response.text
+        assert "sqlite" not in response.text.lower()
+    # lookups with a key that is known need no database
+    assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+    assert not db.exists(), "an empty one in its place would look as if all records were removed"
+    away.rename(db.parent)
+    assert client.get("/v1/portability/nexus").json()["count"] == 1
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_both_are_named(shelf, db, forgetful):
+    shelf.failure = ValueError("broken")
+    db.parent.rename(db.parent.with_name("away"))
+    assert_unavailable(shelf.service.anonymous("GET", "/healthz"), "book", "database")
+
+
+def test_the_client_library_says_it(shelf):
+    shelf.failure = ValueError("broken")
+    service = shelf.service
+    with (
+        Svc(service.key, base_url=service.base_url, max_retries=0) as client,
+        pytest.raises(ServiceError, match="rate book") as caught,
+    ):
+        client.health()
+    assert caught.value.status_code == 503
+    assert caught.value.error_code == "TEMPORARILY_UNAVAILABLE"
+
+
+def test_however_many_ask_the_database_is_asked_seldom(run, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "svc_tools.service.database.Database.ping", lambda _self: asked.append(time.sleep(0.05))
+    )
+    service = run()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: service.anonymous("GET", "/healthz"), range(40)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert 1 <= len(asked) <= 3
+
+
+def test_a_database_that_does_not_answer_is_out_of_order(run, monkeypatch, forgetful):
+    monkeypatch.setattr(health, "_PATIENCE_SECONDS", 0.1)
+    free = threading.Event()
+    asked = []
+
+    def ping(_self):
+        asked.append(1)
+        assert free.wait(10)
+
+    monkeypatch.setattr("svc_tools.service.database.Database.ping", ping)
+    service = run()
+    try:
+        for _ in range(3):
+            assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+        assert len(asked) == 1, "more threads that wait would be taken from others"
+        assert service.client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+    finally:
+        free.set()

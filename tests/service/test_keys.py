@@ -1,0 +1,287 @@
+"""API keys: made, stored as hashes, remembered for seconds, changed, revoked, expired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+from support.api_keys import make_key
+
+from svc_tools.service.database import Database
+from svc_tools.service.errors import StartError, StoreUnavailableError
+from svc_tools.service.key_store import KeyStore
+from svc_tools.service.keys import LOCAL_ACCOUNT, KeyRing, checked_key, hash_key, new_key
+from svc_tools.service.plans import NO_LIMIT, Overrides
+
+NEXUS = "/v1/portability/nexus"
+FRESHNESS = "/v1/freshness"
+NOW = "2026-11-21T12:00:00.000Z"
+
+
+def all_bytes(db):
+    return b"".join(file.read_bytes() for file in sorted(db.parent.iterdir()))
+
+
+def test_keys_are_long_and_never_the_same():
+    keys = {new_key().get_secret_value() for _ in range(50)}
+    assert len(keys) == 50
+    assert all(key.startswith("svc_") and len(key) >= 40 and key.isascii() for key in keys)
+    assert "svc_" not in repr(new_key())
+
+
+@pytest.mark.parametrize(
+    "key", ["", "  ", "a b\n", " padded", "cl\N{LATIN SMALL LETTER E WITH ACUTE}"]
+)
+def test_a_chosen_key_must_fit_a_header(key):
+    with pytest.raises(StartError, match="API key"):
+        checked_key(key)
+
+
+def test_a_stored_key_outlasts_the_service_and_only_its_hash_is_stored(run, db):
+    key = new_key()
+    run().keys.create(hash_key(key), account=LOCAL_ACCOUNT)
+    secret = key.get_secret_value()
+    for _ in range(2):
+        response = run().anonymous("GET", NEXUS, headers={"X-API-Key": secret})
+        assert response.status_code == 200
+    content = all_bytes(db)
+    assert hash_key(key).encode() in content
+    assert secret.encode() not in content
+
+
+def test_the_key_of_a_run_is_not_stored_in_any_form(run, db):
+    service = run()
+    assert service.client.post(NEXUS, json={"state": "TX"}).status_code == 200
+    content = all_bytes(db)
+    assert service.key.encode() not in content
+    assert hash_key(service.key.encode()).encode() not in content
+    assert not service.keys.any()
+
+
+def test_a_key_that_another_process_makes_is_valid_at_once(run, db):
+    service = run()
+    _, headers = make_key(KeyStore(Database(db)))
+    assert service.anonymous("GET", FRESHNESS, headers=headers).status_code == 200
+
+
+# what a ring remembers
+
+
+@dataclass
+class Clock:
+    """Seconds that a test lets pass."""
+
+    at: float = 1000.0
+
+    def __call__(self):
+        return self.at
+
+
+class Counting(KeyStore):
+    """A store that notes how often it is asked."""
+
+    asked = 0
+
+    def find(self, sha256):
+        self.asked += 1
+        return super().find(sha256)
+
+
+@pytest.fixture
+def store(db):
+    return Counting(Database(db))
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ring(store, clock):
+    return KeyRing(store, now=clock)
+
+
+def key_in(headers):
+    return headers["X-API-Key"].encode()
+
+
+def test_a_verified_key_is_remembered_for_less_than_five_seconds(ring, store, clock):
+    row, headers = make_key(store)
+    key = key_in(headers)
+    assert ring.recall(key) is None
+    assert ring.verify(key).grant.key_id == row.id
+    store.revoke(row.id)
+    clock.at += 3.9
+    assert ring.recall(key).grant.key_id == row.id
+    clock.at += 0.2
+    assert ring.recall(key) is None
+    assert ring.verify(key).grant is None
+    assert ring.recall(key).grant is None
+
+
+def test_a_key_in_use_is_asked_about_early_and_once(ring, store, clock):
+    _, headers = make_key(store)
+    known = ring.verify(key_in(headers))
+    assert not ring.is_due(known)
+    clock.at += 2.0
+    assert ring.is_due(known)
+    assert not ring.is_due(known)
+    assert ring.recall(key_in(headers)) is known
+
+
+def test_a_key_that_is_not_valid_is_not_asked_about_for_a_second(ring, store, clock):
+    key = new_key()
+    raw = key.get_secret_value().encode()
+    assert ring.verify(raw).grant is None
+    store.create(hash_key(key), account="later")
+    assert ring.recall(raw).grant is None
+    clock.at += 1.0
+    assert ring.recall(raw) is None
+    assert ring.verify(raw).grant.account == "later"
+    assert ring.recall(raw).grant.account == "later"
+
+
+def test_a_key_ends_at_its_time_though_it_is_remembered(store, clock):
+    ends = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    ring = KeyRing(store, now=clock, today=lambda: ends.timestamp() - 1001.0 + clock.at)
+    _, headers = make_key(store, expires_at=NOW)
+    assert ring.verify(key_in(headers)).grant is not None
+    clock.at += 0.9
+    assert ring.recall(key_in(headers)).grant is not None
+    clock.at += 0.2
+    assert ring.recall(key_in(headers)) is None
+    assert ring.verify(key_in(headers)).grant is None
+
+
+def test_wrong_keys_without_end_take_no_memory_and_push_nobody_out(ring, store, monkeypatch):
+    monkeypatch.setattr("svc_tools.service.keys._MOST_REFUSED", 10)
+    _, headers = make_key(store)
+    ring.verify(key_in(headers))
+    for number in range(30):
+        assert ring.verify(b"wrong %d" % number).grant is None
+    assert len(ring._refused) == 10
+    assert ring.recall(key_in(headers)) is not None
+
+
+def test_many_keys_push_the_oldest_out_but_never_the_one_of_the_run(store):
+    run_key = new_key()
+    ring = KeyRing(store, run_key)
+    _, headers = make_key(store)
+    known = ring.verify(key_in(headers))
+    for number in range(3):
+        ring._remember(ring._known, str(number), known, 3)
+    assert len(ring._known) == 3
+    assert ring.recall(key_in(headers)) is None
+    assert ring.recall(run_key.get_secret_value().encode()).grant.free
+
+
+def test_the_key_of_a_run_and_a_key_without_limits_ask_the_database_at_most_once(run, db):
+    counting = Counting(Database(db))
+    run_key = new_key()
+    service = run(keys=KeyRing(counting, run_key, now=lambda: 0.0))
+    _, headers = make_key(counting)
+    own = {"X-API-Key": run_key.get_secret_value()}
+    for _ in range(20):
+        assert service.anonymous("GET", FRESHNESS, headers=own).status_code == 200
+        assert service.anonymous("GET", FRESHNESS, headers=headers).status_code == 200
+    assert counting.asked == 1
+
+
+def test_a_key_that_cannot_be_looked_up_is_503_and_the_one_of_the_run_goes_on(run, monkeypatch):
+    service = run()
+    _, headers = make_key(service.keys)
+
+    def fail(*_):
+        raise StoreUnavailableError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(KeyStore, "find", fail)
+        response = service.anonymous("GET", FRESHNESS, headers=headers)
+        assert response.status_code == 503
+        assert response.json()["error"]["code"] == "TEMPORARILY_UNAVAILABLE"
+        assert service.client.get(FRESHNESS).status_code == 200
+    assert service.anonymous("GET", FRESHNESS, headers=headers).status_code == 200
+
+
+# what is stored, on each engine
+
+
+@pytest.fixture
+def keys(database_url):
+    database = Database(database_url)
+    yield KeyStore(database)
+    database.close()
+
+
+def test_a_key_is_stored_with_all_that_was_said_of_it(keys):
+    assert not keys.any()
+    row, headers = make_key(
+        keys,
+        account="acme",
+        name="nightly job",
+        plan="free",
+        rate_per_minute=6,
+        features="+full",
+        expires_at="2027-01-01T00:00:00.000Z",
+        past_due=True,
+    )
+    assert (row.account, row.name, row.plan, row.past_due) == ("acme", "nightly job", "free", True)
+    assert row.overrides == Overrides(rate_per_minute=6, features="+full")
+    assert row.id.startswith("key_")
+    assert keys.list() == [row]
+    assert keys.any()
+    assert keys.find(hash_key(key_in(headers))) == (hash_key(key_in(headers)), row)
+    assert keys.find(hash_key(b"another")) is None
+    assert row.status(NOW) == "past_due"
+    assert row.status("2027-01-01T00:00:00.000Z") == "expired"
+
+
+def test_a_key_that_is_revoked_stays_revoked_since_the_first_time(keys):
+    row, _ = make_key(keys)
+    first = keys.revoke(row.id)
+    assert first.status(NOW) == "revoked"
+    assert keys.revoke(row.id) == first
+
+
+def test_changes_of_a_key_leave_the_rest_of_it(keys):
+    row, _ = make_key(keys, plan="free", name="job", features="-nexus")
+    after = keys.update(row.id, limits={"monthly_quota": 5}, features={"history": True})
+    assert after.overrides == Overrides(monthly_quota=5, features="-nexus,+history")
+    after = keys.update(row.id, plan="standard", limits={"monthly_quota": None}, past_due=True)
+    assert after.overrides == Overrides(features="-nexus,+history")
+    assert (after.plan, after.name, after.past_due) == ("standard", "job", True)
+    after = keys.update(row.id, past_due=False, limits={"rate_per_minute": NO_LIMIT})
+    assert not after.past_due
+    assert after.terms.rate is None
+    assert keys.update(row.id) == after
+
+
+def test_a_change_that_is_not_possible_changes_nothing(keys):
+    row, _ = make_key(keys)
+    with pytest.raises(StartError, match="burst needs a rate limit"):
+        keys.update(row.id, plan="unlimited", limits={"burst": 4, "monthly_quota": 9})
+    with pytest.raises(StartError, match="'gold' does not exist"):
+        keys.update(row.id, plan="gold")
+    assert keys.list() == [row]
+
+
+def test_an_unknown_key_is_an_error_that_names_those_there_are(keys):
+    with pytest.raises(StartError, match="there are: none; make one with `svc-tools keys create`"):
+        keys.revoke("key_x")
+    row, _ = make_key(keys)
+    for change in (keys.revoke, keys.update):
+        with pytest.raises(StartError, match=f"no key 'key_x'; there are: {row.id}"):
+            change("key_x")
+
+
+def test_an_account_that_is_past_due_takes_its_keys_with_it(keys):
+    row, _ = make_key(keys, account="acme")
+    other, _ = make_key(keys, account="other")
+    assert keys.set_account_status("acme", "past_due") == 1
+    assert {one.id: one.past_due for one in keys.list()} == {row.id: True, other.id: False}
+    assert keys.set_account_status("acme", "active") == 1
+    assert not any(one.past_due for one in keys.list())
+    with pytest.raises(StartError, match="no account 'nobody'; there are acme, local, other"):
+        keys.set_account_status("nobody", "past_due")

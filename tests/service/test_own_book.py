@@ -1,0 +1,146 @@
+"""A running service and the user's own rate files: imports show without a restart."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+
+import pytest
+from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
+
+from svc_tools.service import book_keeper, rates
+from svc_tools.service.book_keeper import keep_book
+from svc_tools.service.ratebook.own.database import own_signature, remove_editions
+from svc_tools.service.ratebook.own.errors import OwnBookChanged
+from svc_tools.service.ratebook.own.importer import import_files
+
+IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,{county},0.01,0.01,,,20120101,29991231\n"
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Where the user's own book is; there is none yet."""
+    return tmp_path / "own" / "book.db"
+
+
+@pytest.fixture
+def take(own, tmp_path):
+    """Imports a rate file of Iowa that knows one county."""
+
+    def take(name, county):
+        path = tmp_path / name
+        path.write_text(IOWA.format(county=county))
+        return list(import_files([path], own, today=TODAY))
+
+    return take
+
+
+@pytest.fixture
+def service(run, own, monkeypatch):
+    """A service that looks at the own book at every lookup."""
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 0.0)
+    return run(books=keep_book(own))
+
+
+def iowa(service, county="Adair County"):
+    response = service.client.get("/v1/tax/IA", params={"location": county, "as_of": "2026-05-01"})
+    return response.json()["rate"]["county_rate"] if response.is_success else response.status_code
+
+
+def test_an_import_shows_at_the_next_lookup_and_its_removal_too(service, own, take):
+    shipped = iowa(service)
+    digest = service.client.get("/v1/freshness").json()["book"]["digest"]
+    take("IAR2026Q2FEB1.csv", "001")
+    assert (shipped, iowa(service)) == ("0.00000", "0.01000")
+    freshness = service.client.get("/v1/freshness").json()
+    assert freshness["book"]["digest"] != digest
+    (state,) = [one for one in freshness["states"] if one["state"] == "IA"]
+    assert "2026Q2" in state["edition"]
+    remove_editions(own, "IA")
+    assert iowa(service) == shipped
+    assert service.client.get("/v1/freshness").json()["book"]["digest"] == digest
+
+
+def test_an_import_shows_within_two_seconds(run, own, take):
+    service = run(books=keep_book(own))
+    before = iowa(service)
+    take("IAR2026Q2FEB1.csv", "001")
+    deadline = time.monotonic() + 2
+    while (after := iowa(service)) == before and time.monotonic() < deadline:
+        pass
+    assert after == "0.01000"
+
+
+def test_an_own_book_that_breaks_is_said_and_all_goes_on_once_it_is_mended(service, own, take):
+    take("IAR2026Q2FEB1.csv", "001")
+    assert iowa(service) == "0.01000"
+    whole = own.read_bytes()
+    own.write_bytes(b"this is no database" * 200)
+    assert iowa(service) == 503
+    health = service.anonymous("GET", "/healthz")
+    assert health.status_code == 503
+    assert health.json()["error"]["detail"] == {"unavailable": ["book"]}
+    for response in (health, service.client.get("/v1/freshness")):
+        assert response.status_code == 503
+        assert str(own) not in response.text
+        assert "database" not in response.json()["error"]["message"]
+    own.write_bytes(whole)
+    assert iowa(service) == "0.01000"
+    assert service.client.get("/healthz").status_code == 200
+
+
+@pytest.fixture
+def minnesota(own, tmp_path):
+    """Imports Minnesota's rates and one boundary record of Minneapolis."""
+    rate_file = tmp_path / "MNR2026Q2FEB18.csv"
+    rate_file.write_text(RATES)
+
+    def minnesota(edition, **record):
+        boundary_file = tmp_path / f"MNB{edition}FEB18.csv"
+        boundary_file.write_text(line("4", zips="55401", plus4="0001-4999", **record))
+        imported(own, rate_file, boundary_file)
+
+    return minnesota
+
+
+def ask_minnesota(service, plus4="0001"):
+    params = {"zip": f"55401-{plus4}", "as_of": "2026-05-01"}
+    return service.client.get("/v1/tax/MN", params=params)
+
+
+def test_a_lookup_that_meets_a_new_edition_is_answered_from_it(service, minnesota, monkeypatch):
+    minnesota("2026Q2", **MINNEAPOLIS)
+    first = ask_minnesota(service).json()
+    assert (first["meta"]["confidence"], first["rate"]["combined_rate"]) == ("exact", "0.09025")
+    # from now on nothing is noticed but by the lookup that finds its edition gone
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 3600.0)
+    ask_minnesota(service)
+    minnesota("2026Q3", county="053", specials=METRO)
+    second = ask_minnesota(service, "0002").json()
+    assert second["meta"]["confidence"] == "exact"
+    assert second["rate"]["combined_rate"] != first["rate"]["combined_rate"]
+
+
+def test_an_own_book_that_changes_all_the_time_is_a_503_to_try_again(service, monkeypatch):
+    def changed(*_args, **_options):
+        raise OwnBookChanged("edition 7 is not in the own book any more")
+
+    monkeypatch.setattr(rates, "resolve", changed)
+    response = service.client.get("/v1/tax/IA", params={"zip": "50002"})
+    assert response.status_code == 503
+    assert response.headers["retry-after"]
+    assert "edition" not in response.text
+
+
+def test_boundary_records_that_cannot_be_read_are_a_503(service, own, minnesota, monkeypatch):
+    minnesota("2026Q2", **MINNEAPOLIS)
+    assert ask_minnesota(service).status_code == 200
+    monkeypatch.setattr(book_keeper, "NOTICE_SECONDS", 3600.0)
+    ask_minnesota(service)
+    assert own_signature(own)
+    for path in own.parent.iterdir():
+        path.write_bytes(b"this is no database" * 200)
+    response = ask_minnesota(service, "0003")
+    assert response.status_code == 503
+    assert response.json()["error"]["detail"] == {"unavailable": ["book"]}

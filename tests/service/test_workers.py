@@ -1,0 +1,241 @@
+"""Several workers behind one socket: what they share, and how they end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+from support.api_keys import make_key
+from support.jobs import CrashingJob, RefusingJob
+
+from svc_tools.service import admin
+from svc_tools.service.database import Database
+from svc_tools.service.key_store import KeyStore
+from svc_tools.service.limit_store import LimitStore
+from svc_tools.service.limits import month_of
+from svc_tools.service.server import bind
+from svc_tools.service.workers import Workers, pause_before_next
+
+PS = shutil.which("ps")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="workers share a POSIX socket"),
+    pytest.mark.skipif(PS is None, reason="ps is missing: apt-get install procps"),
+]
+
+# loading the certificates for each request would be most of a test's time
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+TAX = "/v1/tax/NJ?zip=07030"
+FRESHNESS = "/v1/freshness"
+NEXUS = "/v1/portability/nexus"
+
+
+def processes():
+    """Those that run: the id of each, with that of its parent, and its command line."""
+    command = [PS, "-Awwo", "pid=,ppid=,stat=,args="]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=3) for line in told.splitlines()]
+    return {int(row[0]): (int(row[1]), row[-1]) for row in rows if not row[2].startswith("Z")}
+
+
+class Served:
+    """The program with its workers, and its address."""
+
+    def __init__(self, process, url, lines):
+        self.process = process
+        self.url = url
+        self.lines = lines
+
+    def workers(self):
+        """The ids of the processes that serve: not of the one that cleans up after them."""
+        return {
+            pid
+            for pid, (parent, words) in processes().items()
+            if parent == self.process.pid and "spawn_main" in words
+        }
+
+    def get(self, path, headers=None, method="GET", **options):
+        # a connection of its own each time: any worker may take it
+        headers = {"Connection": "close"} | (headers or {})
+        options |= {"headers": headers, "trust_env": False, "verify": NO_TLS}
+        return httpx.request(method, self.url + path, **options)
+
+    def ended(self):
+        """What it wrote to stderr until it ended, and its exit code."""
+        _, err = self.process.communicate(timeout=60)
+        return self.process.returncode, err
+
+
+@contextmanager
+def serving(db, *options):
+    command = [sys.executable, "-W", "error", "-m", "svc_tools", "serve", "--port", "0"]
+    command += ["--db", str(db), "--workers", "2", *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        try:
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("Stop with"):
+                    break
+            else:
+                pytest.fail(process.stderr.read())
+            url = re.search(r"http://[0-9.:]+", lines[0])[0]
+            yield Served(process, url, lines)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def until(wanted, seconds=30.0):
+    """Look again and again until it is so; what was found."""
+    ends = time.monotonic() + seconds
+    while not (found := wanted()):
+        assert time.monotonic() < ends, f"not within {seconds} seconds"
+    return found
+
+
+def alive(pids):
+    return pids & processes().keys()
+
+
+def test_two_workers_admit_exactly_the_quota_of_a_key(database_url):
+    with serving(database_url) as served:
+        assert "2 workers" in served.lines[0]
+        assert len(served.workers()) == 2
+        keys = KeyStore(Database(database_url))
+        row, headers = make_key(keys, monthly_quota=50)
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda _: served.get(TAX, headers), range(200)))
+        statuses = [answer.status_code for answer in answers]
+        assert (statuses.count(200), statuses.count(429)) == (50, 150)
+        codes = {answer.json()["error"]["code"] for answer in answers if answer.is_client_error}
+        assert codes == {"QUOTA_EXCEEDED"}
+        served.process.send_signal(signal.SIGINT)
+        assert served.ended()[0] == 0
+        used = LimitStore(keys.database)
+        month = month_of(time.time_ns() // 1000).name
+        assert (used.leased(row.id, month), used.used(month)) == (50, {row.id: 50})
+        keys.database.close()
+
+
+def test_workers_share_keys_records_and_what_is_revoked(db):
+    with serving(db) as served:
+        keys = KeyStore(Database(db))
+        row, headers = make_key(keys)
+        for number in range(8):  # whichever worker takes it
+            answer = served.get(NEXUS, headers, "POST", json={"state": "TX", "notes": str(number)})
+            assert answer.json()["notes"] == str(number)
+        for _ in range(8):
+            assert served.get(NEXUS, headers).json()["nexus"][0]["notes"] == "7"
+        started = time.monotonic()
+        keys.revoke(row.id)
+
+        def refused_everywhere():
+            return all(served.get(FRESHNESS, headers).status_code == 401 for _ in range(12))
+
+        until(refused_everywhere)
+        assert time.monotonic() - started < 5.0
+
+
+def test_a_worker_that_dies_is_replaced_and_the_port_stays_open(db):
+    with serving(db, "--api-key", "k") as served:
+        before = served.workers()
+        os.kill(min(before), signal.SIGKILL)
+        after = until(lambda: (now := served.workers()) != before and len(now) == 2 and now)
+        assert max(before) in after
+        assert {served.get(FRESHNESS, {"X-API-Key": "k"}).status_code for _ in range(8)} == {200}
+        served.process.send_signal(signal.SIGTERM)
+        code, err = served.ended()
+        assert code == -signal.SIGTERM
+        (line,) = [line for line in err.splitlines() if "Worker" in line]
+        assert f"Worker {min(before)} ended (signal 9); another one starts" in line
+        assert not alive(after)
+
+
+def test_ctrl_c_ends_all_and_says_nothing(db):
+    with serving(db, "--api-key", "k") as served:
+        workers = served.workers()
+        os.killpg(served.process.pid, signal.SIGINT)  # as a terminal sends it: to the whole group
+        assert served.ended() == (0, "")
+        assert not alive(workers)
+
+
+def test_no_orphan_survives_a_parent_that_is_killed(db):
+    with serving(db, "--api-key", "k") as served:
+        workers = served.workers()
+        assert len(workers) == 2
+        served.process.kill()
+        until(lambda: not alive(workers))
+        with pytest.raises(httpx.ConnectError):
+            served.get(FRESHNESS)
+
+
+def test_the_key_of_the_run_is_valid_at_every_worker_and_in_no_list_of_processes(db):
+    command = [sys.executable, "-m", "svc_tools", "serve", "--port", "0", "--db", str(db)]
+    command += ["--workers", "2", "--api-key", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        try:
+            process.stdin.write("a key of my own\n")
+            process.stdin.close()
+            lines = [next(process.stdout)]
+            served = Served(process, re.search(r"http://[0-9.:]+", lines[0])[0], lines)
+            until(lambda: len(served.workers()) == 2)
+            for _ in range(8):
+                response = served.get(FRESHNESS, {"X-API-Key": "a key of my own"})
+                assert response.status_code == 200
+            running = processes()
+            for pid in (process.pid, *served.workers()):
+                assert "my own" not in running[pid][1]
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def refuse(_line):
+    pytest.fail("nothing is said before the service listens")
+
+
+@pytest.mark.parametrize("workers", [0, -1, 65])
+def test_a_number_of_workers_that_makes_no_sense_is_a_clear_error(db, workers):
+    with pytest.raises(admin.StartError, match=f"--workers is {workers}; expected 1 to 64"):
+        admin.serve("127.0.0.1", 0, db, None, refuse, workers=workers)
+
+
+def test_where_processes_cannot_share_a_socket_it_is_a_clear_error(db, monkeypatch):
+    monkeypatch.setattr("svc_tools.service.serving.can_have_workers", lambda: False)
+    with pytest.raises(admin.StartError, match="need Linux or macOS; leave --workers out"):
+        admin.serve("127.0.0.1", 0, db, None, refuse, workers=2)
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (RefusingJob(), "the database of this job is on the moon"),
+        (CrashingJob(), r"A worker ended before it listened \(exit code 7\)"),
+    ],
+)
+def test_workers_that_cannot_start_are_an_error_and_none_is_left(job, said):
+    before = processes().keys()
+    with bind("127.0.0.1", 0) as listener, pytest.raises(admin.StartError, match=said):
+        Workers(job, listener, 2).run(refuse)
+    running = processes()
+    left = {pid for pid in running.keys() - before if running[pid][0] == os.getpid()}
+    assert not {pid for pid in left if "spawn_main" in running[pid][1]}
+
+
+def test_a_worker_that_keeps_ending_is_replaced_ever_more_slowly():
+    pauses = [None]
+    for _ in range(8):
+        pauses.append(pause_before_next(pauses[-1], lived=0.5))
+    assert pauses[1:] == [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert pause_before_next(30.0, lived=10.0) == 0.0
