@@ -32,6 +32,14 @@ _WARNING = {
     "as_of_after_edition": "the sale is after what is covered: the newest rate is used",
     "address_not_matched": "decided by the ZIP Code or place, not by the street address",
     "source_conflict": "published sources disagree on this rate",
+    "seasonal_rates": "some towns there have other rates in summer and in winter",
+    "zip_not_used": "the ZIP Code leads to no rate: the city decided",
+    "zip_of_another_state": "only a part of the ZIP Code lies in this state",
+    "zip_crosses_state_line": "a part of the ZIP Code lies in another state",
+    "near_state_line": "within about a kilometre of another state",
+    "near_map_edge": "within about a kilometre of the sea or another country",
+    "point_off_map": "the point lies in no county of the map: the nearest answers",
+    "parts_do_not_add_up": "the parts of the rate are not its sum",
 }
 
 MEANINGS = _STATUS | CONFIDENCE_MEANINGS | _WARNING

@@ -11,9 +11,14 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 from support.faults import KEY, serving
 
 from svc_sdk import Svc
+
+# how long an example takes says how busy the machine is
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,7 +36,16 @@ EXTRAS = {
         "shapely",
         "bokeh_sampledata",
     },
+    "postgres": {"pg8000"},
 }
+
+
+SERVE_ON_POSTGRESQL = """
+import sys
+from svc_tools.cli import main
+sys.argv[1:] = ["serve", "--port", "0", "--db", "postgresql://user@host/database"]
+main()
+"""
 
 
 def run(code, *, installed=frozenset(EXTRAS)):
@@ -94,6 +103,11 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
             ("cli",),
             "from svc_tools.cli import main; import sys; sys.argv[1:] = ['serve']; main()",
             "svc-tax-tools[all]",
+        ),
+        (
+            ("cli", "service"),
+            SERVE_ON_POSTGRESQL,
+            "svc-tax-tools[postgres]",
         ),
     ],
 )

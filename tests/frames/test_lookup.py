@@ -56,7 +56,7 @@ def test_every_row_has_its_own_outcome(mixed):
     assert "territory" in errors.iloc[3]
     assert "see notes" in errors.iloc[5]
     assert errors.iloc[:2].isna().all()
-    assert errors.iloc[2] == "local_rates_not_covered"
+    assert errors.iloc[2] == "districts_not_covered"
 
 
 def test_who_answered_and_from_what_stands_in_every_answered_row(mixed):

@@ -6,31 +6,10 @@ import asyncio
 import contextlib
 
 import pytest
+from support.both import Both, without_waiting
 from support.faults import KEY
 
-import svc_sdk.aio
-import svc_sdk.client
 from svc_sdk import AsyncSvc, Svc
-
-
-class Both:
-    """One face for both clients: an awaitable result is awaited on the test's own loop."""
-
-    def __init__(self, client, runner):
-        self.client = client
-        self.runner = runner
-
-    def __getattr__(self, name):
-        method = getattr(self.client, name)
-        if self.runner is None:
-            return method
-        return lambda *args, **kwargs: self.runner.run(method(*args, **kwargs))
-
-    def close(self):
-        if self.runner is None:
-            self.client.close()
-        else:
-            self.runner.run(self.client.aclose())
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -53,11 +32,4 @@ def connect(request):
 @pytest.fixture
 def waits(monkeypatch):
     """The delays that the clients asked for; none is really waited."""
-    asked = []
-
-    async def asleep(seconds):
-        asked.append(seconds)
-
-    monkeypatch.setattr(svc_sdk.client, "sleep", asked.append)
-    monkeypatch.setattr(svc_sdk.aio, "sleep", asleep)
-    return asked
+    return without_waiting(monkeypatch)

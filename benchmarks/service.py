@@ -1,0 +1,163 @@
+"""What the service costs: a request, the book, a lookup in process, many requests."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.load import KEY, Served, lookup, serving
+from benchmarks.measure import Finding, medians, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from svc_tools.service.ratebook import Book
+
+TODAY = date(2026, 11, 21)
+REQUESTS = 4_000
+FEW, MANY = 20_000, 200_000
+LOOKUPS = 20_000
+
+_LOADING = """
+import json, time
+from benchmarks.measure import resident
+from svc_tools.service.ratebook import load_book
+empty, start = resident(), time.process_time()
+book = load_book()
+print(json.dumps([time.process_time() - start, resident() - empty, resident()]))
+"""
+
+
+def known_zips(book: Book) -> list[tuple[str, str]]:
+    """(state, ZIP) of every ZIP that has an answer, states mixed."""
+    from svc_tools.service.ratebook import NotResolved, Query, resolve  # noqa: PLC0415
+
+    found = []
+    for state in sorted(book.states):
+        answered = []
+        for zip5 in book.zips.zips(state):
+            try:
+                resolve(book, Query(state, zip=zip5), today=TODAY)
+            except NotResolved:
+                continue
+            answered.append((state, zip5))
+        found.append(answered)
+    rows = itertools.zip_longest(*found)
+    return [one for row in rows for one in row if one is not None]
+
+
+def request_cost(zips: list[tuple[str, str]]) -> Iterator[Finding]:
+    same = [lookup(*zips[0])] * REQUESTS
+    different = itertools.cycle([lookup(*one) for one in zips])
+    with (
+        serving("-m", "benchmarks.server_process", "ours") as ours,
+        serving("-m", "benchmarks.server_process", "empty") as empty,
+    ):
+        for served in (ours, empty):
+            served.ask(same)
+        ours.ask(list(itertools.islice(different, len(zips))))
+        base, repeated, distinct = medians(
+            lambda: empty.cpu_of(same),
+            lambda: ours.cpu_of(same),
+            lambda: ours.cpu_of(list(itertools.islice(different, REQUESTS))),
+        )
+    for kind, cost in (("the same ZIP", repeated), ("ever different ZIPs", distinct)):
+        yield Finding(
+            f"a lookup of {kind} against an empty FastAPI route",
+            f"{cost / base:.2f} x",
+            "<= 1.6 x",
+            f"{cost:.0f} us against {base:.0f} us of server CPU",
+        )
+
+
+def loading() -> Finding:
+    told = [
+        json.loads(subprocess.check_output([sys.executable, "-c", _LOADING]))  # noqa: S603 - ours
+        for _ in range(3)
+    ]
+    seconds, more, whole = (sorted(column)[1] for column in zip(*told, strict=True))
+    return Finding(
+        "loading the rate book",
+        f"{seconds:.2f} s of CPU, {more / 2**20:.0f} MB",
+        "< 1 s, < 150 MB",
+        f"{whole / 2**20:.0f} MB is the whole process then",
+    )
+
+
+def resolving(book: Book, zips: list[tuple[str, str]]) -> Finding:
+    from svc_tools.service.ratebook import Query, resolve  # noqa: PLC0415
+
+    queries = [Query(state, zip=zip5) for state, zip5 in zips[:LOOKUPS]]
+
+    def every() -> None:
+        for query in queries:
+            resolve(book, query, today=TODAY)
+
+    (seconds,) = medians(lambda: timed(every))
+    each = seconds / len(queries) * 1e6
+    return Finding(
+        "a known ZIP, resolved in process",
+        f"{each:.1f} us",
+        "< 20 us",
+        f"{len(queries):,} different ZIPs",
+    )
+
+
+def throughput(zips: list[tuple[str, str]]) -> Finding:
+    """Requests a second with one worker and with two, the load from this process."""
+    requests = [lookup(*one) for one in zips[: REQUESTS * 2]]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+
+        def started(workers: int) -> Served:
+            database = Path(folder) / f"{workers}.db"
+            command = ("-m", "svc_tools", "serve", "--port", "0", "--db", str(database))
+            options = ("--api-key", KEY, "--workers", str(workers))
+            return stack.enter_context(serving(*command, *options))
+
+        alone, both = started(1), started(2)
+        for served in (alone, both):
+            served.ask(requests)
+        times = medians(lambda: alone.ask(requests), lambda: both.ask(requests), rounds=5)
+    one, two = (len(requests) / seconds for seconds in times)
+    return Finding(
+        "requests a second with two workers against one",
+        f"{two / one:.2f} x",
+        "reported",
+        f"{two:,.0f}/s against {one:,.0f}/s; the load itself takes a part of the cores",
+    )
+
+
+def memory(zips: list[tuple[str, str]]) -> Finding:
+    """What the process holds after each question was asked once, and after ten times."""
+    requests = [lookup(*one) for one in zips[:FEW]]
+    with serving("-m", "benchmarks.server_process", "ours") as ours:
+        ours.ask(requests)
+        early = ours.used().memory
+        for _ in range(MANY // FEW - 1):
+            ours.ask(requests)
+        late = ours.used().memory
+    return Finding(
+        f"memory after {MANY:,} lookups against after {FEW:,}, of {FEW:,} ZIPs",
+        f"{late / early:.2f} x",
+        "<= 1.10 x",
+        f"{late / 2**20:.0f} MB against {early / 2**20:.0f} MB",
+    )
+
+
+def findings() -> Iterator[Finding]:
+    from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - after it was timed
+
+    yield loading()
+    book = load_book()
+    zips = known_zips(book)
+    yield resolving(book, zips)
+    yield from request_cost(zips)
+    yield throughput(zips)
+    yield memory(zips)

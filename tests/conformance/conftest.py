@@ -1,0 +1,108 @@
+"""A real service over HTTP, the fault server, and both clients, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+
+import httpx
+import pytest
+from conformance.rows import MILWAUKEE
+from support.both import Both, without_waiting
+from support.faults import GOOD, KEY
+from support.faults import answer as reply
+
+from svc_sdk import AsyncSvc, Svc
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+@pytest.fixture(scope="session")
+def http(service):
+    """Plain HTTP to the service, with the key."""
+    headers = {"X-API-Key": KEY}
+    with httpx.Client(base_url=service, headers=headers, trust_env=False, verify=NO_TLS) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def stranger(service):
+    """Plain HTTP to the service, without a key."""
+    with httpx.Client(base_url=service, trust_env=False, verify=NO_TLS) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def ask(http):
+    """One lookup over HTTP: its body."""
+
+    def ask(state, **params):
+        response = http.get(f"/v1/tax/{state}", params=params)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def body(ask):
+    """The body of a lookup."""
+    return ask("WI", **MILWAUKEE)
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request):
+    """Make a client of either kind; all are closed after the test."""
+    with contextlib.ExitStack() as stack:
+        runner = None if request.param == "sync" else stack.enter_context(asyncio.Runner())
+
+        def make(base_url, key=KEY, **options):
+            client = (Svc if runner is None else AsyncSvc)(key, base_url=base_url, **options)
+            both = Both(client, runner)
+            stack.callback(both.close)
+            return both
+
+        make.asynchronous = runner is not None
+        make.runner = runner
+        yield make
+
+
+@pytest.fixture
+def client(connect, service):
+    """A client of the real service."""
+    return connect(service)
+
+
+@pytest.fixture
+def scripted(connect, faults):
+    """A client of the fault server."""
+    return connect(faults.base_url)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The delays that the clients asked for; none is really waited."""
+    return without_waiting(monkeypatch)
+
+
+@pytest.fixture
+def changed():
+    """The bytes of a good answer, with changes to its rate and its meta."""
+
+    def changed(rate=None, **meta):
+        told = json.loads(GOOD)
+        told["rate"] |= rate or {}
+        told["meta"] |= meta
+        return reply(body=json.dumps(told).encode())
+
+    return changed
+
+
+@pytest.fixture
+def nexus(http):
+    """The nexus address of an account without records."""
+    for record in http.get("/v1/portability/nexus").json()["nexus"]:
+        http.delete(f"/v1/portability/nexus/{record['state']}")
+    return "/v1/portability/nexus"

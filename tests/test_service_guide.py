@@ -1,0 +1,92 @@
+"""Every command line of docs/SERVICE.md runs, in the order of the page, and its tables are true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.boundary_files import METRO, MINNEAPOLIS, RATES, line
+
+from svc_tools.service.faults import FaultPlan
+from svc_tools.service.plans import PLANS
+
+GUIDE = (Path(__file__).parents[1] / "docs" / "SERVICE.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ (.+)$", GUIDE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """What each command printed, in a home and a folder of their own."""
+    folder = tmp_path_factory.mktemp("guide")
+    home = {
+        name: str(folder / "home")
+        for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
+    }
+    (folder / "MNR2026Q2FEB18.csv").write_text(RATES)
+    records = [
+        line("4", zips="55101-55101", plus4="2370-2370", county="123", specials=METRO),
+        line("Z", zips="55401-55401", **MINNEAPOLIS),
+    ]
+    (folder / "MNB2026Q2FEB18.csv").write_text("\n".join(records) + "\n")
+    (folder / "known.csv").write_text("state,city,zip,expected_rate\nMA,Boston,02108,6.25\n")
+    printed = {}
+    for command in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "svc_tools", *shlex.split(command)[1:]],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=folder,
+            env=os.environ | home,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        printed[command] = done.stdout
+    return printed
+
+
+def test_an_imported_boundary_file_answers_exactly(ran):
+    (answer,) = (text for command, text in ran.items() if " lookup MN " in command)
+    assert "Confidence   exact" in answer
+    assert "ZIP+4" in answer
+
+
+def test_keys_are_made_and_listed(ran):
+    made = [text for command, text in ran.items() if "keys create" in command]
+    assert all(re.fullmatch(r"svc_[\w-]{43}\n", text) for text in made)
+    listed = ran["svc-tools keys list"]
+    assert "notebook" in listed
+    assert "tight" in listed
+    assert not any(text.strip() in listed for text in made)
+
+
+def test_the_check_agrees(ran):
+    assert "100.0" in ran["svc-tools book check known.csv"]
+
+
+def test_the_table_of_plans_is_true():
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", GUIDE, re.MULTILINE)
+    said = {name: [cell.replace(",", "") for cell in cells.split(" | ")] for name, cells in rows}
+    assert said == {
+        plan.name: [
+            str(plan.rate.per_minute) if plan.rate else "any",
+            str(plan.rate.burst) if plan.rate else "any",
+            str(plan.monthly_quota) if plan.monthly_quota else "any",
+            *("yes" if name in plan.features else "no" for name in ("history", "full", "nexus")),
+        ]
+        for plan in PLANS.values()
+    }
+
+
+def test_the_faults_it_names_exist():
+    (example,) = re.findall(r'--faults "([^"]+)" --seed', GUIDE)
+    (named,) = re.findall(r"one sequence of requests: (.+?)\. Such answers", GUIDE, re.DOTALL)
+    kinds = re.findall(r"`([\w-]+)`", named)
+    assert len(kinds) == 7
+    FaultPlan.read(example, 7)
+    FaultPlan.read(",".join(f"{kind}:1%" for kind in kinds), 7)
