@@ -21,13 +21,16 @@ from svc_tools.service.ratebook.zip_in_line import NUMBERED, take_zip
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.state_ending import Known
 
-__all__ = ["Parts", "military", "parse_line", "without_county"]
+__all__ = ["Parts", "county_of", "military", "parse_line", "without_county"]
 
 _GLUED = re.compile(
     rf"(?:(?<=[a-z])|\b)({'|'.join(STATE_CODES.values())})(\d{{5}}(?:-\d{{4}})?)\b", re.ASCII
 )
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
-_SEPARATORS = re.compile(r"[;|\t\r\n\u2022]|\s/\s")
+_SEPARATORS = re.compile(r"[;|\t\r\n\"\u201c\u201d\u2022]|\s/\s")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+"""Characters that copied text brings along and no one sees."""
+_AND_BEFORE = re.compile(r"(?:\s(?:and|or|&|\+)|/)\s*$", re.IGNORECASE)
 _AND = re.compile(r"\s(?:and|or|then|&|\+)\s", re.IGNORECASE)
 _MILITARY = re.compile(
     r"(?:^|[\s,])([AFD]PO)(?:[\s,]+[A-Z]{2})?(?:[\s,]+\d{5}(?:-\d{4})?)?[\s,.]*$", re.IGNORECASE
@@ -39,7 +42,7 @@ _DIRECTION = re.compile(
 """Words that begin a street's name: "1200 N Washington" is a street, and no city is named."""
 _HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
-    rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{NUMBERED})\b|#)[\s.:#]*){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
+    rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{NUMBERED})\b|#)[\s.:#]*+){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
     r"|(?:attn|attention|phone|tel|fax|c/o)\b[^,]*)$",
     re.IGNORECASE,
 )
@@ -58,6 +61,8 @@ class Parts(NamedTuple):
         street: what stands before the city, as written, with suites and boxes.
         abroad: a place outside the United States that is named in place of a state.
         unclear: why it names no one place of a state, as a clause.
+        damaged: what stands in the place of a ZIP and is none.
+        county: the county that stands behind the city, as written.
     """
 
     city: str = ""
@@ -67,6 +72,8 @@ class Parts(NamedTuple):
     street: str = ""
     abroad: str = ""
     unclear: str = ""
+    damaged: str = ""
+    county: str = ""
 
 
 def _none_known(_state: str, _text: str) -> bool:
@@ -81,15 +88,17 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
         state: the state asked for: its places are preferred to states of the same name.
         known: tells the places of a state; without it no name is known.
     """
-    text = _DASHES.sub("-", unicodedata.normalize("NFKC", _SEPARATORS.sub(",", line)))
+    line = _SEPARATORS.sub(",", _UNSEEN.sub("", line))
+    text = _DASHES.sub("-", unicodedata.normalize("NFKC", line))
     text = without_country(" ".join(_GLUED.sub(r" \1 \2", text).split()))
-    text = without_county(_HAWAII.sub("Hawaii", text), state, known)
+    text = _HAWAII.sub("Hawaii", text)
+    county, text = county_of(text, state, known), without_county(text, state, known)
     if found := military(text):
         return Parts(unclear=found)
     outside = abroad(text, state, known)
     if outside:
         return Parts(abroad=outside)
-    zip5, plus4, text, others = take_zip(text, state, known)
+    zip5, plus4, text, others, damaged = take_zip(text, state, known)
     if others:
         return Parts(unclear=f"it holds several addresses (ZIPs {', '.join(others)})")
     text = _without_tail(without_country(text))
@@ -100,12 +109,21 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
     if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
         return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
     city = _city(_without_tail(text), state, known, sure=bool(named or zip5))
-    return Parts(city, named, zip5, plus4, _before(text, city))
+    street = _before(text, city)
+    other = _joined(street, state, known) if city and not zip5 else ""
+    both = f"it names two places ({other} and {city})" if other else ""
+    return Parts(city, named, zip5, plus4, street, unclear=both, damaged=damaged, county=county)
 
 
 def _before(text: str, city: str) -> str:
     """What stands before the city of a line: its street, with suites and boxes."""
     return text[: text.rfind(city)].strip(" ,") if city else text.strip(" ,")
+
+
+def _joined(before: str, state: str, known: Known) -> str:
+    """The place that is named beside a city as well: "between Monroe and Wingate"."""
+    found = _AND_BEFORE.search(before)
+    return known_end(before[: found.start()], state, known) if found else ""
 
 
 def _cities(text: str, state: str, known: Known) -> list[str]:
@@ -173,16 +191,25 @@ def _says_more_than_the_city(piece: str, state: str) -> bool:
 def without_county(text: str, state: str, known: Known) -> str:
     """An address or a city without the county that stands behind the city."""
     pieces = text.split(",")
-    kept = [
-        piece
+    dropped = _counties(pieces, state, known)
+    return ",".join(piece for number, piece in enumerate(pieces) if number not in dropped)
+
+
+def county_of(text: str, state: str, known: Known) -> str:
+    """The county that stands behind the city of an address or a place, as written."""
+    pieces = text.split(",")
+    return next((pieces[n].strip() for n in _counties(pieces, state, known)), "")
+
+
+def _counties(pieces: list[str], state: str, known: Known) -> list[int]:
+    """Which pieces are a county behind a city or a state."""
+    return [
+        number
         for number, piece in enumerate(pieces)
-        if not (
-            number
-            and re.search(r"\bcounty\s*$|\w\s+(?:co|cnty)\.?\s*$", piece, re.IGNORECASE)
-            and (known(state, pieces[number - 1].strip()) or _is_state(pieces[number - 1], state))
-        )
+        if number
+        and re.search(r"\bcounty\s*$|\w\s+(?:co|cnty)\.?\s*$", piece, re.IGNORECASE)
+        and (known(state, pieces[number - 1].strip()) or _is_state(pieces[number - 1], state))
     ]
-    return ",".join(kept)
 
 
 def _is_state(piece: str, state: str) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.figures import rate_text
 
@@ -21,8 +20,7 @@ __all__ = ["Answer"]
 _ZERO = "0.00000"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One resolved lookup. Immutable; `simple` and `full` write it as JSON objects.
 
     Attributes:
@@ -75,11 +73,7 @@ class Answer:
             "county": _county_name(self.book, self.state.state, location.county),
             "country": "US",
             "country_rate": _ZERO,
-            "state_rate": rate_text(rated.state),
-            "county_rate": rate_text(rated.county),
-            "city_rate": rate_text(rated.city),
-            "combined_district_rate": rate_text(rated.district),
-            "combined_rate": rate_text(rated.combined),
+            **rated.written,
             "freight_taxable": self.state.freight_taxable,
         }
         if self.state.freight_note:
@@ -87,8 +81,7 @@ class Answer:
         return rate
 
     def _meta(self) -> dict[str, object]:
-        effective = self.chosen.effective
-        name, edition = _origin(self.book, self.chosen)
+        effective, (name, edition) = self.chosen.effective, self.chosen.origin
         meta: dict[str, object] = {
             "resolved_via": self.location.via,
             "confidence": self.confidence,
@@ -136,19 +129,6 @@ def _county_name(book: Book, state: str, fips: str | None) -> str | None:
     return county.name if county else None
 
 
-def _origin(book: Book, rated: Rated) -> tuple[str, str]:
-    """Names and editions of the sources that decide: those of the local rows where there are."""
-    ids = tuple(c.source.id for c in rated.components if c.jurisdiction.level != "state")
-    ids = ids or (rated.components[0].source.id,)
-    known = book.memo.get(ids)
-    if isinstance(known, tuple):
-        return known
-    sources = [book.sources[key] for key in dict.fromkeys(ids)]
-    names = "; ".join(dict.fromkeys(source.name for source in sources))
-    book.memo[ids] = found = names, "; ".join(dict.fromkeys(s.edition for s in sources))
-    return found
-
-
 def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, object]:
     area = rated.area
     fips = area.counties[0] if area and area.counties else None
@@ -159,11 +139,7 @@ def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, objec
         "code": (area.code or None) if area else None,
         "county": _county_name(book, area.state, fips) if area else None,
         "why": why,
-        "state_rate": rate_text(rated.state),
-        "county_rate": rate_text(rated.county),
-        "city_rate": rate_text(rated.city),
-        "combined_district_rate": rate_text(rated.district),
-        "combined_rate": rate_text(rated.combined),
+        **rated.written,
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.address_line import (
     Parts,
+    county_of,
     military,
     parse_line,
     without_county,
@@ -16,10 +17,11 @@ from svc_tools.service.ratebook.address_line import (
 from svc_tools.service.ratebook.advisories import address_not_matched, zip_not_used
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.namesakes import in_county
 from svc_tools.service.ratebook.place_names import is_place
 from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.state_ending import abroad, split_state, without_country
-from svc_tools.service.ratebook.zip_city import locate_zip_and_city
+from svc_tools.service.ratebook.zip_city import goes_by, locate_zip_and_city
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
@@ -74,13 +76,14 @@ def _together(book: Book, state: str, query: Query) -> Parts:
             plus4 = plus4 or parts.plus4
             return parts._replace(plus4=plus4, street=street)
     known = partial(is_place, book)
-    city = without_county(without_country(written), state, known)
+    city = without_country(written)
+    county, city = county_of(city, state, known), without_county(city, state, known)
     outside, unclear = abroad(city, state, known), military(city)
     whole = city
     city, named = split_state(whole, state, known)
     if not city and named != state:
         city, named = whole, ""  # a code alone is a city's short name as likely as a state
-    parts = Parts(city, named, zip5, plus4, street, outside, unclear)
+    parts = Parts(city, named, zip5, plus4, street, outside, unclear, county=county)
     _check(parts, state, written)
     return parts
 
@@ -123,27 +126,32 @@ def locate_address(book: Book, state: str, parts: Parts) -> Location:
     Raises:
         NotResolved: neither a known ZIP nor a known city of the state.
     """
-    found = locate_written(book, state, parts)
+    found = in_county(book, state, locate_written(book, state, parts), parts.county)
     if found.via == "state":
         return found  # nothing finer than the state was needed
     return replace(found, advisories=(*found.advisories, address_not_matched(_used(found, parts))))
 
 
 def locate_written(book: Book, state: str, parts: Parts) -> Location:
-    """Where a ZIP, a city, or both lead; a ZIP that leads nowhere leaves it to the city.
+    """Where a ZIP, a city, or both lead; a ZIP that leads nowhere leaves it to its city.
 
     Raises:
         NotResolved: as `locate_address`.
     """
     city = parts.city or ("Washington" if state == "DC" else "")
     if not parts.zip:
-        return locate_place(book, state, city, codes=False)
+        found = locate_place(book, state, city, codes=False)
+        if not parts.damaged:
+            return found
+        note = zip_not_used(parts.damaged, city, "it has not the five digits of a ZIP")
+        return replace(found, advisories=(note, *found.advisories))
     try:
         if not parts.city:
             return locate_zip(book, state, parts.zip)
         return locate_zip_and_city(book, state, parts.zip, city)
     except NotResolved as reason:
-        if not parts.city or "states" in (reason.detail or {}):
+        elsewhere = "states" in (reason.detail or {})
+        if not parts.city or elsewhere or not goes_by(book, state, parts.zip, city):
             raise
         found = locate_place(book, state, city, codes=False)
         note = zip_not_used(parts.zip, city, reason.message)

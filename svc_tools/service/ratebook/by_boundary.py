@@ -10,6 +10,7 @@ census say of the place (`usual`) stays: its city, a city that is not the ZIP's,
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.address_line import Parts
@@ -19,6 +20,7 @@ from svc_tools.service.ratebook.own.boundary_codes import LOCATION_CODES, levied
 from svc_tools.service.ratebook.own.boundary_find import Search
 from svc_tools.service.ratebook.own.boundary_lines import day_number
 from svc_tools.service.ratebook.own.boundary_store import BoundaryStore
+from svc_tools.service.ratebook.own.quarters import quarter_begin
 from svc_tools.service.ratebook.place_names import keys_of, place_names
 from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.rating import Rated, rate_area
@@ -26,7 +28,6 @@ from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.own.boundary_find import Found
@@ -38,15 +39,24 @@ __all__ = ["boundary_edition", "locate_by_boundary"]
 
 _FINER = frozenset({"address_not_matched", "zip_of_another_state"})
 """Warnings that a record of the very address or ZIP+4 settles."""
+_DAY = timedelta(days=1)
 _UNKNOWN_ZIP = "zip_not_used"
 """Said where no table knows the ZIP; a record that names it does."""
 
 
 class _Composed(NamedTuple):
-    """The area of a composition on a day, and the codes that no rate is known for."""
+    """What a composition adds up to on a day.
+
+    Attributes:
+        area: whose rates.
+        unknown: the codes that no rate is known for.
+        since: the first day that the state's rate file is known to list every rate of, where a
+            code has none on the day, which is earlier; else `None`.
+    """
 
     area: Area
     unknown: tuple[str, ...]
+    since: date | None = None
 
 
 def boundary_edition(book: Book, state: str) -> Edition | None:
@@ -120,12 +130,41 @@ def _locate(
             (_compose(book, edition, reader, composite, day), why)
             for composite, why in found.composites
         ]
-    options = _ranked(book, edition.state, composed, day)
+    if refusal and not _says_something(edition, composed):
+        raise refusal
+    return _decided(book, edition, found, base, composed, day=day)
+
+
+def _says_something(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool:
+    """Whether a composition may be answered: in Washington none without a known location code.
+
+    Every place there has one: the state's part alone is the rate of none.
+    """
+    return edition.state != LOCATION_CODES or not all(one.unknown for one, _ in composed)
+
+
+def _decided(
+    book: Book,
+    edition: Edition,
+    found: Found,
+    base: Location,
+    composed: Sequence[tuple[_Composed, str]],
+    *,
+    day: date,
+) -> Location:
+    """What the records' compositions say, or `base` where they say nothing."""
     unknown = tuple(dict.fromkeys(code for one, _ in composed for code in one.unknown))
+    if not _says_something(edition, composed):
+        note = codes_without_rate(unknown, edition.file)
+        return replace(base, advisories=(*base.advisories, note), unknown_code=True)
+    if edition.state == LOCATION_CODES:
+        composed = [(one, why) for one, why in composed if not one.unknown]
+    options = _ranked(book, edition.state, composed, day)
     placed = _placed(edition, found, base, options, unknown)
     if day < edition.covers_from:
         return replace(placed, history_from=edition.covers_from)
-    return placed
+    since = max((one.since for one, _ in composed if one.since), default=None)
+    return replace(placed, history_from=since) if since else placed
 
 
 def _nowhere(parts: Parts) -> Location:
@@ -175,6 +214,9 @@ def _composed(
     if whose.area:
         return _Composed(whose.area, whose.unknown)
     ids = tuple(key for key in whose.ids if _levies_on(book, key, day))
+    since = None
+    if len(ids) < len(whose.ids) + len(whose.silent):
+        since = _lists_all_from(book, state)
     names = [book.jurisdictions[key].name for key in ids]
     return _Composed(
         Area(
@@ -189,7 +231,31 @@ def _composed(
             0,
         ),
         whose.unknown,
+        since if since and day < since else None,
     )
+
+
+def _lists_all_from(book: Book, state: str) -> date | None:
+    """The first day on which a code without a row in the state's rate file levied nothing.
+
+    Files keep the rates that ended from some day on only, which they do not tell: a tax that
+    ended before is in none. A local rate that ended shows that those since then are there. A file
+    without any has the rates of its own quarter.
+    """
+    key = ("boundary-history", state)
+    if key not in book.memo:
+        ended = [
+            row.end + _DAY
+            for jurisdiction, rows in book.rates.items()
+            if jurisdiction != state and book.jurisdictions[jurisdiction].state == state
+            for row in rows
+            if row.end
+        ]
+        rates = [e for e in book.own_editions if (e.state, e.kind) == (state, "rates")]
+        quarters = [quarter_begin(one.edition) for one in rates]
+        book.memo[key] = min((*ended, *quarters), default=None)
+    found = book.memo[key]
+    return found if isinstance(found, date) else None
 
 
 def _levies_on(book: Book, jurisdiction: str, day: date) -> bool:

@@ -8,11 +8,17 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.address_line import military, without_county
+from svc_tools.service.ratebook.address_line import county_of, military, without_county
 from svc_tools.service.ratebook.by_zip import BASE_KINDS, no_rate, options_for
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import bare_county, name_key
-from svc_tools.service.ratebook.namesakes import also_touched, overlays, weigh, with_namesakes
+from svc_tools.service.ratebook.namesakes import (
+    also_touched,
+    in_county,
+    overlays,
+    weigh,
+    with_namesakes,
+)
 from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
 from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.state_ending import split_state, without_country
@@ -54,8 +60,14 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
         NotResolved: the name is unknown in the state, names another state, or means places with
             different rates between which nothing decides.
     """
+    known, written = partial(is_place, book), without_country(name.strip())
+    found = _locate(book, state, name, without_county(written, state, known), codes=codes)
+    return in_county(book, state, found, county_of(written, state, known))
+
+
+def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
+    """Where a place name leads without the county behind it (`whole`)."""
     known = partial(is_place, book)
-    whole = without_county(without_country(name.strip()), state, known)
     text, elsewhere = split_state(whole, state, known)
     if not text:
         text, elsewhere = whole, ""  # a state's name alone, or "LA": a place, or none at all
@@ -313,6 +325,8 @@ def _unknown(book: Book, state: str, text: str, names: PlaceNames) -> NotResolve
     close = get_close_matches(name_key(text), every, n=3, cutoff=0.8)
     likely = [names.spelled[key] for key in close]
     hint = f"; did you mean {', '.join(likely)}?" if likely else ""
+    if re.search(r"\d.*[^\W\d]", text):
+        hint = "; a street is given as an address, not as the name of a place"
     return NotResolved(
         "NOT_FOUND",
         f"{text!r} is not a city or county the book knows in {book.states[state].name}{hint}",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from svc_tools.service.ratebook.advisories import near_map_edge, near_state_line, off_map
 from svc_tools.service.ratebook.by_zip import has_base, options_for
 from svc_tools.service.ratebook.fips import OUTSIDE
-from svc_tools.service.ratebook.geo import Hit, counties_at, map_ends_near, nearest_place
-from svc_tools.service.ratebook.location import Location
+from svc_tools.service.ratebook.geo import Hit, counties_at, map_ends_near, places_near
+from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.query import NotResolved
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.zips import ZipPlace
 
 __all__ = ["locate_point"]
 
@@ -24,6 +25,7 @@ __all__ = ["locate_point"]
 def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     """Where a point leads: its county, and the ZIP place nearest to it within that county.
 
+    The limits of cities are not known: a taxing city with a ZIP place near by is a candidate.
     A point that lies in no county of the map is answered only beside one of the state asked for.
 
     Raises:
@@ -34,15 +36,16 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     inside = [hit for hit in hits if hit.state == state]
     if not inside or inside[0].degrees > least:
         raise _elsewhere(book, state, lat, lng, hits)
-    found = _base(book, state, lat, lng, hits)
+    near = places_near(book, state, inside[0].county, lat, lng)
+    found = _base(book, state, (lat, lng), hits, near[0] if near else None)
     row = book.states[state]
     if row.local not in {"county", "city"}:
         return found
-    place = book.zips.state(state).get(found.nearest_zip or "")
-    names = (name_key(place.city), *(name_key(name) for name in place.accepted)) if place else ()
     if not has_base(book, state, inside[0].county):
-        names = ()  # a town near by does not reach over a county that has no rate
-    options = options_for(book, state, [hit.county for hit in inside], names)
+        near = []  # a town near by does not reach over a county that has no rate
+    counties = [hit.county for hit in inside]
+    options = options_for(book, state, counties, _names(near[0]) if near else ())
+    options += _cities_near(book, state, counties, near, options)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
     return replace(
@@ -54,8 +57,34 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     )
 
 
-def _base(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> Location:
+def _names(place: ZipPlace) -> tuple[str, ...]:
+    """Keys of the names that a ZIP place goes by, the preferred one first."""
+    return tuple(name_key(name) for name in (place.city, *place.accepted))
+
+
+def _cities_near(
+    book: Book,
+    state: str,
+    counties: Sequence[str],
+    near: Sequence[ZipPlace],
+    options: Sequence[Option],
+) -> tuple[Option, ...]:
+    """The taxing cities of a point's counties that a place near by is called after."""
+    have = {option.area.id for option in options if option.area}
+    called = {key for place in near[1:] for key in _names(place)}
+    return tuple(
+        Option(area, f"is called {area.cities[0]}, near by")
+        for fips in counties
+        for area in book.county_areas.get((state, fips), ())
+        if area.kind == "city" and area.id not in have and called & set(map(name_key, area.cities))
+    )
+
+
+def _base(
+    book: Book, state: str, point: tuple[float, float], hits: Sequence[Hit], place: ZipPlace | None
+) -> Location:
     """The county of a point, and how near it is to what is not the state."""
+    lat, lng = point
     own = next(hit for hit in hits if hit.state == state)
     what = f"the point {lat}, {lng}"
     others = sorted({hit.state for hit in hits} - {state})
@@ -68,7 +97,6 @@ def _base(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -
         notes.append(near_state_line(what, others))
     if edge:
         notes.append(near_map_edge(what))
-    place = nearest_place(book, state, own.county, lat, lng)
     return Location(
         "state",
         "state",
@@ -78,7 +106,7 @@ def _base(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -
         near_boundary=bool(others) or edge,
         off_map=outside,
         advisories=tuple(notes),
-        point=(lat, lng),
+        point=point,
         nearest_zip=place.zip if place else None,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.advisories import zip_crosses_state_line, zip_of_another_state
@@ -52,7 +53,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     row = book.states[state]
     homes = [] if place else [home for home in book.zips.states_of(zip5, ()) if home != state]
     across = tuple(zip_of_another_state(zip5, row.name, homes) for _ in homes[:1])
-    beyond = [other for other in book.states if other != state and book.zips.touched(zip5, other)]
+    beyond = book.zips.crosses(zip5, state)
     notes = across or tuple(zip_crosses_state_line(zip5, row.name, beyond) for _ in beyond[:1])
     if row.local not in {"county", "city"}:
         return Location(
@@ -64,9 +65,9 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             county=own or None,
             across=bool(across),
             advisories=notes,
-        )
+        ).of_kind(state, bool(across))
     counties = tuple(dict.fromkeys((*([own] if own else []), *touched)))
-    if place and own and not touched:
+    if place and not touched:
         counties = tuple(dict.fromkeys((*counties, *_counties_of_city(book, place))))
     if not counties:
         raise NotResolved(
@@ -90,6 +91,12 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         no_crosswalk=not touched,
         across=bool(across),
         advisories=notes,
+    ).of_kind(
+        state,
+        by_county,
+        not touched,
+        bool(across),
+        *((option.area.id if option.area else "", option.why) for option in options),
     )
 
 
@@ -109,14 +116,18 @@ def _elsewhere_in_state(
 
 
 def _counties_of_city(book: Book, place: ZipPlace) -> list[str]:
-    """The counties of the other ZIPs that go by a ZIP's city: its own county may be wrong.
+    """The counties of the other ZIPs that go by a ZIP's city, that of most of them first.
 
-    That is so for ZIPs without an area, such as boxes: the post office names one county for each.
+    A ZIP without an area, such as one of boxes, has one county in the postal table, which may be
+    wrong, or none: then it lies where its city does.
     """
-    same = place_names(book, place.state).preferred.get(name_key(place.city), [])
-    return [
+    names, key = place_names(book, place.state), name_key(place.city)
+    same = names.preferred.get(key, [])
+    counts = Counter(
         other.county for other in same if other.county and book.zips.touched(other.zip, place.state)
-    ]
+    )
+    taxing = [area.counties[0] for area in names.cities.get(key, ()) if not counts]
+    return [fips for fips, _ in counts.most_common()] or taxing
 
 
 def _names(place: ZipPlace | None) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ LIMITS = (
         "no_crosswalk",
         lambda g: g.no_crosswalk and g.tier != "A",
         "medium",
-        "the county is the postal table's single one",
+        "the county is the postal table's single one, or its city's",
     ),
     Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
     Rule("place_mismatch", lambda g: bool(g.mismatch), "medium", "the city is not the ZIP's"),

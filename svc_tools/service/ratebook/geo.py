@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["Hit", "counties_at", "map_ends_near", "nearest_place"]
+__all__ = ["Hit", "counties_at", "map_ends_near", "places_near"]
 
 NEAR_DEGREES = 0.01
 """Within this (about a kilometre) the simplified boundaries do not tell two counties apart."""
+
+_TOWN_DEGREES = 0.05
+"""A place so near (about five kilometres) may reach to a point that lies nearer to another."""
 
 _EDGE_SHARE = 0.02
 """Slivers between simplified boundaries are no edge of the map."""
@@ -77,19 +80,20 @@ def map_ends_near(lat: float, lng: float) -> bool:
     return bool(around.difference(land).area > _EDGE_SHARE * around.area)
 
 
-def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> ZipPlace | None:
-    """The ZIP place nearest to a point within a county, or within the state when it has none."""
+def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[ZipPlace]:
+    """The ZIP places a point may belong to, the nearest first; empty where none is known.
+
+    They are those of its county, or of the state when that has none: the nearest, and each that
+    is not twice as far, or within about five kilometres.
+    """
     by_county = _places(book, state)
-    places = by_county.get(county) or by_county.get("")
-    if not places:
-        return None
     narrow = math.cos(math.radians(lat))
-
-    def distance(entry: tuple[float, float, ZipPlace]) -> tuple[float, str]:
-        there_lat, there_lng, place = entry
-        return math.hypot(there_lat - lat, (there_lng - lng) * narrow), place.zip
-
-    return min(places, key=distance)[2]
+    away = sorted(
+        (math.hypot(there_lat - lat, (there_lng - lng) * narrow), place.zip, place)
+        for there_lat, there_lng, place in by_county.get(county) or by_county.get("") or ()
+    )
+    reach = max(_TOWN_DEGREES, 2 * away[0][0]) if away else 0.0
+    return [place for degrees, _, place in away if degrees <= reach]
 
 
 _Places = dict[str, list[tuple[float, float, "ZipPlace"]]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Location:
         unknown_code: one of them names a code that no rate is known for.
         history_from: the first day of the records, where the day lies before it.
         edition_end: the last day that the records are good for.
+        kind: of places of one kind, everything else that rates and doubts depend on is the same;
+            empty: alone of its kind. A copy that `replace` makes is of no kind.
     """
 
     via: str
@@ -74,6 +76,13 @@ class Location:
     unknown_code: bool = False
     history_from: date | None = None
     edition_end: date | None = None
+    kind: tuple[object, ...] = field(default=(), init=False, compare=False)
+
+    def of_kind(self, *kind: object) -> Location:
+        """The same place, of a kind."""
+        found = replace(self)
+        object.__setattr__(found, "kind", kind)
+        return found
 
     @property
     def by_record(self) -> bool:

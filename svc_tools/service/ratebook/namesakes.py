@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from svc_tools.service.ratebook.by_zip import BASE_KINDS
 from svc_tools.service.ratebook.location import Option
 from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.place_names import keys_of, place_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["also_touched", "overlays", "weigh", "with_namesakes"]
+__all__ = ["also_touched", "in_county", "overlays", "weigh", "with_namesakes"]
 
 _NEARLY_ALL = 0.9
 """From this share on the ZIPs elsewhere are outliers: candidates, but no doubt of the name."""
@@ -59,6 +60,35 @@ def with_namesakes(
         return found
     ambiguous = found.ambiguous or county_like or not rare
     return replace(found, options=(*found.options, *more), ambiguous=ambiguous)
+
+
+def in_county(book: Book, state: str, found: Location, county: str) -> Location:
+    """What a place leads to with the county that the caller names behind it.
+
+    It chooses where the county decides, or where nothing else did; a county that the place is
+    not known to reach into becomes a candidate.
+
+    Args:
+        book: the book.
+        state: two-letter code.
+        found: where the place leads without the county.
+        county: the county's name; empty where none is given.
+    """
+    names = place_names(book, state)
+    keys = keys_of(names, county) if county and found.options else []
+    fips = next((names.counties[key] for key in keys if key in names.counties), None)
+    first = found.options[0].area if found.options else None
+    if fips is None or first is None or fips in first.counties:
+        return found
+    here = [option for option in found.options if option.area and fips in option.area.counties]
+    if not here:
+        areas = book.county_areas.get((state, fips), ())
+        more = [Option(area, "is the county given") for area in areas if area.kind in BASE_KINDS]
+        return replace(found, options=(*found.options, *more), ambiguous=bool(more))
+    if book.states[state].local != "county" and not found.tied:
+        return found
+    rest = (option for option in found.options if option is not here[0])
+    return replace(found, options=(here[0], *rest), county=fips, tied=())
 
 
 def weigh(places: Sequence[ZipPlace]) -> Counter[str]:

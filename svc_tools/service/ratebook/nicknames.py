@@ -43,7 +43,7 @@ NICKNAMES = {
     "KY": {"Lexington-Fayette": "Fayette County", "Louisville-Jefferson": "Jefferson County"},
     "LA": {"NOLA": "New Orleans"},
     "MN": {"Mpls": "Minneapolis"},
-    "MO": {"KC": "Kansas City", "STL": "Saint Louis"},
+    "MO": {"KC": "Kansas City", "KCMO": "Kansas City", "STL": "Saint Louis"},
     "NC": {"Charlotte-Mecklenburg": "Mecklenburg County"},
     "NM": {"ABQ": "Albuquerque"},
     "NV": {"NLV": "North Las Vegas", "Vegas": "Las Vegas"},

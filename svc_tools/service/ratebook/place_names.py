@@ -73,6 +73,8 @@ def is_place(book: Book, state: str, text: str) -> bool:
     if state not in book.states:
         return False
     names = place_names(book, state)
+    if name_key(text) in names.spelled:
+        return True
     tables = (names.spelled, names.bare, names.official)
     return any(key in table for key in keys_of(names, text) for table in tables)
 

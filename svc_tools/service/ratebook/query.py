@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import date
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["NotResolved", "Query"]
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One lookup, already split into exactly one mode by the HTTP layer.
 
     Attributes:

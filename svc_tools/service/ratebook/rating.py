@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.service.ratebook.figures import rate_text
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
@@ -41,6 +43,12 @@ class Rated(NamedTuple):
         edition_end: the last day that every source is good for.
         effective: the latest legal begin of the components, when every one publishes one, or
             stands in a table that dates whole rates.
+        conflicts: the components about which sources disagree.
+        third_hand: whether a row is third hand.
+        lacks: what the book does not have of the area that day, as `Area.lacks`.
+        origin: names and editions of the sources that decide: those of the local rows, where
+            there are any.
+        written: the figures as an answer writes them (SPEC 2.2), by field.
     """
 
     area: Area | None
@@ -53,6 +61,11 @@ class Rated(NamedTuple):
     history_from: date | None
     edition_end: date
     effective: date | None
+    conflicts: tuple[Component, ...]
+    third_hand: bool
+    lacks: str
+    origin: tuple[str, str]
+    written: Mapping[str, str]
 
 
 class Absent(NamedTuple):
@@ -112,6 +125,17 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             for c in components
         ),
         effective=None if oldest else _effective(components),
+        conflicts=tuple(c for c in components if c.row.conflict_cap),
+        third_hand=any(c.row.trust == "third_hand" for c in components),
+        lacks=area.lacks_on(day) if area else "",
+        origin=_origin(components),
+        written={
+            "state_rate": rate_text(parts["state"]),
+            "county_rate": rate_text(parts["county"]),
+            "city_rate": rate_text(parts["city"]),
+            "combined_district_rate": rate_text(parts["district"]),
+            "combined_rate": rate_text(sum(parts.values())),
+        },
     )
 
 
@@ -128,6 +152,13 @@ def _effective(components: Sequence[Component]) -> date | None:
         if not dated:
             return None
     return latest
+
+
+def _origin(components: Sequence[Component]) -> tuple[str, str]:
+    sources = [c.source for c in components if c.jurisdiction.level != "state"]
+    sources = sources or [components[0].source]
+    names = "; ".join(dict.fromkeys(source.name for source in sources))
+    return names, "; ".join(dict.fromkeys(source.edition for source in sources))
 
 
 def _pick(rows: tuple[RateRow, ...], day: date) -> tuple[RateRow | None, date | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook import advisories
 from svc_tools.service.ratebook.answer import Answer
@@ -19,8 +20,6 @@ from svc_tools.service.ratebook.query import NotResolved
 from svc_tools.service.ratebook.rating import Absent, Rated, rate_area
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.advisories import Advisory
     from svc_tools.service.ratebook.book import Book
@@ -29,6 +28,23 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import StateRow
 
 __all__ = ["resolve"]
+
+
+class _Verdict(NamedTuple):
+    """What is the same for all places of one kind on a day.
+
+    Attributes:
+        rated: as `Answer.rated`.
+        several: whether more than one area, with another rate where records decide, is possible.
+        confidence: as `Answer.confidence`.
+        notes: the warnings after those about the place itself.
+    """
+
+    rated: tuple[tuple[Rated, str], ...]
+    several: bool
+    confidence: str
+    notes: tuple[Advisory, ...]
+
 
 _STATE_ALONE = (Option(None, "the state part is all the book has"),)
 
@@ -50,17 +66,47 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     state = _supported(book, query.state)
     day = query.as_of or today
     location = _locate(book, query, day)
+    verdict = _judged(book, state, location, day)
+    notes = location.advisories
+    if verdict.several:
+        possible = [option for option, _ in verdict.rated]
+        ranged = [advisories.with_range(note, possible) for note in notes]
+        notes = (*ranged, advisories.several_areas(location.what, possible))
+    return Answer(
+        book,
+        state,
+        location,
+        verdict.rated,
+        day,
+        verdict.confidence,
+        notes + verdict.notes,
+        query.period,
+    )
+
+
+def _judged(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
+    """The verdict about a place; that about a kind of place is remembered."""
+    if not location.kind:
+        return _judge(book, state, location, day)
+    key = ("verdict", location.kind, day)
+    known = book.memo.get(key)
+    if isinstance(known, _Verdict):
+        return known
+    book.memo[key] = verdict = _judge(book, state, location, day)
+    return verdict
+
+
+def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
     rated = _rate(book, state, location, day)
     chosen = rated[0][0]
     _refuse_ties(location, state, rated)
     rates = {option.combined for option, _ in rated}
     several = len(rates) > 1 if location.by_record else len(rated) > 1
     ambiguous = location.ambiguous and len(rates) > 1
-    conflicts = [component for component in chosen.components if component.row.conflict_cap]
-    caps = {component.row.conflict_cap for component in conflicts}
+    caps = [component.row.conflict_cap for component in chosen.conflicts]
     unplaced = _unplaced(state, location, day)
-    lacks = chosen.area.lacks_on(day) if chosen.area and not location.by_record else ""
-    end = min(chosen.edition_end, location.edition_end or chosen.edition_end)
+    lacks = "" if location.by_record else chosen.lacks
+    end = min(chosen.edition_end, location.edition_end or date.max)
     after = day > end
     history = max(filter(None, (chosen.history_from, location.history_from)), default=None)
     level = confidence(
@@ -75,7 +121,7 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
             near_boundary=location.near_boundary,
             off_map=location.off_map,
             ambiguous=ambiguous,
-            third_hand=any(c.row.trust == "third_hand" for c in chosen.components),
+            third_hand=chosen.third_hand,
             conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
             districts_unplaced=unplaced,
             before_history=history is not None,
@@ -84,11 +130,7 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
             state_part=lacks == "local",
         )
     )
-    notes: list[Advisory] = list(location.advisories)
-    if several:
-        possible = [option for option, _ in rated]
-        notes = [advisories.with_range(note, possible) for note in notes]
-        notes.append(advisories.several_areas(location.what, possible))
+    notes: list[Advisory] = []
     if (state.local == "unknown" and not location.by_record) or lacks == "local":
         notes.append(advisories.local_rates_not_covered(state))
     elif state.tier == "D" and not location.by_record:
@@ -99,12 +141,12 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
         notes.append(advisories.districts_not_covered(state, state.districts_until))
     if state.tier == "none" and not location.by_record:
         notes.append(advisories.seasonal_rates(state))
-    notes += [advisories.source_conflict(component) for component in conflicts]
+    notes += [advisories.source_conflict(component) for component in chosen.conflicts]
     if history:
         notes.append(advisories.before_history(day, history))
     if after:
         notes.append(advisories.after_edition(day, end))
-    return Answer(book, state, location, rated, day, level, tuple(notes), query.period)
+    return _Verdict(rated, several, level, tuple(notes))
 
 
 def _unplaced(state: StateRow, location: Location, day: date) -> bool:
@@ -127,6 +169,8 @@ def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
 
 def _overlay(rated: tuple[tuple[Rated, str], ...]) -> bool:
     """Whether the answer is a county's and one of its overlays may be the right one."""
+    if len(rated) == 1:
+        return False
     kinds = [option.area.kind for option, _ in rated if option.area]
     return "overlay" in kinds and kinds[0] != "overlay"
 
@@ -191,6 +235,8 @@ def _rate(
 
 def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]) -> None:
     """Answer nothing where places of one name have different rates and nothing decides."""
+    if not location.tied:
+        return
     between = [one for one, _ in rated if one.area and one.area.id in location.tied]
     if len({option.combined for option in between}) < 2:  # noqa: PLR2004 - two rates differ
         return

@@ -17,7 +17,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
     "TABLES",
@@ -212,6 +212,8 @@ TABLES: dict[str, type] = {
 
 _FLAGS = {"": None, "true": True, "false": False}
 
+_MAY_BE_BLANK = frozenset({"str", "int | None", "date | None", "bool | None", "tuple[str, ...]"})
+
 _READ: dict[str, Callable[[str], Any]] = {
     "str": str,
     "int": int,
@@ -243,27 +245,50 @@ def _columns(row_class: type) -> dict[str, str]:
     return {field.name: str(field.type) for field in fields(row_class)}  # type: ignore[arg-type]
 
 
-def read_rows(text: str, row_class: type[_Row], name: str) -> list[_Row]:
+def read_rows(
+    text: str, row_class: type[_Row], name: str, *, other_release: bool = False
+) -> list[_Row]:
     """The rows of one CSV file of a book.
+
+    Args:
+        text: the file.
+        row_class: the class of its rows.
+        name: its name, for messages.
+        other_release: it may have been written by another release: columns that this one does
+            not know are passed over, and those that it does not have are blank where they may be.
 
     Raises:
         ValueError: the header is not the schema's, or a value does not parse; says where.
     """
     columns = _columns(row_class)
-    reader = csv.reader(io.StringIO(text))
+    reader: Iterator[list[str]] = csv.reader(io.StringIO(text))
     header = next(reader, [])
+    if other_release and header != list(columns):
+        missing = columns.keys() - set(header)
+        if header and all(columns[column] in _MAY_BE_BLANK for column in missing):
+            reader = _as_now(reader, header, list(columns))
+            header = list(columns)
     if header != list(columns):
         raise ValueError(f"{name}: expected the columns {','.join(columns)}, found {header}")
     if issubclass(row_class, tuple):
         return list(map(row_class._make, reader))  # type: ignore[attr-defined]
     readers = [_READ[annotation] for annotation in columns.values()]
     rows: list[_Row] = []
-    for row in reader:
+    for number, row in enumerate(reader, 2):
         try:
             rows.append(row_class(*[read(v) for read, v in zip(readers, row, strict=True)]))
         except (ValueError, KeyError) as error:
-            raise ValueError(f"{name}, line {reader.line_num}: {error}: {row}") from error
+            raise ValueError(f"{name}, line {number}: {error}: {row}") from error
     return rows
+
+
+def _as_now(
+    rows: Iterable[list[str]], header: Sequence[str], columns: Sequence[str]
+) -> Iterator[list[str]]:
+    """Rows under the columns of another release as those of this one."""
+    for row in rows:
+        values = dict(zip(header, row, strict=True))
+        yield [values.get(column, "") for column in columns]
 
 
 def write_rows(rows: Iterable[object], row_class: type) -> str:

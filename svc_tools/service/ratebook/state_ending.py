@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.fips import STATE_CODES
@@ -34,9 +35,20 @@ _SHORT = {
     "fla": "FL", "ill": "IL", "ind": "IN", "kan": "KS", "kans": "KS", "mass": "MA", "mich": "MI",
     "minn": "MN", "miss": "MS", "mont": "MT", "neb": "NE", "nebr": "NE", "nev": "NV", "o": "OH",
     "okla": "OK", "ore": "OR", "oreg": "OR", "penn": "PA", "penna": "PA", "tenn": "TN",
-    "tex": "TX", "wash": "WA", "wis": "WI", "wyo": "WY",
+    "tex": "TX", "wash": "WA", "wis": "WI", "wisc": "WI", "wyo": "WY",
 }  # fmt: skip
 """Older short forms: states only behind a comma or with their full stop."""
+_NORTH, _SOUTH = r"n(?:o|orth)?\.? ?", r"s(?:o|outh)?\.? ?"
+_HALF_WRITTEN = {
+    state: re.compile(rf"(?:^|[\s,])({name})[\s.]*$", re.IGNORECASE)
+    for state, name in (
+        ("NC", rf"{_NORTH}car(?:olina)?"), ("SC", rf"{_SOUTH}car(?:olina)?"),
+        ("ND", rf"{_NORTH}dak(?:ota)?"), ("SD", rf"{_SOUTH}dak(?:ota)?"),
+        ("WV", r"w(?:est)?\.? ?v(?:a|irginia)"), ("NM", r"n(?:ew)?\.? ?mex(?:ico)?"),
+        ("NH", r"n(?:ew)?\.? ?hamp(?:shire)?"), ("NJ", r"n\.? ?jersey"), ("NY", r"n\.? ?york"),
+    )
+}  # fmt: skip
+"""States of two words with one of them short; only where that state is asked for: West Va."""
 _CODES = frozenset(STATE_CODES.values())
 _NAMES = {name_key(name): code for name, code in STATE_CODES.items()}
 _END_NAME = re.compile(
@@ -105,6 +117,7 @@ def pieces_of(text: str) -> list[str]:
     return [piece.strip() for piece in text.split(",") if piece.strip(" .")]
 
 
+@lru_cache(maxsize=4096)
 def ending_state(text: str) -> Ending | None:
     """The state that a text ends in, by name, code (`NC`, `N.C.`) or older short form."""
     text = text.strip(" ,")
@@ -136,7 +149,7 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
     """
     ending = ending_state(text)
     pieces = pieces_of(text)
-    if ending is None or not pieces:
+    if ending is None or not pieces or _before_half_written(text, state):
         return _without_short(text, state, known)
     last = pieces[-1]
     alone = ending_state(last)
@@ -166,9 +179,18 @@ def _without_short(text: str, state: str, known: Known) -> tuple[str, str]:
 
     Any other bare word is no state: Miss, Penn and Wash end streets and cities too.
     """
+    if before := _before_half_written(text, state):
+        return before, state
     head, _, last = text.rpartition(" ")
     own = _SHORT.get(last.casefold()) == state and known_end(head, state, known)
     return (head.strip(" ,"), state) if own and not known(state, last) else (text, "")
+
+
+def _before_half_written(text: str, state: str) -> str:
+    """What stands before the state asked for, where one of its two words is in short."""
+    half = _HALF_WRITTEN.get(state)
+    found = half.search(text) if half else None
+    return text[: found.start()].strip(" ,") if found else ""
 
 
 def _is_a_place(pieces: Sequence[str], ending: Ending, state: str, known: Known) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
     from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["locate_zip_and_city"]
+__all__ = ["goes_by", "locate_zip_and_city"]
 
 _OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
 """A ZIP in the city that is not the one given: the city is a mismatch by it alone."""
@@ -48,6 +48,13 @@ def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Loc
         county = _own_county(book, state, found, keys)
         return county or _mismatch(book, state, found, city, place.city)
     return _choose_by(book, state, found, name, keys) if found.options else found
+
+
+def goes_by(book: Book, state: str, zip_code: str, city: str) -> bool:
+    """Whether a city is a name of a ZIP; so is any of one that no table has in the state."""
+    place = book.zips.state(state).get(zip_code)
+    keys = keys_of(place_names(book, state), city)
+    return place is None or any(name_key(name) in keys for name in _names_of(place))
 
 
 def _names_of(place: ZipPlace) -> list[str]:

@@ -33,6 +33,14 @@ _ROAD = r"hwy|highway|route|rte|rt|road|rd|sr|cr|fm|interstate|loop"
 _BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])({NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
 _ROAD_NEXT = re.compile(rf"^\s*(?:{_ROAD})\b", re.IGNORECASE)
 _EDGE = " ,./&-"
+_DAMAGED = re.compile(
+    r"[\s,.:-]((?P<short>\d{4})(?:-(?P<plus4>\d{4}))?|(?P<zip>\d{5})-\d{1,3}|\d{3,4}|\d{5,9}[-\d]+)"
+    r"[\s,.-]*$",
+    re.ASCII,
+)
+"""A number at the end that stands for a ZIP and is none, as a whole."""
+_WITH_ZERO = frozenset({"CT", "MA", "ME", "NH", "NJ", "RI", "VT"})
+"""States whose ZIPs begin with a zero, which spreadsheets drop."""
 
 
 class Taken(NamedTuple):
@@ -43,12 +51,14 @@ class Taken(NamedTuple):
         plus4: the four digits behind them.
         text: what stands before the ZIP; the whole line where it has none.
         others: the ZIPs of further addresses in the line, where nothing tells which is meant.
+        damaged: what stands in the place of a ZIP and is none: too short or too long.
     """
 
     zip: str
     plus4: str
     text: str
     others: tuple[str, ...] = ()
+    damaged: str = ""
 
 
 def take_zip(text: str, state: str, known: Known) -> Taken:
@@ -93,7 +103,8 @@ def take_zip(text: str, state: str, known: Known) -> Taken:
             return Taken("", "", text)
         if known_end(before, state, known) or _parsed(text, zip5):
             return Taken(zip5, found[2] or "", f"{before.rstrip(' ,')}, {after}")
-    return (None if others else _leading(text, state, known)) or Taken("", "", text)
+    read = None if others else _leading(text, state, known) or _damaged(text, state, known)
+    return read or Taken("", "", text)
 
 
 def _of_several(
@@ -124,6 +135,22 @@ def _leading(text: str, state: str, known: Known) -> Taken | None:
     if not rest or (head and not known(state, head.strip(_EDGE))):
         return None
     return Taken(found[1], found[2] or "", rest)
+
+
+def _damaged(text: str, state: str, known: Known) -> Taken | None:
+    """A number behind a known city and the state asked for that is no ZIP: "Boston MA 2108"."""
+    found = _DAMAGED.search(text)
+    ending = ending_state(text[: found.start()]) if found else None
+    if not found or ending is None or ending.state != state:
+        return None
+    if not known_end(ending.head, state, known):
+        return None
+    before = text[: found.start()].rstrip(_EDGE)
+    if found["zip"]:  # only the four digits behind it are damaged
+        return Taken(found["zip"], "", before)
+    if found["short"] and state in _WITH_ZERO:
+        return Taken(f"0{found['short']}", found["plus4"] or "", before)
+    return Taken("", "", before, damaged=found[1])
 
 
 def _barred(before: str, state: str, known: Known) -> bool:

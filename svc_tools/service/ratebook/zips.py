@@ -54,7 +54,7 @@ class ZipIndex:
     Filling an index twice from two threads gives the same index.
     """
 
-    __slots__ = ("_counties", "_names", "_places")
+    __slots__ = ("_counties", "_names", "_places", "_shared")
 
     def __init__(self, counties: Iterable[County], crosswalk: Iterable[ZipCounties]) -> None:
         """Index the crosswalk and unpack the postal table."""
@@ -62,7 +62,11 @@ class ZipIndex:
         self._places: dict[str, Mapping[str, ZipPlace]] = {}
         shared: dict[str, tuple[str, ...]] = {}
         self._counties: dict[str, tuple[str, ...]] = {}
+        self._shared: dict[str, tuple[str, ...]] = {}
+        homes: dict[str, str] = {}
         for zip5, state, codes in crosswalk:
+            if homes.setdefault(zip5, state) != state:
+                self._shared[zip5] = (*self._shared.get(zip5, (homes[zip5],)), state)
             if codes not in shared:
                 shared[codes] = tuple(codes.split())
             self._counties[zip5 + state] = shared[codes]
@@ -78,6 +82,10 @@ class ZipIndex:
     def touched(self, zip5: str, state: str) -> tuple[str, ...]:
         """FIPS codes of the counties of a state that a ZIP touches; none: not in the crosswalk."""
         return self._counties.get(zip5 + state, ())
+
+    def crosses(self, zip5: str, state: str) -> list[str]:
+        """The other states that a ZIP touches, in order: few ZIPs touch more than one."""
+        return sorted(other for other in self._shared.get(zip5, ()) if other != state)
 
     def zips(self, state: str) -> list[str]:
         """Every ZIP that leads into a state, by either table, in order."""

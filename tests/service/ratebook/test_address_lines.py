@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import pytest
@@ -93,3 +94,49 @@ def test_every_city_is_read_in_every_way_to_write_it(code, way, data):
     assert name_key(parts.city) == name_key(place.city)
     assert parts.state in {"", code}
     assert parts.zip == (place.zip if "{zip}" in way else "")
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city", "zip5"),
+    [
+        ("NC", "1 Elm St, Charlotte, N. Carolina 28202", "Charlotte", "28202"),
+        ("SC", "1 Elm St, Charleston, So. Carolina", "Charleston", ""),
+        ("WV", "1 Elm St, Charleston, W. Va. 25301", "Charleston", "25301"),
+        ("WV", "1 Elm St Charleston West VA", "Charleston", ""),
+        ("ND", "1 Elm St, Fargo, No. Dak. 58102", "Fargo", "58102"),
+        ("WI", "1 Elm St, Madison Wisc 53703", "Madison", "53703"),
+        ("NC", '"1 Elm St" "Charlotte" "NC"', "Charlotte", ""),
+    ],
+)
+def test_a_state_half_in_short_is_that_state(state, line, city, zip5):
+    read = parse_line(line, state, partial(is_place, load_book()))
+    assert (read.city, read.state, read.zip) == (city, state, zip5)
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [("VA", "1 Elm St W, Vienna, VA"), ("NC", "500 N Carolina Ave, Raleigh, NC")],
+)
+def test_a_direction_before_a_state_or_in_a_street_is_none(state, line):
+    read = parse_line(line, state, partial(is_place, load_book()))
+    assert read.state == state
+    assert read.city in {"Vienna", "Raleigh"}
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\ufeff", "\u200e"])
+def test_what_no_one_sees_changes_nothing(unseen):
+    line = f"1 Elm St,{unseen} Char{unseen}lotte, N{unseen}C{unseen} 28{unseen}202{unseen}"
+    read = parse_line(line, "NC", partial(is_place, load_book()))
+    assert (read.city, read.state, read.zip) == ("Charlotte", "NC", "28202")
+
+
+PIECES = ["# ", "#", "box ", "ste. ", "- ", ", ", "attn ", "u s a ", "NC ", "28202 ", "St ", "(a) "]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3), st.sampled_from(["", "(", "5"]))
+def test_no_line_takes_long(pieces, end):
+    line = ("".join(pieces) * 200)[: 200 - len(end)] + end
+    started = time.thread_time()
+    parse_line(line, "NC", partial(is_place, load_book()))
+    assert time.thread_time() - started < 0.2  # it takes a few thousandths; a bad pattern seconds

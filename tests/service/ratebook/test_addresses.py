@@ -231,3 +231,53 @@ def test_what_is_at_stake_is_said_beside_what_was_not_matched(ask):
     assert min(combined) < max(combined)
     for name, units in (("lowest", min(combined)), ("highest", max(combined))):
         assert note[f"{name}_combined_rate"] == f"{units / 100_000:.5f}"
+
+
+def test_a_damaged_zip_is_said_where_the_city_decides(ask):
+    answer = ask("NC", address="123 Main St, Charlotte, NC 2820")
+    assert (answer.location.city, answer.location.zip) == ("Charlotte", None)
+    assert codes(answer)[:2] == ["zip_not_used", "address_not_matched"]
+    assert answer.advisories[0]["zip"] == "2820"
+
+
+@pytest.mark.parametrize(
+    ("line", "places"),
+    [
+        ("Between Charlotte and Concord, NC", "Charlotte and Concord"),
+        ("Hwy 74 between Monroe & Wingate NC", "Monroe and Wingate"),
+    ],
+)
+def test_of_two_places_in_one_address_none_is_taken(ask, refused, line, places):
+    assert places in refused("NC", address=line).message
+    with_zip = ask("NC", address=f"{line} 28027")
+    assert with_zip.location.zip == "28027"
+
+
+def test_a_corner_of_two_streets_is_no_two_places(ask):
+    answer = ask("NC", address="Corner of Trade St and Tryon St, Charlotte, NC")
+    assert answer.location.city == "Charlotte"
+
+
+def test_a_street_in_place_of_a_place_is_told_what_to_give(refused):
+    assert "as an address" in refused("NC", location="100 N Tryon St, Charlotte, NC").message
+
+
+def test_a_zip_without_a_rate_is_not_overruled_by_a_city_elsewhere(ask, refused):
+    assert "Anchorage" in refused("AK", street="1 Elm St", city="Nikiski", zip="99515").message
+    assert ask("AK", street="1 Elm St", city="Nikiski", zip="99635").chosen.combined
+
+
+def test_a_county_behind_the_city_chooses_or_becomes_a_candidate(ask):
+    there = ask("NC", address="1 Main St, High Point, Davidson County, NC 27265")
+    assert (there.location.county, there.chosen.combined) == ("057", 7_000)
+    contradicted = ask("NC", address="1 Main St, Charlotte, Union County, NC")
+    assert contradicted.location.city == "Charlotte"
+    assert contradicted.confidence == "low"
+    assert "zip_spans_jurisdictions" in codes(contradicted)
+    assert ask("NC", street="1 Main St", city="Charlotte, Mecklenburg County").confidence == "high"
+
+
+def test_a_county_settles_a_name_that_means_several_places(ask, refused):
+    assert "give a ZIP or the county" in refused("GA", location="Acworth").message
+    assert ask("GA", location="Acworth, Cobb County").location.county == "067"
+    assert ask("GA", street="1 Main St", city="Acworth, Cobb Co").location.county == "067"

@@ -139,3 +139,13 @@ def test_freshness_tells_every_state(book):
     assert " ".join(tiers["C"]) == "CA GA MN NY SC WA"
     assert " ".join(tiers["D"]) == "AZ ID IL MO NM TX"
     assert {entry["loaded_at"] for entry in told["states"]} == {"2026-11-21"}
+
+
+def test_a_state_whose_counties_decide_lacks_only_what_cities_add(book):
+    lacks = {state: row.missing for state, row in book.states.items() if row.tier == "B"}
+    whole = {state for state, told in lacks.items() if not told}
+    assert whole == {"FL", "HI", "NC", "NV", "PA", "VA"}
+    assert "Jackson and Tupelo" in lacks["MS"]
+    assert "Milwaukee" in lacks["WI"]
+    by_city = {a.state for a in book.areas.values() if a.kind in {"city", "overlay"}} & lacks.keys()
+    assert by_city == {"MS", "OH", "WI"}

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.compiled import messages, rate
+from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.compile import CompileReport, RowError, compile_book
 from svc_tools.service.ratebook.compile.checks import (
     fraction_units,
     month_later,
+    percent_text,
     percent_units,
     quarter_end,
     sst_date,
@@ -39,6 +40,7 @@ WI_ROWS = """\
 55,01,11111,0.0,0.0,0.0,0.0,20230918,29991231
 55,01,22222,0.01,0.01,0.01,0.01,20230918,29991231
 55,63,55501,0.001,0.001,0.001,0.001,19960101,20200331
+55,63,55599,0.002,0.002,0.002,0.002,19960101,20191231
 """
 WA_HEAD = "effective,expiration,location_code,location,state_rate,local_rate,rta,total_rate\n"
 CA_HEAD = "Location,Rate,Rate_Percent,County,Type,Notes\n"
@@ -103,7 +105,12 @@ def test_sst_rows_with_their_dates(source_dir, book_dir):
     assert any("later begin wins" in m for m in messages(report, "settled"))
     left = messages(report, "left_out")
     assert any("place 22222: levies a rate" in m for m in left)
-    assert any("type 63 55501: 100 units" in m for m in left)
+    assert any("type 63 55599: 0.20 % from 1996-01-01 to 2019-12-31: " in m for m in left)
+    early = answer(book_dir, "WI", location="Milwaukee County", as_of=date(2019, 12, 31))
+    (told,) = [w for w in early.advisories if w["code"] == "districts_not_covered"]
+    assert (told["until"], early.confidence) == ("2019-12-31", "low")
+    assert early.chosen.district == 100  # the one whose place is published
+    assert answer(book_dir, "WI", location="Milwaukee County", as_of=DAY).confidence == "high"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +221,10 @@ def test_california_totals_are_split_and_changes_marked(source_dir, book_dir):
     left = messages(report, "left_out")
     assert any("Lowton" in m and "below the uniform" in m for m in left)
     assert any(m.startswith("Campbell: changed") for m in left)
-    assert any(m.startswith("San Jose: 9375 units") for m in messages(report, "conflict"))
+    assert any(
+        m.startswith("San Jose: 9.375 % by the list, 10.00 % from 2026-04-01 on")
+        for m in messages(report, "conflict")
+    )
 
 
 def test_county_rates_must_add_up(source_dir, book_dir):
@@ -243,6 +253,15 @@ def test_county_rates_must_add_up(source_dir, book_dir):
     assert (rossford.county, rossford.district, rossford.combined) == (1_000, 500, 7_250)
 
 
+@pytest.mark.parametrize(
+    ("units", "text"),
+    [(0, "0.00 %"), (500, "0.50 %"), (9_375, "9.375 %"), (10_000, "10.00 %"), (7_005, "7.005 %")],
+)
+def test_a_report_gives_rates_as_a_person_reads_them(units, text):
+    assert percent_text(units) == text
+    assert percent_units(text.removesuffix(" %")) == units
+
+
 def test_the_report_as_text():
     report = CompileReport(edition="2026-11-21", rows={"rates.csv": 2}, sizes={"rates.csv": 90})
     for number in range(40):
@@ -253,6 +272,11 @@ def test_the_report_as_text():
     assert "line 25: not a rate" not in text
     assert "... and 15 more of this source" in text
     assert "line 39: not a rate" in report.render(everything=True)
+    report.add("left_out", "b.csv", "line 1", "wide " * 40 + "end")
+    lines = report.render(width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[-1].startswith("      ")
+    assert lines[-1].endswith("end")
     with pytest.raises(ValueError, match="kind"):
         report.add("guessed", "a.csv", "line 1", "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import date
 
 import pytest
@@ -47,10 +48,24 @@ def test_counties_cities_and_districts_add_up(minnesota, book_dir):
     assert rate(book_dir, "MN", location="Cook County", as_of=DAY).combined == 6_875
     left = messages(report, "left_out")
     assert any("place 55555: levies a rate, its name is not known" in m for m in left)
-    assert any("type 63 80005: 1000 units" in m for m in left)
+    assert any("type 63 80005: 1.00 % from " in m for m in left)
     missing = load_book(book_dir).states["MN"].missing
     assert "55555" in missing
     assert "Garrison" in missing
+
+
+def test_a_city_without_a_row_has_what_its_county_has(minnesota, book_dir):
+    minnesota()
+    found = answer(book_dir, "MN", location="St. Louis Park", as_of=DAY)
+    assert found.chosen[2:7] == (6_875, 150, 0, 1_500, 8_525)
+    assert found.chosen.area.name == "St. Louis Park"
+
+
+def test_a_city_that_comes_to_levy_a_rate_is_not_left_with_its_countys(minnesota, book_dir):
+    minnesota(MN_ROWS + "27,01,57220,0.005,0.005,,,20260401,29991231\n")
+    after = rate(book_dir, "MN", location="St. Louis Park", as_of=DAY)
+    before = rate(book_dir, "MN", location="St. Louis Park", as_of=date(2026, 3, 31))
+    assert (after.city, before.city) == (500, 0)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +149,8 @@ def test_on_any_day_the_row_that_begins_last_is_in_force(tmp_path_factory, spans
         )
     )
     report = CompileReport()
-    rows = rate_file_rows(path, "27", report)
+    lines = enumerate(csv.reader(path.read_text().splitlines()), 1)
+    rows = rate_file_rows(lines, path.name, "27", report)
     for code in ("001", "003"):
         here = [row for row in rows if row.code == code]
         ours = [row for row in here if row.begin <= day and (row.end is None or day <= row.end)]

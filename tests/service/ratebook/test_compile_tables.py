@@ -63,8 +63,11 @@ def test_corrections_apply_to_the_figure_they_name(source_dir, book_dir):
     assert rate(book_dir, "FL", location="Duval County").combined == 6_500
     york = rate(book_dir, "VA", location="York County")
     assert (york.district, york.components[-1].row.trust) == (700, "third_hand")
-    assert messages(report, "corrected") == ["FL Okeechobee County: 1500 -> 1000 units"]
-    assert any("FL Duval County: corrects 9000" in m for m in messages(report, "conflict"))
+    assert messages(report, "corrected") == ["FL Okeechobee County: 1.50 % -> 1.00 %"]
+    assert any(
+        "FL Duval County: corrects 9.00 %, the table has 1.50 %" in m
+        for m in messages(report, "conflict")
+    )
     assert any("No Such County" in m for m in messages(report, "left_out"))
 
 
@@ -167,9 +170,9 @@ def test_the_comptrollers_file_goes_before_the_table(source_dir, tables, book_di
     }
     conflicts = messages(report, "conflict")
     for name, figures in {
-        "TX Hood County": "0 units by the table from 2026-07-01 on, 500 by the official list",
-        "TX Abilene": "1500 units by the table from 2026-07-01 on, 2000 by the official list",
-        "TX Dallas MTA": "750 units by the table from 2026-07-01 on, 1000 by the official list",
+        "TX Hood County": "0.00 % by the table from 2026-07-01 on, 0.50 % by the official list",
+        "TX Abilene": "1.50 % by the table from 2026-07-01 on, 2.00 % by the official list",
+        "TX Dallas MTA": "0.75 % by the table from 2026-07-01 on, 1.00 % by the official list",
     }.items():
         assert any(m.startswith(f"{name}: {figures}") for m in conflicts), name
     left = messages(report, "left_out")
@@ -277,7 +280,7 @@ def test_rows_of_california_are_compared_and_never_used(source_dir, tables, book
     )
     told = [m for m in messages(report, "conflict") if "CA " in m]
     assert told == [
-        "CA Oakland: 11250 units in all by the table, 10750 by the official list, which answers"
+        "CA Oakland: 11.25 % in all by the table, 10.75 % by the official list, which answers"
     ]
     assert rate(book_dir, "CA", location="Oakland", as_of=LATER).combined == 10_750
     left = messages(report, "left_out")
@@ -287,7 +290,7 @@ def test_rows_of_california_are_compared_and_never_used(source_dir, tables, book
 
 def test_another_state_rate_in_the_table_is_listed(tables):
     report = tables([("SC", "SC_STATE_RATE_PCT", "", "", "6.000", "")])
-    assert "SC: has 6000 units for the state, the book 5000, which answers" in messages(
+    assert "SC: has 6.00 % for the state, the book 5.00 %, which answers" in messages(
         report, "conflict"
     )
 

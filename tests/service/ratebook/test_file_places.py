@@ -6,7 +6,13 @@ from datetime import date
 
 import pytest
 
-from svc_tools.service.ratebook.compile.places import DISTRICTS, PLACES, UNPLACED
+from svc_tools.service.ratebook.compile.places import (
+    DISTRICTS,
+    PLACES,
+    UNPLACED,
+    UNTAXED,
+    places_of,
+)
 from svc_tools.service.ratebook.names import name_key
 
 DAY = date(2026, 5, 1)
@@ -28,7 +34,7 @@ def test_census_codes_are_in_the_order_of_the_names(state):
     """The Census numbers the places of a state by their names: a slip breaks the order."""
     places = [place for place in PLACES[state] if place.code != "05000"]
     members = [m for d in DISTRICTS if d.state == state for m in d.members]
-    listed = sorted((one.code, name_key(one.name)) for one in (*places, *members))
+    listed = sorted((one.code, name_key(one.name)) for one in (*places, *UNTAXED[state], *members))
     assert [name for _, name in listed] == sorted(name for _, name in listed)
     assert all(len(code) == 5 and code.isdigit() for code, _ in listed)
 
@@ -36,11 +42,11 @@ def test_census_codes_are_in_the_order_of_the_names(state):
 @pytest.mark.parametrize("state", sorted(PLACES))
 def test_the_zips_of_a_named_city_lie_in_its_counties(book, state):
     members = [m for d in DISTRICTS if d.state == state for m in d.members]
-    for place in (*PLACES[state], *members):
+    for place in (*places_of(state).values(), *members):
         key = name_key(place.name)
         touched = set()
         for zip_place in book.zips.state(state).values():
-            if key in {name_key(zip_place.city), *map(name_key, zip_place.accepted)}:
+            if key in map(name_key, (zip_place.city, *zip_place.accepted, *zip_place.refused)):
                 touched.update((zip_place.county, *book.zips.touched(zip_place.zip, state)))
         fips = {
             next(f for (s, f), c in book.counties.items() if s == state and c.name == county)
@@ -90,6 +96,40 @@ def test_every_city_of_a_file_is_an_area_in_its_county(book):
 def test_what_adds_up(ask, state, fields, rate, confidence):
     answer = ask(state, **{"as_of": DAY, **fields})
     assert (answer.chosen.combined, answer.confidence) == (rate, confidence)
+
+
+@pytest.mark.parametrize(
+    ("state", "city", "rate"),
+    [
+        ("GA", "Sandy Springs", 7_750),
+        ("GA", "South Fulton", 7_750),
+        ("GA", "Dunwoody", 8_000),
+        ("GA", "Brookhaven", 8_000),
+        ("MN", "St. Louis Park", 8_525),
+        ("MN", "Plymouth", 8_525),
+        ("MN", "Maplewood", 8_375),
+        ("MN", "Columbia Heights", 8_125),
+    ],
+)
+def test_a_city_without_a_rate_has_its_countys_and_not_its_post_offices(ask, state, city, rate):
+    answer = ask(state, location=city, as_of=DAY)
+    assert (answer.chosen.combined, answer.location.city) == (rate, city)
+    assert answer.confidence in {"medium", "low"}
+    assert answer.chosen.city == 0
+
+
+def test_the_post_offices_city_still_answers_under_its_own_name(ask):
+    for state, zip5, city, other in (
+        ("GA", "30328", "Atlanta", "Sandy Springs"),
+        ("MN", "55416", "Minneapolis", "St. Louis Park"),
+    ):
+        there = ask(state, street="1 Main St", city=city, zip=zip5, as_of=DAY)
+        beside = ask(state, street="1 Main St", city=other, zip=zip5, as_of=DAY)
+        assert there.chosen.combined > beside.chosen.combined
+        for answer in (there, beside):
+            (told,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+            assert float(told["lowest_combined_rate"]) <= beside.chosen.combined / 100_000
+            assert float(told["highest_combined_rate"]) >= there.chosen.combined / 100_000
 
 
 def test_minneapolis_part_by_part(ask):

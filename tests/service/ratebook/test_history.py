@@ -88,12 +88,26 @@ def test_dates_of_copied_tables_are_not_passed_off_as_law(ask):
     assert answer.confidence == "high"
 
 
-def test_districts_of_wisconsin_that_are_not_placed(ask):
-    answer = ask("WI", location="Dane County", as_of=date(2020, 3, 31))
-    assert warning(answer, "districts_not_covered")["until"] == "2020-03-31"
-    assert answer.confidence == "low"
-    later = ask("WI", location="Dane County", as_of=date(2020, 4, 1))
-    assert (later.confidence, later.advisories) == ("high", ())
+@pytest.mark.parametrize(
+    ("county", "day", "rate", "effective"),
+    [
+        ("Milwaukee", date(1995, 12, 31), 5_500, None),
+        ("Milwaukee", date(1996, 1, 1), 5_600, "1996-01-01"),
+        ("Washington", date(2020, 3, 31), 5_600, "1999-01-01"),
+        ("Washington", date(2020, 4, 1), 5_500, "2020-04-01"),
+        ("Waukesha", date(2020, 3, 31), 5_100, "1996-01-01"),
+        ("Racine", date(2025, 4, 1), 5_500, "2025-04-01"),
+        ("Brown", date(2015, 9, 30), 5_500, "2000-11-01"),
+        ("Brown", date(2015, 10, 1), 5_000, "2015-10-01"),
+        ("Brown", date(2018, 1, 1), 5_500, "2018-01-01"),
+        ("Dane", date(2010, 1, 1), 5_500, "1991-04-01"),
+    ],
+)
+def test_stadium_districts_of_wisconsin_begin_and_end(ask, county, day, rate, effective):
+    answer = ask("WI", location=f"{county} County", as_of=day)
+    assert (answer.chosen.combined, answer.confidence) == (rate, "high")
+    assert answer.advisories == ()
+    assert answer.simple()["meta"]["effective_date"] == effective
 
 
 @pytest.mark.parametrize(

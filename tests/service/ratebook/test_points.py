@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from zipcodes import haversine
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.geo import counties_at, nearest_place
+from svc_tools.service.ratebook.geo import counties_at, places_near
 
 NEW = date(2026, 5, 1)
 
@@ -162,9 +162,10 @@ def test_the_nearest_place_is_the_nearest_on_the_globe(book, lat, lng):
 
     king = [p for p in book.zips.state("WA").values() if p.county == "033" and float(p.lat)]
     standard = [place for place in king if place.kind == "STANDARD"]
-    found = nearest_place(book, "WA", "033", lat, lng)
+    found, *others = places_near(book, "WA", "033", lat, lng)
     assert found in standard
     assert miles(found) <= min(map(miles, standard)) * 1.01
+    assert all(miles(place) <= max(2.02 * miles(found), 4) for place in others)
 
 
 def test_zip_places_lie_in_the_county_the_table_names(book):
@@ -175,7 +176,33 @@ def test_zip_places_lie_in_the_county_the_table_names(book):
         hits = counties_at(float(place.lat), float(place.lng))
         total += 1
         agree += bool(hits) and ("NC", place.county) in {(h.state, h.county) for h in hits}
-        near = nearest_place(book, "NC", place.county, float(place.lat), float(place.lng))
-        assert near is not None
+        assert places_near(book, "NC", place.county, float(place.lat), float(place.lng))
     assert total > 50
     assert agree / total > 0.97
+
+
+@pytest.mark.parametrize(
+    ("state", "point", "city", "rates"),
+    [
+        (
+            "GA",
+            (33.77, -84.29),
+            "Atlanta (DeKalb County)",
+            {8_000, 8_900},
+        ),  # between it and Decatur
+        ("NY", (40.95, -73.83), "Yonkers", {8_375, 8_875}),
+    ],
+)
+def test_a_taxing_city_near_by_is_a_candidate(ask, state, point, city, rates):
+    answer = ask(state, lat=point[0], lng=point[1], as_of=date(2026, 5, 1))
+    assert answer.chosen.area.kind == "county"
+    assert city in {rated.area.name for rated, _ in answer.rated}
+    (spans,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+    assert spans["lowest_combined_rate"] == f"{min(rates) / 100_000:.5f}"
+    assert spans["highest_combined_rate"] == f"{max(rates) / 100_000:.5f}"
+
+
+def test_a_taxing_city_far_off_in_the_county_is_no_candidate(ask):
+    answer = ask("NY", lat=41.29, lng=-73.68)
+    assert answer.location.county == "119"
+    assert [rated.area.kind for rated, _ in answer.rated] == ["county"]

@@ -226,3 +226,35 @@ def test_a_zip_that_no_table_knows_leaves_it_to_the_city(ask, refused):
     assert parts.simple()["rate"] == answer.simple()["rate"]
     assert "unknown" in refused("NC", zip="28200").message
     assert "lies in CA" in refused("NC", street="1 Main", city="Charlotte", zip="90012").message
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "zip5", "plus4"),
+    [
+        ("MA", "10 Beacon St, Boston, MA 2108", "02108", ""),
+        ("MA", "10 Beacon St Boston Massachusetts 2108-1234", "02108", "1234"),
+        ("CT", "6103 Main St, Hartford CT 6103", "06103", ""),
+        ("NC", "123 Main St, Charlotte, NC 28202-12", "28202", ""),
+    ],
+)
+def test_a_zip_that_lost_its_zero_or_its_end_is_still_read(state, line, zip5, plus4):
+    parts = read(line, state)
+    assert (parts.zip, parts.plus4, parts.damaged) == (zip5, plus4, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "damaged"),
+    [
+        ("123 Main St, Charlotte, NC 2820", "2820"),
+        ("123 Main St, Charlotte, NC 282021", "282021"),
+        ("123 Main St Charlotte NC 28202-12345", "28202-12345"),
+    ],
+)
+def test_a_damaged_zip_leaves_it_to_the_city(line, damaged):
+    parts = read(line)
+    assert (parts.city, parts.zip, parts.damaged) == ("Charlotte", "", damaged)
+
+
+@pytest.mark.parametrize("line", ["12 Main St, NC 150", "1 Hwy NC 150", "5 Elm St, Charlotte, 150"])
+def test_a_road_number_is_no_damaged_zip(line):
+    assert read(line).damaged == ""

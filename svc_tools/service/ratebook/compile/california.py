@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.compile.checks import (
     RowError,
     fraction_units,
     iso_date,
+    percent_text,
     percent_units,
     quarter_end,
 )
@@ -110,10 +111,12 @@ def listed(row: dict[str, str], draft: Draft) -> Listed | None:
     """
     name, county = row["Location"].strip(), row["County"].strip()
     if row["Type"] not in {"City", "County"}:
-        raise RowError(f"not a rate: {county[:60]}... (the unincorporated area has its own row)")
+        if county == "County":  # a county whose columns hold a reference to its areas
+            raise RowError("not a rate: the county's cities and unincorporated area have own rows")
+        raise RowError(f"not a rate: type {row['Type'][:30]!r}, expected City or County")
     total = fraction_units(row["Rate"])
     if total < BASE:
-        raise RowError(f"rate {row['Rate']} is below the uniform {BASE} units")
+        raise RowError(f"rate {row['Rate']} is below the uniform {percent_text(BASE)}")
     fips = draft.county_fips("CA", f"{county} County")
     if fips is None:
         raise RowError(f"{county!r} is not a county of California")
@@ -169,7 +172,10 @@ def _add_row(row: dict[str, str], day: date, changed: set[str], draft: Draft) ->
         " compiled copy of the later list, not in the list itself.",
     )
     draft.report.add(
-        "conflict", _SOURCE, name, f"{total} units by the list, {later} from {CA_CHANGED} on"
+        "conflict",
+        _SOURCE,
+        name,
+        f"{percent_text(total)} by the list, {percent_text(later)} from {CA_CHANGED} on",
     )
 
 

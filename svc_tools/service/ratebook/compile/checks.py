@@ -19,6 +19,7 @@ __all__ = [
     "fraction_units",
     "iso_date",
     "month_later",
+    "percent_text",
     "percent_units",
     "quarter_end",
     "spans_overlap",
@@ -66,6 +67,12 @@ def percent_units(text: str) -> int:
     except ValueError as error:
         raise RowError(str(error)) from error
     return fraction_units(format(percent * Decimal("0.01"), "f"))
+
+
+def percent_text(units: int) -> str:
+    """Units as a person reads a rate: `9375` gives `"9.375 %"`, `500` gives `"0.50 %"`."""
+    whole, rest = divmod(units, 1_000)
+    return f"{whole}.{f'{rest:03d}'.removesuffix('0')} %"
 
 
 def iso_date(text: str) -> date:

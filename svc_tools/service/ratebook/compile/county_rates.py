@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.compile.checks import (
     RowError,
     iso_date,
     month_later,
+    percent_text,
     percent_units,
     quarter_end,
 )
@@ -144,7 +145,9 @@ def _add_overlay(row: dict[str, str], local: int, draft: Draft) -> None:
         raise RowError(f"{match['county']} has no rate")
     base = [rate.units for rate in draft.rates if rate.jurisdiction == county][-1]
     if local < base:
-        raise RowError(f"{local} units in all, but {base} for the county alone")
+        raise RowError(
+            f"{percent_text(local)} local, but {percent_text(base)} for the county alone"
+        )
     code = slug(f"{match['district']} {fips}")
     name = f"{match['district']} transit area in {match['county']}"
     key = draft.add_jurisdiction(state, "district", code, name)

@@ -1,7 +1,7 @@
 """Published facts that no table at hand carries: dates, freight, the latest changes.
 
-Each is a fact of law as the state's revenue department publishes it, with the day it was last
-read (`FACTS_READ`). The compiled tables are checked against them; nothing here is an estimate.
+The dated rates of a state name the act or the page they are from. The whole was last read on
+`FACTS_READ`. The compiled tables are checked against them; nothing here is an estimate.
 """
 
 from __future__ import annotations
@@ -75,36 +75,64 @@ ADDED = {
 
 
 class StateSpan(NamedTuple):
-    """One span of a state's rate: `percent` from `begin` (`None`: open) to `end`."""
+    """One span of a state's rate: `percent` from `begin` (`None`: open) to `end`.
+
+    Attributes:
+        percent: the rate.
+        begin: the first day.
+        end: the last day; `None`: open.
+        effective: the day of law.
+        note: the act or the page it is from.
+        disputed: a source has another rate or date.
+        conflict_percent: the other rate.
+    """
 
     percent: str
     begin: date | None
     end: date | None
     effective: date | None
+    note: str
+    disputed: bool = False
     conflict_percent: str = ""
-    note: str = ""
 
 
-_DC_NOTE = (
+_OCT_2018 = date(2018, 10, 1)
+_DC = (
     "The District's own page gives 6.0 % from 2018-10-01 and 7.0 % from 2026-10-01; a compiled"
     " table puts a step of 6.5 % at 2025-10-01 between them."
 )
 
+_LA = (
+    "Act 11 of the 2024 Third Extraordinary Session: 5 % from 2025-01-01 to 2029-12-31, then 4.75 %"
+)
+_NM = "Taxation and Revenue Department: 4.875 % from 2023-07-01"
+_SD = (
+    "House Bill 1137 of 2023: 4.2 % from 2023-07-01, repealed on 2027-06-30; 4.5 % before and after"
+)
+
 STATE_HISTORY = {
     "DC": (
-        StateSpan("6.0", date(2018, 10, 1), date(2025, 9, 30), date(2018, 10, 1), "", _DC_NOTE),
-        StateSpan("6.0", date(2025, 10, 1), date(2026, 9, 30), date(2018, 10, 1), "6.5", _DC_NOTE),
-        StateSpan("7.0", date(2026, 10, 1), None, date(2026, 10, 1), "", _DC_NOTE),
+        StateSpan("6.0", _OCT_2018, date(2025, 9, 30), _OCT_2018, _DC, disputed=True),
+        StateSpan(
+            "6.0",
+            date(2025, 10, 1),
+            date(2026, 9, 30),
+            _OCT_2018,
+            _DC,
+            disputed=True,
+            conflict_percent="6.5",
+        ),
+        StateSpan("7.0", date(2026, 10, 1), None, date(2026, 10, 1), _DC, disputed=True),
     ),
     "LA": (
-        StateSpan("5.0", date(2025, 1, 1), date(2029, 12, 31), date(2025, 1, 1)),
-        StateSpan("4.75", date(2030, 1, 1), None, date(2030, 1, 1), "", "scheduled"),
+        StateSpan("5.0", date(2025, 1, 1), date(2029, 12, 31), date(2025, 1, 1), _LA),
+        StateSpan("4.75", date(2030, 1, 1), None, date(2030, 1, 1), _LA),
     ),
-    "NM": (StateSpan("4.875", date(2023, 7, 1), None, date(2023, 7, 1)),),
+    "NM": (StateSpan("4.875", date(2023, 7, 1), None, date(2023, 7, 1), _NM),),
     "SD": (
-        StateSpan("4.5", None, date(2023, 6, 30), None),
-        StateSpan("4.2", date(2023, 7, 1), date(2027, 6, 30), date(2023, 7, 1)),
-        StateSpan("4.5", date(2027, 7, 1), None, date(2027, 7, 1), "", "scheduled"),
+        StateSpan("4.5", None, date(2023, 6, 30), None, _SD),
+        StateSpan("4.2", date(2023, 7, 1), date(2027, 6, 30), date(2023, 7, 1), _SD),
+        StateSpan("4.5", date(2027, 7, 1), None, date(2027, 7, 1), _SD),
     ),
 }
 """States whose dates are known; the newest span in force must agree with the state table."""

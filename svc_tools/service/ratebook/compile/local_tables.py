@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.compile.checks import month_later
+from svc_tools.service.ratebook.compile.checks import month_later, percent_text
 from svc_tools.service.ratebook.compile.draft import slug
 from svc_tools.service.ratebook.compile.transcribed import VALIDATED, read_tables
 from svc_tools.service.ratebook.schema import Area, Source
@@ -196,8 +196,8 @@ class _StateReader:
                 self._report(
                     "conflict",
                     self.draft.jurisdictions[key].name,
-                    f"{span.units} units by the table from {span.begin} on, {official} by the"
-                    " official list, which answers",
+                    f"{percent_text(span.units)} by the table from {span.begin} on,"
+                    f" {percent_text(official)} by the official list, which answers",
                 )
 
     def _add_area(self, area: Area) -> None:
@@ -322,7 +322,8 @@ def _compare_states(tables: Tables, draft: Draft) -> None:
                     "conflict",
                     tables.file,
                     state,
-                    f"has {span.units} units for the state, the book {units}, which answers",
+                    f"has {percent_text(span.units)} for the state, the book"
+                    f" {percent_text(units)}, which answers",
                 )
 
 
@@ -348,6 +349,6 @@ def _report_not_used(tables: Tables, draft: Draft) -> None:
                 "conflict",
                 tables.file,
                 f"CA {row.name}",
-                f"{total} units in all by the table, {official} by the official list,"
-                " which answers",
+                f"{percent_text(total)} in all by the table, {percent_text(official)} by the"
+                " official list, which answers",
             )

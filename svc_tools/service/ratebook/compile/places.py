@@ -16,6 +16,7 @@ __all__ = [
     "PLACES",
     "RATE_FILES",
     "UNPLACED",
+    "UNTAXED",
     "Member",
     "Place",
     "PlacedDistrict",
@@ -202,9 +203,52 @@ PLACES = {
 file gives Atlanta's part of DeKalb County a row of its own."""
 
 
+# whole cities of one county without a rate, whose ZIPs go by the name of one that has a rate
+_MINNESOTA_UNTAXED = """
+02026 Arden Hills, Ramsey
+07948 Brooklyn Center, Hennepin
+07966 Brooklyn Park, Hennepin
+12700 Columbia Heights, Anoka
+13168 Corcoran, Hennepin
+14158 Crystal, Hennepin
+15148 Deephaven, Hennepin
+20420 Falcon Heights, Ramsey
+22814 Fridley, Anoka
+35738 Lauderdale, Ramsey
+37502 Little Canada, Ramsey
+40382 Maplewood, Ramsey
+44530 Mounds View, Ramsey
+45430 New Brighton, Ramsey
+45628 New Hope, Hennepin
+47104 North Oaks, Ramsey
+47221 North St. Paul, Ramsey
+48580 Orono, Hennepin
+51730 Plymouth, Hennepin
+54808 Robbinsdale, Hennepin
+57220 St. Louis Park, Hennepin
+59998 Shoreview, Ramsey
+66460 Vadnais Heights, Ramsey
+"""
+
+UNTAXED = {
+    "GA": (
+        Place("10944", "Brookhaven", ("DeKalb County",)),
+        Place("15172", "Chamblee", ("DeKalb County",)),
+        Place("23536", "Doraville", ("DeKalb County",)),
+        Place("24768", "Dunwoody", ("DeKalb County",)),
+        Place("42425", "Johns Creek", ("Fulton County",)),
+        Place("68516", "Sandy Springs", ("Fulton County",)),
+        Place("72122", "South Fulton", ("Fulton County",)),
+    ),
+    "MN": _listed(_MINNESOTA_UNTAXED),
+}
+"""Cities that have what their county has, unless the file comes to list a rate of theirs. Without
+them their name would lead to the city that the post office names their ZIPs after."""
+
+
 def places_of(state: str) -> dict[str, Place]:
     """The named places of a state's rate file by their code."""
-    return {place.code: place for place in PLACES.get(state, ())}
+    return {place.code: place for place in (*PLACES.get(state, ()), *UNTAXED.get(state, ()))}
 
 
 DISTRICTS = (
@@ -306,6 +350,25 @@ DISTRICTS = (
         date(2025, 4, 1),
         counties=("Winona County",),
     ),
+    PlacedDistrict(
+        "WI",
+        "55501",
+        "Baseball stadium district",
+        100,
+        date(1996, 1, 1),
+        counties=tuple(
+            f"{name} County"
+            for name in ("Milwaukee", "Ozaukee", "Racine", "Washington", "Waukesha")
+        ),
+    ),
+    PlacedDistrict(
+        "WI",
+        "55502",
+        "Football stadium district",
+        500,
+        date(2000, 11, 1),
+        counties=("Brown County",),
+    ),
 )
 """The districts whose place is published, each with the rate and day it was published with.
 
@@ -314,6 +377,7 @@ county's page on its SPLOST (8 % in all outside Atlanta from 2018-04-01). Minnes
 department's notices (metro area, Hennepin), the counties' pages and ordinances (Cook, Carlton,
 Beltrami, Stearns, Winona), the boundary file's sample (Hennepin), and for the St. Cloud area the
 department's list of 2017, where it is the one tax that is neither a city's nor a county's.
+Wisconsin: the revenue department's page on its two stadium taxes, with counties, rates and days.
 """
 
 UNPLACED = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from textwrap import fill
 
 __all__ = ["CompileReport", "Finding"]
 
@@ -18,6 +19,8 @@ KINDS = {
 """The kinds of finding, in the order of the report, and their headings."""
 
 _SHOWN = 25
+_WIDTH = 80
+_NARROWEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,13 @@ class CompileReport:
         """The findings of one kind."""
         return [finding for finding in self.findings if finding.kind == kind]
 
-    def render(self, *, everything: bool = False) -> str:
+    def render(self, *, everything: bool = False, width: int = _WIDTH) -> str:
         """The report as text for a terminal.
 
         Args:
             everything: list every finding; otherwise a long list of one kind and source is cut,
                 and the number of those not shown is said.
+            width: columns; a longer finding goes on in the next line, further in.
         """
         lines = [f"Rate book, edition {self.edition}", ""]
         lines += [
@@ -84,9 +88,20 @@ class CompileReport:
                 here = [finding for finding in found if finding.source == source]
                 shown = here if everything else here[:_SHOWN]
                 lines.append(f"  {source}")
-                lines += [f"    {finding.subject}: {finding.message}" for finding in shown]
+                lines += [_wrapped(f"{one.subject}: {one.message}", width) for one in shown]
                 if len(shown) < total:
                     lines.append(
                         f"    ... and {total - len(shown)} more of this source (--all lists them)"
                     )
         return "\n".join(lines) + "\n"
+
+
+def _wrapped(told: str, width: int) -> str:
+    return fill(
+        told,
+        max(width, _NARROWEST),
+        initial_indent="    ",
+        subsequent_indent="      ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

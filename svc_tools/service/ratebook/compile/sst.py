@@ -20,6 +20,7 @@ from svc_tools.service.ratebook.compile.sst_areas import add_local_rates
 from svc_tools.service.ratebook.schema import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -56,21 +57,24 @@ class RateFileRow(NamedTuple):
     end: date | None
 
 
-def rate_file_rows(path: Path, fips: str, report: CompileReport) -> list[RateFileRow]:
+def rate_file_rows(
+    lines: Iterable[tuple[int, Sequence[str]]], name: str, fips: str, report: CompileReport
+) -> list[RateFileRow]:
     """The rows of an SST rate file, checked and settled: one for each jurisdiction and day.
 
     A row that does not hold what it should is left out and reported with its line; where two
     overlap, the one that begins later wins and the report says so. Blank food columns are fine.
 
     Args:
-        path: the file, read as it is named by the state: nine columns, no header.
+        lines: number and fields of the file's lines: nine columns, no header.
+        name: the file's name, for the report.
         fips: two-digit FIPS code of the state the file must be of.
         report: takes the findings.
 
     Returns:
         The rows in the order of kind, code and begin.
     """
-    return _settle(_checked(path, fips, report), path.name, report)
+    return _settle(_checked(lines, name, fips, report), name, report)
 
 
 def read_sst(path: Path, draft: Draft) -> None:
@@ -99,7 +103,9 @@ def read_sst(path: Path, draft: Draft) -> None:
         quarter_end(year, quarter),
         quarter_end(year, quarter, later=2),
     )
-    rows = rate_file_rows(path, draft.states[state].fips, draft.report)
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = enumerate(csv.reader(file), 1)
+        rows = rate_file_rows(lines, path.name, draft.states[state].fips, draft.report)
     kept = [row for row in rows if row.kind == _STATE]
     for row in kept:
         draft.add_rate(state, row.units, source, begin=row.begin, end=row.end, effective=row.begin)
@@ -112,16 +118,17 @@ def read_sst(path: Path, draft: Draft) -> None:
         )
 
 
-def _checked(path: Path, fips: str, report: CompileReport) -> list[RateFileRow]:
+def _checked(
+    lines: Iterable[tuple[int, Sequence[str]]], name: str, fips: str, report: CompileReport
+) -> list[RateFileRow]:
     rows = []
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        for number, raw in enumerate(csv.reader(file), 1):
-            if not any(field.strip() for field in raw):
-                continue  # a blank line at the end
-            try:
-                rows.append(_parse([field.strip() for field in raw], fips))
-            except RowError as error:
-                report.add("left_out", path.name, f"line {number}", str(error))
+    for number, raw in lines:
+        if not any(field.strip() for field in raw):
+            continue  # a blank line at the end
+        try:
+            rows.append(_parse([field.strip() for field in raw], fips))
+        except RowError as error:
+            report.add("left_out", name, f"line {number}", str(error))
     return rows
 
 

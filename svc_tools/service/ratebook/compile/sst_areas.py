@@ -6,10 +6,12 @@ from datetime import date, timedelta
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.compile.checks import percent_text
 from svc_tools.service.ratebook.compile.places import (
     DISTRICTS,
     RATE_FILES,
     UNPLACED,
+    UNTAXED,
     places_of,
 )
 from svc_tools.service.ratebook.schema import Area
@@ -73,14 +75,15 @@ def _add_counties(
 def _add_cities(
     state: str, by_key: dict[tuple[str, str], list[RateFileRow]], source: str, draft: Draft
 ) -> None:
-    named = places_of(state)
-    for (kind, code), rows in by_key.items():
-        if kind != _CITY or code not in named:
-            continue
-        place = named[code]
-        key = draft.add_jurisdiction(state, "city", code, place.label or place.name)
-        _add_rows(state, key, rows, source, draft, is_city=True)
-        _add_city_areas(state, place, (key,), draft)
+    untaxed = UNTAXED.get(state, ())
+    for code, place in sorted(places_of(state).items()):
+        rows = by_key.get((_CITY, code))
+        if rows:
+            key = draft.add_jurisdiction(state, "city", code, place.label or place.name)
+            _add_rows(state, key, rows, source, draft, is_city=True)
+            _add_city_areas(state, place, (key,), draft)
+        elif place in untaxed:
+            _add_city_areas(state, place, (), draft)
 
 
 def _add_city_areas(
@@ -172,11 +175,16 @@ def _add_districts(
                 "conflict",
                 name,
                 f"type {_SPECIAL} {district.code}",
-                f"{rows[0].units} units from {rows[0].begin}, but the place published for it is"
-                f" that of {district.units} units from {district.begin}: left out",
+                f"{percent_text(rows[0].units)} from {rows[0].begin}, but the place published for"
+                f" it is that of {percent_text(district.units)} from {district.begin}: left out",
             )
             continue
         key = draft.add_jurisdiction(state, "district", district.code, district.name)
+        first = min(row.begin for group in by_key.values() for row in group)
+        if RATE_FILES[state].complete_from is None and first < district.begin:
+            # it was made for this tax: before its published first day there was none
+            end = district.begin - _DAY
+            draft.add_rate(key, 0, source, begin=first, end=end, note=_NO_ROW)
         _add_rows(state, key, rows, source, draft)
         _extend(state, district, key, draft)
         placed.add(district.code)
@@ -210,9 +218,9 @@ def _report_places(
         code: rows for (kind, code), rows in by_key.items() if kind == _CITY and code not in named
     }
     taxed = sorted(code for code, rows in unnamed.items() if any(row.units for row in rows))
-    draft.report.add(
-        "left_out", name, "places", f"{len(unnamed) - len(taxed)} without a city rate need no row"
-    )
+    if len(unnamed) > len(taxed):
+        told = f"{len(unnamed) - len(taxed):,} without a city rate need no row"
+        draft.report.add("left_out", name, "places", told)
     for code in taxed:
         draft.report.add("left_out", name, f"place {code}", "levies a rate, its name is not known")
     if taxed and RATE_FILES[state].by_city:
@@ -236,12 +244,12 @@ def _report_districts(
     ]
     for (kind, code), rows in others:
         for row in rows:
+            days = f"from {row.begin} {f'to {row.end}' if row.end else 'on'}"
             draft.report.add(
                 "left_out",
                 name,
                 f"type {kind} {code}",
-                f"{row.units} units from {row.begin} to {row.end or 'open'}:"
-                " the rate file does not say where it applies",
+                f"{percent_text(row.units)} {days}: the rate file does not say where it applies",
             )
     known = {one.code: one for one in UNPLACED if one.state == state}
     taxed = [(key, rows) for key, rows in others if any(row.units for row in rows)]

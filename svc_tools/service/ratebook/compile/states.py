@@ -12,6 +12,7 @@ from svc_tools.service.ratebook.compile.checks import (
     RowError,
     iso_date,
     month_later,
+    percent_text,
     percent_units,
 )
 from svc_tools.service.ratebook.compile.facts import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.compile.draft import Draft
 
-__all__ = ["MISSING", "add_state_rates", "read_states", "settle_states"]
+__all__ = ["MISSING", "add_state_rates", "missing_in", "read_states", "settle_states"]
 
 _SOURCE = "state-rates"
 _FACTS = "state-facts"
@@ -129,7 +130,7 @@ def _add_history(name: str, row: dict[str, str], units: int, draft: Draft) -> No
             begin=span.begin,
             end=span.end,
             effective=span.effective,
-            conflict_cap="low" if "compiled" in span.note else "",
+            conflict_cap="low" if span.disputed else "",
             conflict_units=percent_units(span.conflict_percent) if span.conflict_percent else None,
             note=span.note,
         )
@@ -156,8 +157,8 @@ def _compare(name: str, state: str, units: int, day: date, draft: Draft) -> None
                     "conflict",
                     name,
                     state,
-                    f"has {units} units on {day}, {row.source} has {row.units}:"
-                    f" the book answers {row.units} and says that sources disagree",
+                    f"has {percent_text(units)} on {day}, {row.source} {percent_text(row.units)},"
+                    " which answers and says that sources disagree",
                 )
             return
 
@@ -182,10 +183,24 @@ MISSING = {
 }
 """What the book lacks in each tier; tier `none` without any table."""
 
+_BY_NAME = "The limits of {} are not known: a city is told by its name only."
+_MISSING_IN = {
+    **dict.fromkeys(("FL", "HI", "NC", "NV", "PA", "VA"), ""),  # the county decides all of it
+    "MS": _BY_NAME.format("Jackson and Tupelo"),
+    "OH": "Of five transit areas inside counties the cities are known, and not the limits.",
+    "WI": _BY_NAME.format("Milwaukee"),
+}
+"""What the book lacks in a state whose counties decide."""
+
 _TOWNS_ONLY = (
     "Only the boroughs and towns of its table are answered, nothing elsewhere; the rates of several"
     " are the summer's."
 )
+
+
+def missing_in(state: str, tier: str) -> str:
+    """What the book lacks in a state of a tier, as a sentence."""
+    return _MISSING_IN.get(state, MISSING[tier]) if tier == "B" else MISSING[tier]
 
 
 def settle_states(draft: Draft) -> None:
@@ -196,7 +211,7 @@ def settle_states(draft: Draft) -> None:
     """
     for state, row in draft.states.items():
         tier, local = row.tier, row.local
-        told = MISSING[tier]
+        told = missing_in(state, tier)
         if local in {"county", "city"}:
             missing = draft.missing_counties(state)
             if not any(area.state == state for area in draft.areas.values()):

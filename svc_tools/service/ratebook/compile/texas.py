@@ -7,7 +7,12 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.compile.checks import RowError, fraction_units, quarter_end
+from svc_tools.service.ratebook.compile.checks import (
+    RowError,
+    fraction_units,
+    percent_text,
+    quarter_end,
+)
 from svc_tools.service.ratebook.compile.draft import slug
 from svc_tools.service.ratebook.schema import Area, Source
 
@@ -90,7 +95,9 @@ def _add_line(cells: list[str], begin: date, rated: dict[str, int], draft: Draft
         title = draft.counties["TX", fips].name if part.level == "county" else part.name
         key = draft.add_jurisdiction("TX", part.level, code, title)
         if rated.setdefault(key, part.units) != part.units:
-            raise RowError(f"{part.name}: {part.units} units here, {rated[key]} in a line before")
+            raise RowError(
+                f"{part.name}: {percent_text(part.units)} here, {percent_text(rated[key])} before"
+            )
         keys.append(key)
     for key in keys:
         if not any(row.jurisdiction == key for row in draft.rates):

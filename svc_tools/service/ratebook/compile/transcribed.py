@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.compile.checks import RowError, iso_date, percent_units
+from svc_tools.service.ratebook.compile.checks import (
+    RowError,
+    iso_date,
+    percent_text,
+    percent_units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,11 +146,12 @@ def _rows(
             continue
         fix = fixes.get(key)
         if fix and fix.was != units:
-            message = f"corrects {fix.was} units, the table has {units}: not applied"
+            was, has = percent_text(fix.was), percent_text(units)
+            message = f"corrects {was}, the table has {has}: not applied"
             report.add("conflict", name, subject, message)
             fix = None
         elif fix:
-            report.add("corrected", name, subject, f"{units} -> {fix.units} units")
+            report.add("corrected", name, subject, _change(units, fix))
         yield TableRow(
             *key,
             tuple(raw["parents"].split("|")) if raw["parents"] else (),
@@ -153,6 +159,12 @@ def _rows(
             tuple(_spans(units, fix)),
             corrected=fix is not None,
         )
+
+
+def _change(units: int, fix: _Correction) -> str:
+    since = fix.changed or fix.since
+    told = f"{percent_text(units)} -> {percent_text(fix.units)}"
+    return f"{told} from {since} on" if since else told
 
 
 def _read(path: Path) -> Iterator[dict[str, str]]:

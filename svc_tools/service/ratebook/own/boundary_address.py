@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from svc_tools.service.ratebook.own.boundary_lines import UNSURE
 from svc_tools.service.ratebook.own.boundary_streets import (
     PO_BOX,
     House,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AskedAddress", "matching", "read_street"]
 
-_RANGE = re.compile(r"(\d+)\s*-\s*\d+")
+_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)")
 _NOT_THE_STREET = ("Occupancy", "SubaddressType", "SubaddressIdentifier", "USPSBox", "Recipient")
 
 
@@ -33,11 +34,13 @@ class AskedAddress(NamedTuple):
         house: the house number.
         street: the street in comparable parts.
         unit: the suite, where one is named.
+        last: the last number of several, such as 110 of "100-110 Main St".
     """
 
     house: House
     street: Street
     unit: Unit | None
+    last: House | None = None
 
     @property
     def plain(self) -> House:
@@ -69,10 +72,11 @@ def read_street(text: str) -> AskedAddress | None:
     first = rest.pop(0)
     several = _RANGE.fullmatch(first)
     house = house_number(several[1] if several else first)
+    last = house_number(several[2]) if several else None
     if rest and re.fullmatch(r"\d/\d", rest[0]):
         rest.pop(0)
     street = split_street(" ".join(rest))
-    return AskedAddress(house, street, unit) if house and street.name else None
+    return AskedAddress(house, street, unit, last) if house and street.name else None
 
 
 def _unit(words: Sequence[tuple[str, str]]) -> Unit | None:
@@ -86,20 +90,33 @@ def _unit(words: Sequence[tuple[str, str]]) -> Unit | None:
     return Unit(unit_kind(kinds[0]) if kinds else "", names[0].upper()) if names else None
 
 
-def matching(asked: AskedAddress, rows: Sequence[AddressRow]) -> tuple[list[AddressRow], bool]:
-    """The records an address falls into, and whether all of its street was said.
+def matching(
+    asked: AskedAddress, rows: Sequence[AddressRow]
+) -> tuple[list[AddressRow], Literal["address", "street", "vague"]]:
+    """The records an address falls into, and how sure that is.
 
     Records of exactly the street go before those that differ by a direction or a suffix which
     only one side has: "100 Main" may be on N Main St. Of the records of a house, those of the
     suite asked for go before those of the whole house.
+
+    Returns:
+        The records, and `address` where they are this address's; `street` where a part of the
+        street was not said, or a suite of a house whose suites alone have records; `vague` where
+        a record that does not say which houses of the street it holds has another composition.
     """
-    numbered = [row for row in rows if _holds_number(asked.house, row)]
+    clear = [row for row in rows if row.parity != UNSURE]
+    numbered = [row for row in clear if _holds_number(asked.house, row)]
     if not numbered:
-        numbered = [row for row in rows if _holds_number(asked.plain, row)]
+        numbered = [row for row in clear if _holds_number(asked.plain, row)]
+    numbered += [row for row in rows if row.parity == UNSURE]
     exact = [row for row in numbered if row.street.whole == asked.street.whole]
-    if exact:
-        return _of_unit(asked.unit, exact), True
-    return _of_unit(asked.unit, [r for r in numbered if _compatible(asked.street, r.street)]), False
+    found = exact or [row for row in numbered if _compatible(asked.street, row.street)]
+    found = _of_unit(asked.unit, found)
+    sure = {row.span.composite for row in found if row.parity != UNSURE}
+    if any(row.span.composite not in sure for row in found):
+        return found, "vague"
+    suites = asked.unit is None and all(row.unit_low for row in found)
+    return found, "address" if exact and not suites else "street"
 
 
 def _holds_number(house: House, row: AddressRow) -> bool:

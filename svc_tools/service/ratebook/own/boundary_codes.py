@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.own.codes import CITY, COUNTY, SPECIAL, jurisdiction_id
+from svc_tools.service.ratebook.own.codes import CITY, COUNTY, SPECIAL, STATE, jurisdiction_id
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
@@ -28,6 +28,9 @@ LOCATION_CODES = "WA"
 _NO_STATE = "state indicator"
 """Stands among the unknown codes where a record does not say that the state's rate applies."""
 
+_NO_LOCATION = "location code"
+"""Likewise where a record of Washington names none: every place there has one."""
+
 _LOCATION = re.compile(r"L(\d{4})", re.ASCII)
 
 
@@ -38,11 +41,13 @@ class Levied(NamedTuple):
         ids: jurisdictions of the book that have rates, on any day.
         area: the official area that holds them all (Washington), else `None`.
         unknown: special districts (`type:code`) that the book has no rate of.
+        silent: the county or the place, where the book has no rate of it: it levies nothing.
     """
 
     ids: tuple[str, ...]
     area: Area | None
     unknown: tuple[str, ...]
+    silent: tuple[str, ...] = ()
 
 
 def levied(book: Book, state: str, composition: Composition) -> Levied:
@@ -52,20 +57,23 @@ def levied(book: Book, state: str, composition: Composition) -> Levied:
             if found := _LOCATION.fullmatch(special.partition(":")[2]):
                 area = book.areas.get(f"WA:{found[1]}")
                 return Levied(area.components if area else (), area, () if area else (special,))
+        return Levied((), None, (_NO_LOCATION,))
     named = ((COUNTY, composition.county), (CITY, composition.place))
-    ids = [jurisdiction_id(state, kind, code) for kind, code in named if code]
-    ids = [key for key in ids if key in book.rates]
+    places = [jurisdiction_id(state, kind, code) for kind, code in named if code]
+    ids = [key for key in places if key in book.rates]
+    silent = tuple(key for key in places if key not in book.rates)
     unknown = [] if composition.indicator else [_NO_STATE]
     for special in composition.specials:
         kind, _, code = special.partition(":")
         key = jurisdiction_id(state, kind, code)
-        if state == "TN" and kind == SPECIAL:
+        if kind == STATE or (state == "TN" and kind == SPECIAL):
             continue
         if key in book.rates:
             ids.append(key)
         else:
             unknown.append(special)
-    return Levied(tuple(ids), None, tuple(unknown))
+    # a file may name the county or the place among the districts once more
+    return Levied(tuple(dict.fromkeys(ids)), None, tuple(unknown), silent)
 
 
 def codes_without_rate(book: Book, state: str, composition: Composition) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.own.boundary_address import matching, read_street
+from svc_tools.service.ratebook.own.boundary_lines import UNSURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,8 @@ class Found(NamedTuple):
 
     Attributes:
         via: `address`, `zip4` or `zip5` (WIRE `resolved_via`).
-        decided: as `confidence.Grounds.decided`, if there is one composition only.
+        decided: as `confidence.Grounds.decided`, if there is one composition only; within a
+            search also `vague`, as `matching` says.
         composites: the compositions by number, each with why it is one.
         zip: the ZIP of the records; empty where they are of several.
     """
@@ -69,8 +71,10 @@ class Search:
         unsure: Found | None = None
         if parts.street and whole.has_addresses and (asked := read_street(parts.street)):
             unsure = self._by_address(asked, parts.zip)
-            if unsure and unsure.decided != "boundary_zip":
+            if unsure and unsure.decided == "address":
                 return unsure
+            if unsure and unsure.decided == "vague":
+                unsure = None  # what the ZIP+4 or the ZIP may be is all that is known
         if parts.plus4:
             why = f"the ZIP+4 record of {parts.zip}-{parts.plus4}"
             spans = self._reader.plus4(int(parts.zip), int(parts.plus4))
@@ -97,6 +101,8 @@ class Search:
         if asked is None:
             return None
         found = [(zip5, self._by_address(asked, zip5)) for zip5 in within]
+        if any(one and one.decided == "vague" for _, one in found):
+            return None
         sure = [(zip5, one) for zip5, one in found if one and one.decided == "address"]
         composites = _unique(pair for _, one in sure for pair in one.composites)
         if not composites:
@@ -110,15 +116,27 @@ class Search:
         return bool(whole.within) or any(found.low == found.high for found in whole.zips)
 
     def _by_address(self, asked: AskedAddress, zip5: str) -> Found | None:
+        """The records of an address; of several house numbers those of the first and the last."""
+        found = self._by_house(asked, zip5)
+        if not (found and asked.last and asked.last.number > asked.house.number):
+            return found
+        other = self._by_house(asked._replace(house=asked.last), zip5)
+        if other is None:
+            return found._replace(decided="street") if found.decided == "address" else found
+        composites = _unique((*found.composites, *other.composites))
+        if found.decided == other.decided and len(composites) == len(found.composites):
+            return found
+        vague = "vague" in {found.decided, other.decided}
+        return found._replace(decided="vague" if vague else "boundary_zip", composites=composites)
+
+    def _by_house(self, asked: AskedAddress, zip5: str) -> Found | None:
         rows = self._reader.addresses(int(zip5), asked.street.name, asked.house)
         rows = [row for row in rows if self._holds(row.span)]
-        matched, complete = matching(asked, rows)
+        matched, sure = matching(asked, rows)
         composites = _unique((row.span.composite, _address_record(row)) for row in matched)
         if not composites:
             return None
-        if complete:
-            return Found("address", "address", composites, zip5)
-        decided = "street" if len(composites) == 1 else "boundary_zip"
+        decided = "boundary_zip" if sure == "street" and len(composites) > 1 else sure
         return Found("address", decided, composites, zip5)
 
     def _of_zip(self, zip5: str) -> _ZipRecords:
@@ -151,6 +169,8 @@ def _zip_range(found: ZipSpan) -> str:
 
 
 def _address_record(row: AddressRow) -> str:
+    if row.parity == UNSURE:
+        return f"an address record of {row.street.whole.title()} that does not say its numbers"
     side = {"O": "odd numbers ", "E": "even numbers ", "B": ""}[row.parity]
     lead, _, tail = row.letters.partition("|")
     numbers = f"{lead}{row.low}{tail} to {lead}{row.high}{tail}"

@@ -48,6 +48,10 @@ _CACHE_KIB = 65_536
 """Pages of the book that an import may keep in memory: its tables are not filled in order."""
 
 _LAST_PLUS4 = 9999
+_ENOUGH = 500
+"""A file of fewer records than this may well be halved."""
+_LISTED = 25
+"""Records with a fault that are listed one by one; the rest is counted."""
 
 
 @dataclass(slots=True)
@@ -62,6 +66,8 @@ class BoundaryImport:
         ended: records that had ended before the edition began.
         without_rate: special districts without a row in the state's rate file, by `type:code`,
             and how many compositions name each: places there cannot be answered exactly.
+        unsure: line and fault of the first records that do not say which houses they hold.
+        unsure_records: how many of those there are.
         notes: sentences about the file that a user should read.
     """
 
@@ -71,6 +77,8 @@ class BoundaryImport:
     first: date = date.max
     ended: int = 0
     without_rate: Counter[str] = field(default_factory=Counter)
+    unsure: list[tuple[int, str]] = field(default_factory=list)
+    unsure_records: int = 0
     notes: list[str] = field(default_factory=list)
 
 
@@ -80,6 +88,8 @@ def import_boundary(
     edition: Edition,
     book: Book,
     progress: Progress | None = None,
+    *,
+    least: int = 0,
 ) -> BoundaryImport:
     """Put a boundary file in the place of the state's older one.
 
@@ -89,9 +99,11 @@ def import_boundary(
         edition: what it is; rows and digest are filled in here.
         book: a book with the state's rate file in it, to check its codes against.
         progress: told the bytes read, the bytes there are and the records so far.
+        least: a file with fewer records than this is taken for one that is cut off.
 
     Raises:
-        FileRefused: the own book has no rate file of the state, or the file cannot be read.
+        FileRefused: the own book has no rate file of the state, or the file cannot be read or is
+            cut off.
         BrokenLine: a line does not hold what it should; the older edition stays as it was, as it
             does when the import is interrupted.
     """
@@ -111,7 +123,14 @@ def import_boundary(
         result = writer.finish()
         if not result.records:
             raise FileRefused(f"{path.name}: no record in it; nothing was imported")
-        complete_edition(connection, edition_id, rows=sum(result.records.values()), digest=digest)
+        count = sum(result.records.values())
+        if count < least >= _ENOUGH:
+            raise FileRefused(
+                f"{path.name}: {count:,} records, less than half of the edition that it would take"
+                " the place of: it may be cut off, or a part only. Download it again, or take it"
+                " as it is with --force"
+            )
+        complete_edition(connection, edition_id, rows=count, digest=digest)
         connection.execute(
             "UPDATE editions SET covers_from = ? WHERE id = ?",
             (result.first.isoformat(), edition_id),
@@ -145,7 +164,8 @@ def _stream(path: Path, fips: str, writer: _Writer, progress: Progress | None) -
             while (fields := _next(reader, path.name)) is not None:
                 if not fields or not any(fields):
                     continue
-                writer.add(read_line(path.name, reader.line_num, fields, fips))
+                source.see_whole(len(fields))
+                writer.add(read_line(path.name, reader.line_num, fields, fips), reader.line_num)
                 if progress and writer.count % _BATCH == 0:
                     progress(source.done, total, writer.count)
             if progress:
@@ -169,17 +189,31 @@ class _Lines:
     def __init__(self, file: BinaryIO, name: str, seen: Callable[[bytes], None]) -> None:
         self.done = 0
         self._file, self._name, self._seen = file, name, seen
+        self._number = self._columns = 0
+        self._open_end = False
+
+    def see_whole(self, columns: int) -> None:
+        """Refuse a last line that is cut off: shorter than the one before, and without an end.
+
+        A record that has lost its last districts would be a rate that is too low.
+        """
+        if self._open_end and columns < self._columns:
+            given = f"it ends after {columns} columns, the line before has {self._columns}"
+            raise BrokenLine(self._name, self._number, given, "a whole line: download it again")
+        self._columns = columns
 
     def __iter__(self) -> Iterator[str]:
-        number = 0
         while data := self._file.readline(_LONGEST_LINE):
-            number += 1
+            number = self._number = self._number + 1
             self.done += len(data)
             self._seen(data)
             if len(data) == _LONGEST_LINE and not data.endswith(b"\n"):
                 raise BrokenLine(
                     self._name, number, f"more than {_LONGEST_LINE:,} bytes", "one record a line"
                 )
+            if b"\0" in data:
+                raise BrokenLine(self._name, number, "a NUL byte", "text: download it again")
+            self._open_end = not data.endswith((b"\n", b"\r"))
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
@@ -202,8 +236,8 @@ class _Writer:
         self._result = BoundaryImport(edition_id)
         self._first = OPEN_END
 
-    def add(self, record: BoundaryLine) -> None:
-        """Take one record."""
+    def add(self, record: BoundaryLine, line: int) -> None:
+        """Take one record, and the number of its line."""
         self.count += 1
         span = record.begins, record.ends, self._number(record.composition)
         result = self._result
@@ -211,6 +245,10 @@ class _Writer:
         result.ended += record.ends < self._begin
         if isinstance(record, AddressRecord):
             result.records["A"] += 1
+            if record.fault:
+                result.unsure_records += 1
+                if len(result.unsure) < _LISTED:
+                    result.unsure.append((line, record.fault))
             street = record.street
             self._rows["boundary_addresses"].append(
                 (

@@ -21,13 +21,16 @@ from svc_tools.service.ratebook.own.boundary_streets import (
     unit_kind,
 )
 from svc_tools.service.ratebook.own.errors import BrokenLine
+from svc_tools.service.ratebook.own.sst_lines import without_blank_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
     "COLUMNS",
+    "LAST_HOUSE",
     "OPEN_END",
+    "UNSURE",
     "WIDEST",
     "AddressRecord",
     "BoundaryLine",
@@ -44,9 +47,13 @@ WIDEST = COLUMNS + 20 * 3 + 1
 """The most columns a line may have."""
 OPEN_END = 99_991_231
 """The last day of a record without an end."""
+UNSURE = "?"
+"""Instead of a parity: the record may hold any house of its street, and none for sure."""
+LAST_HOUSE = 9_999_999_999
+"""No house number is above it."""
 
-_OPEN_ENDS = frozenset({"29991231", "99991231", "20991231"})
-_FIRST_YEAR, _LAST_YEAR = 1930, 2099
+_OPEN_END = re.compile(r"20991231|2[1-9]\d{6}|[3-9]\d{7}", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _SHOWN = 40
 _LAST_PLUS4 = 9999
 
@@ -103,7 +110,8 @@ class AddressRecord(NamedTuple):
     """An `A` record: house numbers of one street in one ZIP, perhaps only some suites.
 
     `parity` and `unit_parity` are `O`, `E` or `B` (both); the unit fields are empty where the
-    record holds whole houses.
+    record holds whole houses. `parity` is `UNSURE` where the file does not say which houses are
+    meant: any of the street may be, and `fault` says what is wrong.
     """
 
     begins: int
@@ -119,6 +127,7 @@ class AddressRecord(NamedTuple):
     unit_high: str
     unit_parity: str
     composition: Composition
+    fault: str = ""
 
 
 BoundaryLine = ZipRecord | Plus4Record | AddressRecord
@@ -156,12 +165,16 @@ def read_line(file: str, number: int, fields: Sequence[str], fips: str) -> Bound
     try:
         return _read(fields, fips)
     except _FieldError as error:
-        given = error.given if len(error.given) <= _SHOWN else f"{error.given[:_SHOWN]}..."
-        if not error.column:
-            raise BrokenLine(file, number, given, error.expected) from None
-        name = _NAMES.get(error.column, _triplet_name(error.column))
-        where = f"column {error.column} ({name}) holds {given!r}"
-        raise BrokenLine(file, number, where, error.expected) from None
+        raise BrokenLine(file, number, _where(error), error.expected) from None
+
+
+def _where(error: _FieldError) -> str:
+    """The column of a fault and what it holds."""
+    given = error.given if len(error.given) <= _SHOWN else f"{error.given[:_SHOWN]}..."
+    if not error.column:
+        return given
+    name = _NAMES.get(error.column, _triplet_name(error.column))
+    return f"column {error.column} ({name}) holds {given!r}"
 
 
 def _triplet_name(column: int) -> str:
@@ -172,8 +185,9 @@ def _triplet_name(column: int) -> str:
 
 
 def _read(fields: Sequence[str], fips: str) -> BoundaryLine:
+    fields = without_blank_end(fields, WIDEST)
     count = len(fields)
-    if count != WIDEST and ((count - COLUMNS) % 3 or not COLUMNS <= count < WIDEST):
+    if not COLUMNS <= count <= WIDEST:
         _refuse(0, f"{count} columns", "29 columns and up to 20 groups of three behind them")
     kind = fields[0].strip().upper()
     if kind not in {"Z", "4", "A"}:
@@ -206,6 +220,31 @@ def _address(
     street = join_street(fields[6].strip(), name, fields[8].strip(), fields[9].strip())
     if not street.name:
         _refuse(8, fields[7], "the name of a street in Latin letters or digits")
+    zip5 = _zip(16, fields[15])
+    try:
+        houses = _houses(fields, street)
+    except _FieldError as error:
+        return AddressRecord(
+            begins,
+            ends,
+            zip5,
+            street,
+            "|",
+            0,
+            LAST_HOUSE,
+            UNSURE,
+            "",
+            "",
+            "",
+            "",
+            composition,
+            f"{_where(error)}; expected {error.expected}",
+        )
+    return AddressRecord(begins, ends, zip5, street, *houses, composition)
+
+
+def _houses(fields: Sequence[str], street: Street) -> tuple[str, int, int, str, str, str, str, str]:
+    """Letters, numbers, parity and units of a record: the fields it may be vague about."""
     low, high = _house(4, fields[3]), _house(5, fields[4])
     if low.letters != high.letters:
         _refuse(5, fields[4], f"a number written as the low one, {fields[3]}")
@@ -216,11 +255,7 @@ def _address(
     if bool(unit_low) != bool(unit_high):
         column = 13 if unit_low else 12
         _refuse(column, fields[column - 1], "both ends of the secondary range, or neither")
-    return AddressRecord(
-        begins,
-        ends,
-        _zip(16, fields[15]),
-        street,
+    return (
         letters,
         low.number,
         high.number,
@@ -229,7 +264,6 @@ def _address(
         unit_low,
         unit_high,
         _parity(14, fields[13] or "B") if unit_low else "",
-        composition,
     )
 
 
@@ -240,7 +274,7 @@ def _begin(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _end(text: str) -> int:
-    return OPEN_END if text.strip() in _OPEN_ENDS else _day(3, text)
+    return OPEN_END if _OPEN_END.fullmatch(text.strip()) else _day(3, text)
 
 
 def _day(column: int, text: str) -> int:
@@ -293,15 +327,17 @@ def _composition(parts: tuple[str, ...], triplets: tuple[str, ...], fips: str) -
         _refuse(24, indicator, f"{fips}, the state of this file, or nothing")
     specials = []
     for start in range(0, len(triplets), 3):
-        source, code, kind = (part.strip() for part in triplets[start : start + 3])
+        group = (*triplets[start : start + 3], "", "")
+        source, code, kind = (part.strip() for part in group[:3])
         if not (source or code or kind):
             continue
         column = COLUMNS + 1 + start
-        if not _CODE.fullmatch(code):
+        # a district whose code or type is not said has no rate: nothing there is exact
+        if code and not _CODE.fullmatch(code):
             _refuse(column + 1, code, "the code of a special district, letters and digits")
-        if not (_DIGITS.fullmatch(kind) and len(kind) <= 2):  # noqa: PLR2004 - two digits
+        if kind and not (_DIGITS.fullmatch(kind) and len(kind) <= 2):  # noqa: PLR2004 - two digits
             _refuse(column + 2, kind, "the type of a taxing authority, two digits such as 63")
-        specials.append(f"{kind.zfill(2)}:{code.upper()}")
+        specials.append(f"{kind.zfill(2) if kind else '?'}:{code.upper() or '?'}")
     return Composition(
         indicator and fips,
         _code(25, county, 3),

@@ -46,6 +46,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
     for number, fields in rows_by_column(text, name, COLUMNS):
         row = {title: fields[key] for key, title in COLUMNS.items()}
         row["Rate"] = _fraction(row["Rate"])
+        row["Location"] = row["Location"].rstrip("* ")  # marks what is new in a quarter
         if row["Location"].endswith(" County") and not row["Rate"].strip("0."):
             draft.report.add(
                 "left_out", name, f"line {number} ({row['Location']})", "its areas have own rows"

@@ -241,19 +241,35 @@ def editions(connection: sqlite3.Connection) -> list[Edition]:
 
 
 @contextmanager
-def replacing(connection: sqlite3.Connection, edition: Edition) -> Iterator[int]:
+def replacing(
+    connection: sqlite3.Connection, edition: Edition, *, instead_of: int | None = None
+) -> Iterator[int]:
     """One transaction that puts an edition in the place of the state's older one of its kind.
 
     The rows of the old edition are deleted with it (`ON DELETE CASCADE`). Whatever is raised
     inside, an interrupt too, leaves the old edition as it was.
 
+    Args:
+        connection: the own book, open for writing.
+        edition: the new edition.
+        instead_of: the id of the one it was made to replace, 0 for none; `None`: whichever is
+            there.
+
     Yields:
         The id of the new edition, for the rows that belong to it.
 
     Raises:
-        OwnBookError: another process is writing, or the disk is full.
+        OwnBookError: another process is writing, or has replaced that edition meanwhile, or the
+            disk is full.
     """
     with _transaction(connection):
+        here = [(one.state, one.kind, one.id) for one in editions(connection)]
+        now = next((key for *of, key in here if of == [edition.state, edition.kind]), 0)
+        if instead_of not in {None, now}:
+            raise OwnBookError(
+                f"Another import has changed the {edition.kind} of {edition.state} meanwhile:"
+                f" import {edition.file} again"
+            )
         _delete(connection, edition.state, edition.kind)
         given = {name: value for name, value in asdict(edition).items() if name != "id"}
         values = [v.isoformat() if isinstance(v, date) else v for v in given.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.book import load_book
 from svc_tools.service.ratebook.compile.report import Finding
@@ -55,6 +55,8 @@ _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
     "wa_dor_table": read_washington,
     "tx_taxrates": read_texas,
 }
+_ENOUGH = 20
+"""Fewer places with a tax than this may well be halved by law."""
 _OFFICIAL = frozenset(("official", "official_copy"))
 
 
@@ -86,6 +88,7 @@ def import_files(
     today: date,
     edition: str | None = None,
     force: bool = False,
+    fewer: bool = False,
     told: Callable[[Path, int, int], object] = lambda _path, _done, _total: None,
 ) -> Iterator[Imported]:
     """Import files one after the other, the rates of a state before its boundaries.
@@ -99,13 +102,16 @@ def import_files(
         today: the day they are imported.
         edition: the quarter of files that do not say it.
         force: import an older edition than the one present, or the same file again.
+        fewer: import a file that has less than half of the places, or of the boundary records,
+            of what it takes the place of; without it such a file is taken for one cut off.
         told: called with a file, the bytes done and the bytes in all, again and again.
 
     Yields:
         What became of each file, when it is in the book.
 
     Raises:
-        FileRefused: a file is not known or older than what is present, or a line is broken.
+        FileRefused: a file is not known, older than what is present or far smaller, or a line is
+            broken.
         OwnBookError: the own book cannot be read or written.
     """
     shipped = load_book()
@@ -114,27 +120,30 @@ def import_files(
     found.sort(key=lambda one: one.kind == "boundary")  # stable: the rest as given
     with closing(open_own_book(own, write=True)) as connection, failures_named(own):
         for one in found:
-            yield _import(connection, own, one, shipped, today=today, force=force, told=told)
+            how = _How(today, force, fewer, told)
+            yield _import(connection, own, one, shipped, how)
+
+
+class _How(NamedTuple):
+    """What holds for every file of an import; see `import_files`."""
+
+    today: date
+    force: bool
+    fewer: bool
+    told: Callable[[Path, int, int], object]
 
 
 def _import(
-    connection: sqlite3.Connection,
-    own: Path,
-    found: Recognised,
-    shipped: Book,
-    *,
-    today: date,
-    force: bool,
-    told: Callable[[Path, int, int], object],
+    connection: sqlite3.Connection, own: Path, found: Recognised, shipped: Book, how: _How
 ) -> Imported:
     present = {(one.state, one.kind): one for one in editions(connection)}
     mine = present.get((found.state, found.kind))
     texts = own_tables(connection, mine.id) if mine and mine.kind == "rates" else {}
     was = _with(shipped, own, mine, texts)
-    if mine and was and not force and mine.digest == _digest(found.path):
+    if mine and was and not how.force and mine.digest == _digest(found.path):
         return Imported(mine, mine.edition, replaced_own=True, repeated=True)
     before = mine.edition if mine else _shipped_edition(shipped, found.state, found.kind)
-    if before and found.edition < before and not force:
+    if before and found.edition < before and not how.force:
         whose = "your own book" if mine else "the shipped book"
         raise FileRefused(
             f"{found.path.name} is of {found.edition}, and {whose} has {before} for {found.state}:"
@@ -148,10 +157,10 @@ def _import(
         quarter_begin(found.edition),
         quarter_ends(found.edition),
         "",
-        today,
+        how.today,
     )
     if found.kind == "boundary":
-        return _import_boundary(connection, own, found, (new, mine), told)
+        return _import_boundary(connection, own, found, (new, mine), how)
     text, data = read_text(found.path)
     digest = hashlib.sha256(data).hexdigest()
     # what is known of location codes goes on, elsewhere a file stands for itself
@@ -168,12 +177,14 @@ def _import(
         now = lay_over(shipped, OwnBook(own, (new,), {new.state: texts}))
     except OwnBookError as error:
         raise FileRefused(f"{new.file}: cannot be used: {error.__cause__}") from error
-    with replacing(connection, new) as number:
+    if not how.fewer:
+        _refuse_fewer(was or shipped, now, new)
+    with replacing(connection, new, instead_of=mine.id if mine else 0) as number:
         connection.executemany(
             "INSERT INTO tables (edition_id, name, csv) VALUES (?, ?, ?)",
             [(number, name, text) for name, text in texts.items()],
         )
-    told(found.path, len(data), len(data))
+    how.told(found.path, len(data), len(data))
     return Imported(
         replace(new, id=number),
         before,
@@ -181,6 +192,33 @@ def _import(
         changes=changes(was or shipped, now, new.state),
         findings=tuple(reading.report.findings),
     )
+
+
+def _refuse_fewer(was: Book, now: Book, new: Edition) -> None:
+    """Refuse a file with which most of a state's places would lose their tax: it may be cut off.
+
+    Raises:
+        FileRefused: it has less than half of the places with a local tax that there are now.
+    """
+    before, after = (_taxing_places(book, new.state) for book in (was, now))
+    if before >= _ENOUGH and after * 2 < before:
+        places = "place" if after == 1 else "places"
+        raise FileRefused(
+            f"{new.file}: {after:,} {places} with a local tax, where the book has {before:,} for"
+            f" {new.state}: it may be cut off, or a part only. Download it again, or take it as it"
+            " is with --force"
+        )
+
+
+def _taxing_places(book: Book, state: str) -> int:
+    """How many areas of a state have a local tax that has not ended."""
+    taxing = {
+        key
+        for key, rows in book.rates.items()
+        if key != state and rows[-1].units and rows[-1].end is None
+    }
+    areas = (area for area in book.areas.values() if area.state == state)
+    return sum(not taxing.isdisjoint(area.components) for area in areas)
 
 
 def _with(shipped: Book, own: Path, mine: Edition | None, texts: Mapping[str, str]) -> Book | None:
@@ -222,16 +260,22 @@ def newer_shipped(edition: Edition) -> str | None:
 
 
 def _shipped_edition(shipped: Book, state: str, kind: Kind) -> str | None:
-    """The quarter of the newest official local rates that the shipped book has for a state."""
+    """The quarter of the newest official local rates that the shipped book has for a state.
+
+    `None` where most of its rates there are not official: a file of any quarter is better.
+    """
     if kind == "boundary":
         return None
-    sources = {
+    found = [
         shipped.sources[row.source]
         for key, rows in shipped.rates.items()
         if key != state and shipped.jurisdictions[key].state == state
         for row in rows
-    }
-    quarters = [named_quarter(one.edition) for one in sources if one.trust in _OFFICIAL]
+    ]
+    official = [one for one in found if one.trust in _OFFICIAL]
+    if len(official) * 2 < len(found):
+        return None
+    quarters = {named_quarter(one.edition) for one in official}
     return max((quarter for quarter in quarters if quarter), default=None)
 
 
@@ -240,25 +284,33 @@ def _import_boundary(
     own: Path,
     found: Recognised,
     editions_: tuple[Edition, Edition | None],
-    told: Callable[[Path, int, int], object],
+    how: _How,
 ) -> Imported:
     new, mine = editions_
+    how.told(found.path, 0, found.path.stat().st_size)  # what is replaced is deleted first
     result = import_boundary(
         connection,
         found.path,
         new,
         load_book(own=own),
-        lambda done, total, _rows: told(found.path, done, total),
+        lambda done, total, _rows: how.told(found.path, done, total),
+        least=mine.rows // 2 if mine and not how.fewer else 0,
     )
     kept = next(one for one in editions(connection) if one.id == result.edition_id)
-    findings = [Finding("note", found.path.name, found.state, note) for note in result.notes]
+    name = found.path.name
+    findings = [Finding("note", name, found.state, note) for note in result.notes]
+    if result.unsure_records:
+        vague = f"{result.unsure_records:,} address records without their houses"
+        rule = "each may hold any house of its street, and none for sure"
+        findings.append(Finding("settled", name, vague, rule))
+        findings += [Finding("settled", name, f"line {n}", fault) for n, fault in result.unsure]
     findings += [
         Finding(
             "left_out",
             found.path.name,
             f"special district {code}",
-            f"has no rate in the rate file and stands in {count} compositions: places there are"
-            " not answered exactly",
+            f"has no rate in the rate file and is named by {count} of the sums of rates:"
+            " places there are not answered exactly",
         )
         for code, count in sorted(result.without_rate.items())
     ]

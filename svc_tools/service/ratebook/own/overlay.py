@@ -25,7 +25,7 @@ from svc_tools.service.ratebook.own.reading import OwnTables, by_jurisdiction
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from svc_tools.service.ratebook.book import Book
@@ -95,7 +95,7 @@ def lay_over(book: Book, own: OwnBook) -> Book:
     laid = book.copy()
     laid.own_path = own.path
     laid.own_editions = own.editions
-    laid.digest = _digest(book.digest, own.editions)
+    laid.digest = _digest(book.digest, own)
     for edition in own.editions:
         if edition.kind != "rates":
             continue
@@ -113,11 +113,14 @@ def lay_over(book: Book, own: OwnBook) -> Book:
     return laid
 
 
-def _digest(shipped: str, found: Iterable[Edition]) -> str:
+def _digest(shipped: str, own: OwnBook) -> str:
+    """Of the shipped book, the files and the rows, in which earlier files may show."""
     whole = hashlib.sha256(shipped.encode())
-    for edition in found:
+    for edition in own.editions:
         line = f"{edition.state} {edition.kind} {edition.edition} {edition.digest}\n"
         whole.update(line.encode())
+        for name, text in sorted(own.texts.get(edition.state, {}).items()):
+            whole.update(f"{name} {hashlib.sha256(text.encode()).hexdigest()}\n".encode())
     return whole.hexdigest()
 
 

@@ -70,7 +70,7 @@ class OwnTables:
 
     @staticmethod
     def read(texts: Mapping[str, str]) -> OwnTables:
-        """The rows of CSV texts.
+        """The rows of CSV texts, which another release may have written.
 
         Raises:
             ValueError: a table is not there, or does not hold what the schema says.
@@ -78,7 +78,12 @@ class OwnTables:
         missing = _TABLES.keys() - texts.keys()
         if missing:
             raise ValueError(f"without the tables {', '.join(sorted(missing))}")
-        return OwnTables(*(read_rows(texts[name], row, name) for name, row in _TABLES.items()))
+        return OwnTables(
+            *(
+                read_rows(texts[name], row, name, other_release=True)
+                for name, row in _TABLES.items()
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.own import california, washington
 from svc_tools.service.ratebook.own.errors import BrokenLine, FileRefused
 from svc_tools.service.ratebook.own.lines import csv_lines, decoded, read_text, shown
 from svc_tools.service.ratebook.own.quarters import named_quarter, read_quarter
+from svc_tools.service.ratebook.own.sst_lines import RATE_COLUMNS, without_blank_end
 from svc_tools.service.ratebook.own.tables import column_name
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ _HEAD = 256 * 1024
 _LINES = 25
 """How far the form is looked for: a first line may be damaged, a title may come first."""
 
-_RATE_COLUMNS = 9
 _BOUNDARY_COLUMNS = 29
 _STATE_COLUMN = 22
 _DATE = re.compile(r"\d{8}", re.ASCII)
@@ -60,6 +60,13 @@ _TX_PERIOD = re.compile(r"(?:19|20)\d{2}[1-4]", re.ASCII)
 _TX_RATE = re.compile(r"0?\.\d+", re.ASCII)
 _SST_NAME = re.compile(r"(?P<state>[A-Z]{2})(?P<kind>[RB])(?P<year>\d{4})Q[1-4]", re.ASCII)
 _BINARY = {
+    b"\x1f\x8b": "compressed (gzip): unpack it",
+    b"BZh": "compressed (bzip2): unpack it",
+    b"\xfd7zXZ\x00": "compressed (xz): unpack it",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
+    b"Rar!": "a RAR archive: unpack it",
+    b"\xff\xfe": "text in UTF-16: save it as UTF-8, or download it again",
+    b"\xfe\xff": "text in UTF-16: save it as UTF-8, or download it again",
     b"PK\x03\x04": "a ZIP archive or a spreadsheet: unpack it, or save its sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet: save its sheet as CSV",
     b"%PDF": "a PDF: the figures are needed as CSV or text",
@@ -156,9 +163,10 @@ def _head_rows(text: str, name: str) -> list[list[str]]:
 
 def _headerless(fields: Sequence[str]) -> tuple[Form, str] | None:
     """The form of one line of an SST file and its state's FIPS code."""
-    if len(fields) == _RATE_COLUMNS:
-        dates = all(_DATE.fullmatch(field.strip()) for field in fields[7:])
-        if dates and all(_FIPS.fullmatch(field.strip()) for field in fields[:2]):
+    short = without_blank_end(fields, RATE_COLUMNS)
+    if len(short) == RATE_COLUMNS:
+        dates = all(_DATE.fullmatch(field.strip()) for field in short[7:])
+        if dates and all(_FIPS.fullmatch(field.strip()) for field in short[:2]):
             return "sst_rates", fields[0].strip().zfill(2)
     elif len(fields) >= _BOUNDARY_COLUMNS and fields[0].strip().upper() in {"Z", "4", "A"}:
         code = fields[_STATE_COLUMN].strip()

@@ -7,17 +7,16 @@ book's own areas and the counties need.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.compile.checks import RowError, sst_date, sst_end
 from svc_tools.service.ratebook.compile.places import RATE_FILES
 from svc_tools.service.ratebook.compile.sst import rate_file_rows
 from svc_tools.service.ratebook.compile.sst_areas import add_local_rates
-from svc_tools.service.ratebook.compile.states import MISSING
+from svc_tools.service.ratebook.compile.states import MISSING, missing_in
 from svc_tools.service.ratebook.own.codes import (
     CITY,
     COUNTY,
@@ -26,41 +25,30 @@ from svc_tools.service.ratebook.own.codes import (
     jurisdiction_id,
     level_and_code,
 )
-from svc_tools.service.ratebook.own.errors import BrokenLine, FileRefused
-from svc_tools.service.ratebook.own.lines import csv_lines, shown
+from svc_tools.service.ratebook.own.errors import FileRefused
 from svc_tools.service.ratebook.own.quarters import quarter_begin
 from svc_tools.service.ratebook.own.reading import add_source, checked, seeded
+from svc_tools.service.ratebook.own.sst_lines import rate_lines
 from svc_tools.service.ratebook.own.washington_sst import read_location_rates
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.compile.draft import Draft
     from svc_tools.service.ratebook.compile.report import Finding
     from svc_tools.service.ratebook.compile.sst import RateFileRow
     from svc_tools.service.ratebook.own.reading import Reading
     from svc_tools.service.ratebook.own.recognise import Recognised
+    from svc_tools.service.ratebook.own.sst_lines import RateLine
 
-__all__ = ["check_rate_lines", "read_sst_rates"]
+__all__ = ["read_sst_rates"]
 
-_COLUMNS = 9
 _DAY = timedelta(days=1)
 _ENDED = "the rows of the file end before: no rate"
-_RATE = (
-    "rate",
-    re.compile(r"0?\.\d{1,10}|[01](?:\.\d{0,10})?", re.ASCII),
-    "a fraction of 0 to 1, such as 0.0625 for 6.25 %",
-)
-_FORMS = (
-    ("type", re.compile(r"\d{1,2}", re.ASCII), "two digits, such as 00 for a county"),
-    ("code", re.compile(r"[0-9A-Za-z-]{1,12}", re.ASCII), "a code, such as 053"),
-    *([_RATE] * 4),
-)
-"""What stands in the columns from the second to the seventh."""
-
-_MAY_BE_BLANK = frozenset((6, 7))
-"""The rates of food and drugs."""
-
+_NOT_NEEDED = "places"
+"""What the compiled book says of the places that levy nothing: here they are kept as well."""
 _WHOLE_IN_COUNTY = "NV"
 _COUNTY_TWICE = "TN"
 _MISSING = (
@@ -77,8 +65,9 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         FileRefused: the rows contradict each other or the book.
     """
     state, draft = found.state, seeded(book)
-    check_rate_lines(text, found.path.name, book.states[state].fips)
-    rows = rate_file_rows(found.path, book.states[state].fips, draft.report)
+    fips = book.states[state].fips
+    lines = rate_lines(text, found.path.name, fips)
+    rows = rate_file_rows(lines, found.path.name, fips, draft.report)
     if state == "WA":
         return read_location_rates(rows, found, book, draft.report)
     name = book.states[state].name
@@ -97,14 +86,17 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         draft.states[state] = replace(draft.states[state], missing="", districts_until=None)
         local = [row for row in rows if row.kind != STATE]
         add_local_rates(state, local, source, found.path.name, draft)
-        draft.report.findings[:] = list(map(_kept, draft.report.findings))
+        draft.report.findings[:] = [
+            _kept(one) for one in draft.report.findings if one.subject != _NOT_NEEDED
+        ]
         _add_jurisdictions(rows, source, found, book, draft)
-        _hold_down_unusable(text, found, book, draft)
-        base, row = MISSING[draft.states[state].tier], draft.states[state]
-        draft.states[state] = replace(row, missing=f"{base} {row.missing}".strip())
+        _hold_down_unsure(lines, found, book, draft)
+        row = draft.states[state]
+        told = f"{missing_in(state, row.tier)} {row.missing}".strip()
+        draft.states[state] = replace(row, missing=told)
     else:
         _add_jurisdictions(rows, source, found, book, draft)
-        _hold_down_unusable(text, found, book, draft)
+        _hold_down_unsure(lines, found, book, draft)
         if book.states[state].local != "none" or any(r.units for r in rows if r.kind != STATE):
             _add_counties(state, draft)
             _say_what_is_missing(found, rows, draft)
@@ -115,37 +107,6 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         continues=False,
         rows=len(rows),
     )
-
-
-def check_rate_lines(text: str, name: str, fips: str) -> None:
-    """Check the form of every line: whatever is no row of a rate file stops the import.
-
-    Raises:
-        BrokenLine: with the number of the line, what stands there and what was expected.
-    """
-    for number, fields in csv_lines(text, name):
-        fault = _fault([field.strip() for field in fields], fips)
-        if fault:
-            raise BrokenLine(name, number, *fault)
-
-
-def _fault(fields: list[str], fips: str) -> tuple[str, str] | None:
-    """What a line has and what was expected; `None` where it is a row of a rate file."""
-    if len(fields) != _COLUMNS:
-        return f"{len(fields)} columns", f"{_COLUMNS}"
-    if fields[0].zfill(2) != fips:
-        return f"column 1 (state) is {shown(fields[0])}", f"{fips}, as in the other lines"
-    for column, (what, form, expected) in enumerate(_FORMS, 2):
-        text = fields[column - 1]
-        if not (form.fullmatch(text) or (not text and column in _MAY_BE_BLANK)):
-            return f"column {column} ({what}) is {shown(text)}", expected
-    try:
-        begin, end = sst_date(fields[7]), sst_end(fields[8])
-    except RowError as error:
-        return str(error), "begin and end as YYYYMMDD"
-    if end and end < begin:
-        return f"it ends on {end}, before it begins on {begin}", "an end after the begin"
-    return None
 
 
 def _kept(finding: Finding) -> Finding:
@@ -184,23 +145,30 @@ def _add_jurisdictions(
                 draft.add_rate(key, 0, source, begin=over, end=end, effective=over, note=_ENDED)
 
 
-def _hold_down_unusable(text: str, found: Recognised, book: Book, draft: Draft) -> None:
+def _hold_down_unsure(
+    lines: Sequence[RateLine], found: Recognised, book: Book, draft: Draft
+) -> None:
     """A jurisdiction with a row that was left out is never sure: that row may be the right one.
 
-    One that has no other row answers as if it had no tax, and with the least confidence.
+    One that has no other row answers as if it had no tax, and with the least confidence. Nor is
+    one sure of which two rows begin on the same day with different rates.
     """
     left = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
     unsure: dict[str, str] = {}
-    for number, fields in csv_lines(text, found.path.name):
+    begun: dict[tuple[str, str], Decimal] = {}
+    for number, fields in lines:
+        kind, code, begin = fields[1], fields[2], fields[7]
+        key = jurisdiction_id(found.state, kind, code)
         if reason := left.get(f"line {number}"):
-            kind, code = fields[1].strip().zfill(2), fields[2].strip()
-            key = jurisdiction_id(found.state, kind, code)
             unsure[key] = f"A row of its rate file cannot be used: {reason}."
             if key not in draft.jurisdictions:
                 title = _name(book, found.state, kind, code)
                 level, code = level_and_code(kind, code)
                 draft.add_jurisdiction(found.state, level, code, title)
                 draft.add_rate(key, 0, next(iter(draft.sources)), begin=None)
+        elif begun.setdefault((key, begin), Decimal(fields[3])) != Decimal(fields[3]):
+            unsure[key] = f"Its rate file has two rows from {begin} with different rates."
+            draft.report.add("conflict", found.path.name, f"line {number}", unsure[key])
     draft.rates[:] = [
         replace(
             row,

@@ -8,6 +8,7 @@ stands where there is none.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.compile.checks import RowError, fraction_units
@@ -72,7 +73,8 @@ def read_texas(text: str, found: Recognised, book: Book) -> Reading:
         "Texas city, county, transit and special district rates",
         "Texas Comptroller of Public Accounts",
     )
-    lines = list(tab_lines(text))
+    lines = list(dropwhile(lambda line: len(line[1]) == 1, tab_lines(text)))  # from the first tab
+    _refuse_cut_end(text, lines, name)
     state_units = _units(lines[0][1][_STATE_RATE], name, lines[0][0])
     draft.add_jurisdiction("TX", "state", draft.states["TX"].fips, draft.states["TX"].name)
     draft.add_rate("TX", state_units, source, begin=begin)
@@ -101,10 +103,27 @@ def read_texas(text: str, found: Recognised, book: Book) -> Reading:
             taken += 1
         else:
             draft.report.add("left_out", name, subject, "the same city and parts stand there twice")
+    if not taken:
+        raise FileRefused(f"{name}: not one city in it can be used")
     _add_counties(bare, draft)
     row = draft.states["TX"]
     draft.states["TX"] = replace(row, tier="C", local="city", missing=_MISSING)
     return checked(draft, found, covers_from=begin, continues=False, rows=taken)
+
+
+def _refuse_cut_end(text: str, lines: list[tuple[int, list[str]]], name: str) -> None:
+    """Refuse a last rate that has lost digits: `.0` of `.010000` would be no tax.
+
+    Raises:
+        BrokenLine: the file ends within a rate that is shorter than the first one of a city.
+    """
+    if text.endswith(("\n", "\r")) or len(lines) < 3:  # noqa: PLR2004 - a header and two lines
+        return
+    number, fields = lines[-1]
+    first = lines[1][1][_GROUP - 1 : _GROUP]
+    if first and fields[-1] and len(fields[-1].strip()) < len(first[0].strip()):
+        given = f"the file ends with {shown(fields[-1])}"
+        raise BrokenLine(name, number, given, "a rate as long as the others: download it again")
 
 
 def _units(text: str, name: str, number: int) -> int:

@@ -35,10 +35,10 @@ def file(tmp_path):
 
 @pytest.fixture
 def take(own):
-    """Imports files; what came of each."""
+    """Imports files, also those with a few lines of a whole one; what came of each."""
 
     def take(*paths, **options):
-        return list(import_files(paths, own, **{"today": TODAY, **options}))
+        return list(import_files(paths, own, **{"today": TODAY, "fewer": True, **options}))
 
     return take
 

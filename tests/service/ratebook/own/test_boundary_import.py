@@ -178,7 +178,7 @@ def test_a_street_in_the_older_windows_set(own, tmp_path):
         (line("4", zips="55401", plus4="x"), r"line 3: column 19 \(\+4 low\) holds 'x'"),
         (line("4", zips="55401", plus4="1", state="55"), "line 3: column 23 .* expected 27"),
         ('"' + "x" * 200_000, "line 3: more than 100,000 bytes; expected one record a line"),
-        ("\x00" + FIRST, "line 3: column 1"),
+        ("\x00" + FIRST, "line 3: a NUL byte; expected text"),
     ],
 )
 def test_a_broken_line_keeps_nothing_of_its_file(own, write, broken, said):

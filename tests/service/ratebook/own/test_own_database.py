@@ -90,6 +90,21 @@ def test_the_id_of_an_edition_that_is_gone_is_never_used_again(own):
     assert again.id > first.id
 
 
+def test_what_another_import_brought_meanwhile_is_not_lost(own):
+    """A list of one quarter goes on from the edition it was read over."""
+    put(own, FIRST)
+    (read,) = list_editions(own)
+    put(own, SECOND)
+    with closing(open_own_book(own, write=True)) as connection:
+        for seen in (read.id, 0):
+            with (
+                pytest.raises(OwnBookError, match=r"changed the rates of MN .* import b.csv again"),
+                replacing(connection, SECOND, instead_of=seen),
+            ):
+                pass
+    assert [one.file for one in list_editions(own)] == ["b.csv"]
+
+
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError, SystemExit])
 def test_whatever_is_raised_while_replacing_leaves_the_older_edition(own, interruption):
     put(own, FIRST)

@@ -198,7 +198,7 @@ def test_what_is_known_to_begin_after_an_imported_list_stays(take, official, ask
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("Adelanto,0.07,San Bernardino,City", "below the uniform 7250 units"),
+        ("Adelanto,0.07,San Bernardino,City", "below the uniform 7.25 %"),
         ("Adelanto,7.75,San Bernardino,City", "outside 0 to 25 %"),
         ("Adelanto,n/a,San Bernardino,City", "n/a"),
         ("Adelanto,0.0775,San Bernardo,City", "'San Bernardo' is not a county of California"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -97,11 +99,13 @@ def test_a_name_of_one_state_on_rows_of_another_is_refused(file):
         (b"\n\n", "is empty"),
         (b"PK\x03\x04....", "a ZIP archive or a spreadsheet"),
         (b"%PDF-1.7", "a PDF"),
+        (gzip.compress(RATE.encode(), mtime=0), "compressed (gzip): unpack it"),
+        (RATE.encode("utf-16"), "text in UTF-16: save it as UTF-8"),
         (b"<!DOCTYPE html><html>", "a web page"),
         (b"name,price\napple,1\n", "It begins 'name,price'; expected"),
         (b"x" * 500, "It begins '" + "x" * 80 + "...'"),
         (b"99,00,053,0.1,0.1,,,20070101,29991231\n", "the state 99, which is no state's FIPS"),
-        (b"\xff\xfe\x00\x01" * 100, "none of the known forms"),
+        (b"\xff\xfd\x00\x01" * 100, "none of the known forms"),
     ],
 )
 def test_what_is_none_of_the_forms_is_refused_with_its_first_line(file, content, message):

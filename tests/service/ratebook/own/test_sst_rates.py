@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.own.codes import jurisdiction_id
 from svc_tools.service.ratebook.own.errors import BrokenLine, FileRefused
-from svc_tools.service.ratebook.own.sst_rates import check_rate_lines
+from svc_tools.service.ratebook.own.sst_lines import rate_lines
 
 NOW = date(2026, 5, 1)
 KANSAS = """\
@@ -248,7 +248,7 @@ def test_a_row_the_book_cannot_hold_is_left_out_with_its_line(take, file, line, 
 @given(st.lists(st.text(max_size=12), max_size=12).map(",".join))
 def test_any_line_is_a_row_or_broken(line):
     try:
-        check_rate_lines(f"{KANSAS}{line}\n", "KSR2026Q2MAY1.csv", "20")
+        rate_lines(f"{KANSAS}{line}\n", "KSR2026Q2MAY1.csv", "20")
     except BrokenLine as broken:
         named, said = broken.line, str(broken)
     else:
