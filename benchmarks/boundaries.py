@@ -31,7 +31,7 @@ from svc_tools.service.ratebook.own.importer import import_files
 
 start, cpu = time.perf_counter(), time.process_time()
 own, *files = map(Path, sys.argv[1:])
-list(import_files(files, own, today=date(2026, 5, 2)))
+list(import_files(files, own, today=date(2026, 5, 2), fewer=True))
 took = [time.perf_counter() - start, time.process_time() - cpu]
 print(json.dumps([*took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
 """

@@ -27,7 +27,7 @@ __all__ = [
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
 DATABASE_VARIABLE = "SVC_DATABASE_URL"
-"""The database of the embedded service as a server: here a password is in no list of processes."""
+"""The database of the embedded service, however it is started: a path, or a server's address."""
 
 INSTALL_SERVICE = (
     "The embedded service is not installed. Install it with: pip install 'svc-tax-tools[service]'"
@@ -41,7 +41,7 @@ _UNCONFIGURED = (
 
 
 class ConfigurationError(ValueError):
-    """The key or the address is missing; the message says what to set."""
+    """Something to work with is missing, or cannot be used; the message says what to set."""
 
 
 class EmbeddedSvc(Svc):
@@ -87,8 +87,8 @@ def connect(
         max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
 
     Raises:
-        ConfigurationError: only one of key and address is known, or both "embedded" and one of
-            them were given.
+        ConfigurationError: only one of key and address is known, both "embedded" and one of
+            them were given, or the embedded service cannot start.
         ImportError: the embedded service is wanted and not installed.
     """
     if target is not None:
@@ -106,9 +106,13 @@ def connect(
     return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
 
 
-def database(given: str | None = None) -> str | None:
-    """The database of the embedded service: as given, else `SVC_DATABASE_URL`, else `None`."""
-    return given or os.environ.get(DATABASE_VARIABLE, "").strip() or None
+def database(given: str | None = None) -> SecretStr | None:
+    """The database of the embedded service: as given, else `SVC_DATABASE_URL`, else `None`.
+
+    Secret, because the address of a server often holds a password.
+    """
+    target = given or os.environ.get(DATABASE_VARIABLE, "").strip()
+    return SecretStr(target) if target else None
 
 
 def unconfigured(*, stacklevel: int) -> EmbeddedSvc:
@@ -154,4 +158,7 @@ def _embedded() -> EmbeddedSvc:
         from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
     except ModuleNotFoundError as error:
         raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
-    return EmbeddedSvc(embedded.start())
+    try:
+        return EmbeddedSvc(embedded.start(database()))
+    except embedded.StartError as error:  # a sentence that says it all
+        raise ConfigurationError(f"The embedded service cannot start. {error}") from None

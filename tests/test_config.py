@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.faults import KEY, serving
+from typer.testing import CliRunner
 
 import svc_tools
+from svc_tools.cli.commands import app
 from svc_tools.config import EmbeddedSvc, service_name
 
 
@@ -43,12 +47,45 @@ def test_half_a_configuration_is_an_error_that_says_what_to_set(arguments, said)
     assert KEY not in str(caught.value)
 
 
+def test_the_address_of_a_database_is_a_secret(monkeypatch):
+    monkeypatch.setenv("SVC_DATABASE_URL", " postgresql://user:hidden@host/db\n")
+    database = svc_tools.config.database()
+    assert "hidden" not in repr(database) + str(database)
+    assert database.get_secret_value() == "postgresql://user:hidden@host/db"
+    assert svc_tools.config.database("given").get_secret_value() == "given"
+    monkeypatch.setenv("SVC_DATABASE_URL", " ")
+    assert svc_tools.config.database() is None
+
+
 def test_nothing_configured_is_the_embedded_service_with_one_warning():
     with pytest.warns(UserWarning, match=r"EMBEDDED.*SVC_BASE_URL") as seen:
         client = svc_tools.connect()
     assert (len(seen), seen[0].filename) == (1, __file__)
     assert isinstance(client, EmbeddedSvc)
     client.close()
+
+
+def test_the_embedded_service_uses_the_database_that_is_named(tmp_path, monkeypatch):
+    named = tmp_path / "named.db"
+    monkeypatch.setenv("SVC_DATABASE_URL", str(named))
+    with svc_tools.connect("embedded") as client:
+        client.add_nexus("TX", notes="kept there")
+    client._service.close()
+    assert named.exists()
+    monkeypatch.delenv("SVC_DATABASE_URL")
+    with svc_tools.connect("embedded") as client:
+        assert client.list_nexus("TX").count == 0
+
+
+def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "broken.db").write_text("no database")
+    monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "broken.db"))
+    said = "cannot start.*broken.db cannot be used.*another database with SVC_DATABASE_URL"
+    with pytest.raises(svc_tools.ConfigurationError, match=said):
+        svc_tools.connect("embedded")
+    result = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701", "--embedded"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.search(said, result.stderr)
 
 
 def test_the_embedded_service_keeps_running_between_clients():

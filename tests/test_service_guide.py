@@ -7,16 +7,33 @@ import re
 import shlex
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
-from support.boundary_files import METRO, MINNEAPOLIS, RATES, line
+from support.boundary_files import METRO, MINNEAPOLIS, line
 
+from svc_sdk.rates import units_to_rate
 from svc_tools.service.faults import FaultPlan
 from svc_tools.service.plans import PLANS
+from svc_tools.service.ratebook import load_book
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "SERVICE.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ (.+)$", GUIDE, re.MULTILINE)
+
+
+def rate_file(state):
+    """A whole rate file, with the figures of the shipped book."""
+    book = load_book()
+    fips, kinds = book.states[state].fips, {"county": "00", "city": "01", "district": "63"}
+    lines = []
+    for one in book.jurisdictions.values():
+        for row in book.rates[one.id] if one.state == state else ():
+            begin, end = row.begin or date(2005, 1, 1), row.end or date(2999, 12, 31)
+            code = (kinds[one.level], one.code) if one.level in kinds else ("45", fips)
+            rate = units_to_rate(row.units)
+            lines.append(",".join((fips, *code, *[rate] * 4, f"{begin:%Y%m%d}", f"{end:%Y%m%d}")))
+    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +44,7 @@ def ran(tmp_path_factory):
         name: str(folder / "home")
         for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
     }
-    (folder / "MNR2026Q2FEB18.csv").write_text(RATES)
+    (folder / "MNR2026Q2FEB18.csv").write_text(rate_file("MN"))
     records = [
         line("4", zips="55101-55101", plus4="2370-2370", county="123", specials=METRO),
         line("Z", zips="55401-55401", **MINNEAPOLIS),

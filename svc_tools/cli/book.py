@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -30,4 +31,6 @@ def compile_book(
 ) -> None:
     """Compile published rate files into a rate book, and say what was left out and why."""
     with explained():
-        typer.echo(admin().compile_book(source, output).render(everything=everything))
+        report = admin().compile_book(source, output)
+        width = get_terminal_size().columns
+        typer.echo(report.render(everything=everything, width=width), nl=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
@@ -22,6 +23,7 @@ __all__ = ["import_files", "list_editions", "remove_state"]
 
 _SHOWN = 25
 _FEW = 6
+_CODE_ALONE = re.compile(r"(?:place|special district|county) \d\S*")
 _HEADINGS = {
     "left_out": "Left out",
     "settled": "Settled by a rule",
@@ -37,14 +39,16 @@ def import_files(
         str | None, typer.Option(help="Quarter of a file that does not say it, as 2026Q3.")
     ] = None,
     force: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--force", help="Take an older edition than the one present.")
+        bool, typer.Option("--force", help="Take an older file too, and one with far fewer places.")
     ] = False,
 ) -> None:
     """Import official files into your own book, and say what changed.
 
-    Known by their content: SST rate and boundary files, California (CDTFA), Washington (Department
-    of Revenue), Texas (taxrates.txt). A newer file of a state takes the place of an older one. A
-    broken line stops with its number: nothing of that file is kept, the files before it are.
+    Known by their content: SST rate and boundary files, California (CDTFA),
+    Washington (Department of Revenue), Texas (taxrates.txt). A newer file of a
+    state takes the place of an older one. A broken line stops with its number:
+    nothing of that file is kept, the files before it are. So does a file that
+    has less than half of the places it would replace: it may be cut off.
     """
     console = Console(highlight=False)
     done: list[str] = []
@@ -161,7 +165,9 @@ def _was(one: Any) -> str:  # noqa: ANN401 - as above
 def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as above
     for names, what in ((found.added, "added"), (found.removed, "removed")):
         if names:
-            print_text(console, f"{_count(names, 'jurisdiction')} {what}: {_few(names)}", indent=2)
+            print_text(
+                console, f"{_count(names, 'jurisdiction')} {what}: {_named(names)}", indent=2
+            )
     before, after = found.earliest_before, found.earliest_after
     if before != after and after:
         told = f"history from {after}" + (f", before from {before}" if before else "")
@@ -196,6 +202,16 @@ def _show_findings(console: Console, found: Sequence[Any]) -> None:
 def _say_more(console: Console, count: int) -> None:
     if count > _SHOWN:
         print_text(console, f"... and {count - _SHOWN:,} more", indent=4)
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first few that have a name, and how many a file knows by their codes only."""
+    named = [name for name in names if not _CODE_ALONE.fullmatch(name)]
+    by_code = len(names) - len(named)
+    told = [_few(named)] if named else []
+    if by_code:
+        told.append(f"{by_code:,} by their codes only" if named else "by their codes only")
+    return "; ".join(told)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -71,8 +71,9 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     print_text(
         console,
         ("Expect", "bold"),
-        " is the most that an address or a place gets while the edition is good. All since: the day"
-        " from which every rate of the state is known; before it some are, from the oldest row on.",
+        " is the most that an address or a place gets for a day that the edition is good for; a"
+        " later day, which today may be, gets one step less. All since: the day from which every"
+        " rate of the state is known; before it some are, from the oldest row on.",
     )
     console.print()
     print_text(console, ("Missing", "bold"))

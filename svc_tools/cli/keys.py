@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from svc_tools import config
+from svc_tools.cli.key_list import key_lines, terms_in_words
 from svc_tools.cli.running import admin, explained
 
 if TYPE_CHECKING:
@@ -33,7 +33,14 @@ _Db = Annotated[
         f" {config.DATABASE_VARIABLE}, else a file in the user's data folder.",
     ),
 ]
-_Plan = Annotated[str | None, typer.Option(help="free, standard or unlimited.")]
+_Plan = Annotated[
+    str | None,
+    typer.Option(
+        help="free: 60 requests a minute, 1,000 lookups a month, none of the features below;"
+        " standard: 600, 100,000, all of them; unlimited: no limit, all of them (what a new key"
+        " is unless told otherwise)."
+    ),
+]
 _Rate = Annotated[
     str | None,
     typer.Option("--rate-per-minute", help="Requests a minute; none for no limit, plan for its."),
@@ -103,10 +110,9 @@ def create(  # noqa: PLR0917 - Typer reads the signature
             expires_at=_expiry(expires),
             past_due=bool(past_due),
         )
+        _say(f"Made {row.id}: {terms_in_words(row)}.", stderr=True)
         typer.echo(key.get_secret_value())
-        said = Console(stderr=True, soft_wrap=True, highlight=False)
-        said.print(f"{row.id}: {_terms_in_words(row)}", markup=False)
-        said.print("Keep the key: it is shown this once, and only its hash is stored.")
+        _say("Keep the key: it is shown this once, and only its hash is stored.", stderr=True)
 
 
 @keys.command("list")
@@ -123,22 +129,8 @@ def list_keys(
     if not described:
         typer.echo("There is no key yet; make one with `svc-tools keys create`.")
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", no_wrap=True)
-    for title in ("account", "name", "plan", "a minute", "used this month", "features", "status"):
-        table.add_column(title, overflow="fold")
-    for one in described:
-        table.add_row(
-            one["id"],
-            one["account"],
-            one["name"] or "",
-            one["plan"],
-            _speed(one),
-            _used(one),
-            " ".join(one["features"]) or "-",
-            one["status"],
-        )
-    Console(markup=False, highlight=False).print(table)
+    for line in key_lines(described, Console().width):
+        typer.echo(line)
 
 
 @keys.command()
@@ -172,7 +164,7 @@ def update(  # noqa: PLR0917 - Typer reads the signature
             features=_features(history, full, nexus),
             past_due=past_due,
         )
-        typer.echo(f"{row.id}: {_terms_in_words(row)}")
+        _say(f"{row.id}: {terms_in_words(row)}.")
 
 
 @keys.command("account")
@@ -237,26 +229,7 @@ def _expiry(text: str | None) -> str | None:
     return ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _speed(one: dict[str, Any]) -> str:
-    if one["rate_per_minute"] is None:
-        return "-"
-    return f"{one['rate_per_minute']:,} ({one['burst']:,} at once)"
-
-
-def _used(one: dict[str, Any]) -> str:
-    if one["monthly_quota"] is None:
-        return "-"
-    return f"{one['used']:,} of {one['monthly_quota']:,}"
-
-
-def _terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
-    """What a key may do, in one line."""
-    terms = row.terms
-    rate = terms.rate
-    speed = f"{rate.per_minute:,} requests a minute, {rate.burst:,} at once" if rate else "any rate"
-    quota = "any number of" if terms.monthly_quota is None else f"{terms.monthly_quota:,}"
-    features = ", ".join(sorted(terms.features)) or "no features"
-    due = ", past due" if row.past_due else ""
-    return (
-        f"account {row.account}, plan {row.plan}, {speed}, {quota} lookups a month, {features}{due}"
-    )
+def _say(sentence: str, *, stderr: bool = False) -> None:
+    """A sentence, wrapped where a person reads it and whole where a program does."""
+    console = Console(stderr=stderr, markup=False, highlight=False)
+    console.print(sentence, soft_wrap=not console.is_terminal)

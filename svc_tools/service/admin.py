@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from pydantic import SecretStr
+
     from svc_tools.service.key_desk import KeyDesk
     from svc_tools.service.ratebook.accuracy import AccuracyReport
     from svc_tools.service.ratebook.compile import CompileReport
@@ -35,7 +37,7 @@ __all__ = [
 def serve(
     host: str,
     port: int,
-    db: Path | str | None,
+    db: Path | SecretStr | None,
     api_key: str | None,
     echo: Callable[[str], None],
     *,
@@ -70,7 +72,7 @@ def serve(
     serving.serve(host, port, db, api_key, echo, workers=workers, faults=plan)
 
 
-def key_desk(target: str | None, *, make: bool) -> KeyDesk:
+def key_desk(target: SecretStr | None, *, make: bool) -> KeyDesk:
     """The keys of a database; see `KeyDesk`."""
     from svc_tools.service.key_desk import KeyDesk  # noqa: PLC0415 - loads SQLAlchemy
 
@@ -139,7 +141,7 @@ def import_files(
     from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
 
     return importer.import_files(
-        paths, own_book_path(), today=today, edition=edition, force=force, told=told
+        paths, own_book_path(), today=today, edition=edition, force=force, fewer=force, told=told
     )
 
 

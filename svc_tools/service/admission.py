@@ -186,7 +186,8 @@ class Admission:
             try:
                 async with desk.lock:
                     if desk.failed is not None and desk.failed[0] > came:
-                        raise _again(desk.failed[1])  # one after the other would wait for ever
+                        # each asking for itself would wait one after the other, for ever
+                        raise _again(desk.failed[1])
                     decision = await self._lease(desk, lookup=lookup)
             finally:
                 meter.waiting -= 1
@@ -225,7 +226,7 @@ class Admission:
                     month=meter.month.name,
                 )
             except StoreError as error:
-                desk.failed = (self._ticks(), error)
+                desk.failed = (self._ticks(), _again(error))
                 raise
             meter.receive(lease, wanted, self._ticks())
             self._settle_soon()
@@ -298,7 +299,7 @@ class Admission:
 
 
 def _again(error: StoreError) -> StoreError:
-    """The same failure for another request that waited for the same lease."""
+    """The same failure for another request, without the frames (and files) that this one holds."""
     return type(error)(*error.args)
 
 

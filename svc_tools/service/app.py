@@ -113,10 +113,9 @@ def create_app(
     app.add_middleware(Guard, admission=admission, loopback=loopback)
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
-    add_rate_routes(app, books, today)
-    add_nexus_routes(app, store)
-
     health = Health(books, store.database.ping)
+    add_rate_routes(app, books, health, today)
+    add_nexus_routes(app, store)
 
     @app.get(
         "/healthz",

@@ -58,7 +58,7 @@ class BookKeeper:
         self._seen: object = None
         self._failure: Exception | None = None
         self._retry_at = -math.inf
-        self._look()
+        self.look()
         self._due = clock() + NOTICE_SECONDS
 
     @property
@@ -91,7 +91,7 @@ class BookKeeper:
         if self._clock() >= self._due:
             self._due = math.inf
             try:
-                await run_in_threadpool(self._look)
+                await run_in_threadpool(self.look)
             finally:
                 self._due = self._clock() + NOTICE_SECONDS
         return self.book
@@ -102,10 +102,10 @@ class BookKeeper:
         Raises:
             BookUnavailableError: it cannot be read.
         """
-        await run_in_threadpool(self._look)
+        await run_in_threadpool(self.look)
         return self.book
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Read the book where its sign changed, or where it was broken a while ago. Blocks."""
         with self._reading:
             now = self._clock()

@@ -7,6 +7,7 @@ longer than its cause: the next transaction starts from the beginning.
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 from platformdirs import user_data_dir
+from pydantic import SecretStr
 
-from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.migrations import SCHEMA_VERSION, bring_up, is_current
+from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
+from svc_tools.service.migrations import bring_up, is_current
 from svc_tools.service.sqlite_file import SqliteFile
-from svc_tools.service.tables import schema_version
 from svc_tools.service.trouble import Backend, Trouble
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.dialects import postgresql, sqlite
 
-__all__ = ["Database", "default_path"]
+__all__ = ["Database", "default_path", "is_address"]
 
 _T = TypeVar("_T")
 
@@ -34,12 +35,21 @@ _ATTEMPTS = 5
 """How often `transact` tries what others keep getting in the way of."""
 
 _URLS = ("postgresql://", "postgres://")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
 _INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
 
 
 def default_path() -> Path:
     """Where the database is unless the user names another place."""
     return Path(user_data_dir("svc-tools", appauthor=False)) / "service.db"
+
+
+def is_address(target: str) -> bool:
+    """Whether a target is the address of a server; else it is the path of a file.
+
+    One that is mistyped is an address too: as a path, messages would repeat its password.
+    """
+    return _ADDRESS.match(target) is not None
 
 
 class Database:
@@ -50,7 +60,8 @@ class Database:
     Safe to use from many threads; a forked child may go on using its copy.
 
     Args:
-        target: the path of a SQLite file, or a `postgresql://` address.
+        target: the path of a SQLite file, or a `postgresql://` address; a secret one is read
+            here and nowhere else.
 
     Attributes:
         name: the database in messages; never with a password.
@@ -60,7 +71,7 @@ class Database:
         StoreBusyError: others keep it locked.
     """
 
-    def __init__(self, target: Path | str) -> None:
+    def __init__(self, target: Path | str | SecretStr) -> None:
         self._backend = _backend(target)
         self.name = self._backend.name
         self._ready = False
@@ -71,7 +82,7 @@ class Database:
                 self._backend.settle()
         except StoreUnavailableError as error:
             self._backend.close()
-            raise StoreError(f"{error}; name another database with --db") from error
+            raise StoreError(f"{error}; {ANOTHER}") from error
         except BaseException:
             self._backend.close()
             raise
@@ -139,8 +150,8 @@ class Database:
             StoreUnavailableError: it cannot be used at the moment.
         """
         with self.read() as connection:
-            version = connection.execute(sa.select(schema_version.c.version)).scalar()
-        if version != SCHEMA_VERSION:
+            current = is_current(connection)
+        if not current:
             self._ready = False
             with self.read():  # says what is wrong, or has brought an older one up
                 pass
@@ -212,10 +223,12 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _backend(target: Path | str) -> Backend:
-    if isinstance(target, str) and "://" in target:
+def _backend(target: Path | str | SecretStr) -> Backend:
+    if isinstance(target, SecretStr):
+        target = target.get_secret_value()
+    if isinstance(target, str) and is_address(target):
         if not target.startswith(_URLS):
-            scheme = target.partition("://")[0]
+            scheme = target.partition(":")[0]
             raise StoreError(
                 f"A database of the kind {scheme!r} is not supported;"
                 " give the path of a SQLite file, or a postgresql:// address"

@@ -13,10 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from svc_tools.service.app import create_app
 from svc_tools.service.background import BackgroundServer
 from svc_tools.service.book_keeper import keep_book
-from svc_tools.service.database import Database, default_path
+from svc_tools.service.database import Database, default_path, is_address
 from svc_tools.service.errors import BookUnavailableError, StartError, StoreError
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import KeyRing, new_key
@@ -24,8 +26,6 @@ from svc_tools.service.ratebook.own.database import own_book_path
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from svc_tools.service.ratebook import Book
 
 __all__ = ["EmbeddedService", "StartError", "StoreError", "start"]
@@ -39,7 +39,7 @@ class EmbeddedService:
         api_key: the key of this run, for the local account; it is kept in memory only.
     """
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path | SecretStr) -> None:
         self._books = keep_book(own_book_path())
         try:
             self._book = self._books.book
@@ -59,7 +59,7 @@ class EmbeddedService:
 
     @property
     def book_edition(self) -> str:
-        """The edition of the rate book that it answers from, or did last."""
+        """The edition of the rate book that it answers from now, or did last if that broke."""
         return self._last_book().edition
 
     @property
@@ -68,6 +68,7 @@ class EmbeddedService:
         return self._last_book().digest
 
     def _last_book(self) -> Book:
+        self._books.look()  # another process may have imported files
         with suppress(BookUnavailableError):
             self._book = self._books.book
         return self._book
@@ -91,11 +92,11 @@ class _Services:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[Path, EmbeddedService] = {}
+        self._running: dict[Path | SecretStr, EmbeddedService] = {}
         # What a forked child inherited. Kept, so that no finaliser of it runs in the child.
         self._inherited: list[EmbeddedService] = []
 
-    def start(self, db: Path) -> EmbeddedService:
+    def start(self, db: Path | SecretStr) -> EmbeddedService:
         with self._lock:
             service = self._running.get(db)
             if service is None or not service.running:
@@ -123,13 +124,19 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_services.leave_to_parent)
 
 
-def start(db: Path | None = None) -> EmbeddedService:
+def start(db: Path | SecretStr | None = None) -> EmbeddedService:
     """The running service of this process over a database; started where there is none.
 
     Args:
-        db: the database, or `None` for the user's own (that of `svc-tools serve` too).
+        db: the path of a database or a `postgresql://` address, or `None` for the user's own
+            (that of `svc-tools serve` too).
 
     Raises:
         StartError: it cannot start; `StoreError` where the database is the reason.
     """
+    if isinstance(db, SecretStr):
+        target = db.get_secret_value()
+        if is_address(target):
+            return _services.start(db)
+        db = Path(target)
     return _services.start(Path(db or default_path()).resolve())

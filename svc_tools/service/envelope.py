@@ -47,6 +47,10 @@ _GIVEN_CUT = 80
 
 _INPUT_CUT = 200
 
+# The framework's own words speak of its insides.
+_NO_OBJECT = "model_attributes_type"
+_OBJECT_EXPECTED = "Expected a JSON object, sent with Content-Type: application/json"
+
 # Only the statuses that the framework itself can raise need a code of their own here.
 _CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
@@ -183,7 +187,7 @@ def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
     told: dict[str, object] = {
         # a field that is not ours bears the caller's own name
         "loc": [shown(step) if isinstance(step, str) else step for step in where],
-        "msg": item["msg"],
+        "msg": _OBJECT_EXPECTED if item["type"] == _NO_OBJECT else item["msg"],
         "type": item["type"],
     }
     given = item.get("input")

@@ -11,6 +11,7 @@ BookUnavailableError    the rate book cannot be read; it answers again once it i
 from __future__ import annotations
 
 __all__ = [
+    "ANOTHER",
     "BookUnavailableError",
     "PortInUseError",
     "StartError",
@@ -18,6 +19,10 @@ __all__ = [
     "StoreError",
     "StoreUnavailableError",
 ]
+
+
+ANOTHER = "name another database with SVC_DATABASE_URL, or with --db where there is that option"
+"""What to do where a database cannot be used."""
 
 
 class BookUnavailableError(Exception):

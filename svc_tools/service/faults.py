@@ -20,7 +20,8 @@ After the work, so that a nexus record was added or removed and the caller does 
     truncated   the answer ends in the middle, and with it the connection
     slow        the answer comes in pieces, over two seconds
 
-An answer that was made wrong says so in the header `X-Fault`.
+An answer that was made wrong says so in the header `X-Fault`. No quota counts a request that failed
+on purpose; rate limits do.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["KINDS", "FaultPlan", "Faults"]
+__all__ = ["FAULT", "KINDS", "FaultPlan", "Faults"]
+
+FAULT = "svc.fault"
+"""The key of the ASGI scope under which the kind of fault stands, where a request is to fail."""
 
 FAULT_HEADER = "X-Fault"
 
@@ -152,6 +156,7 @@ class Faults:
         if kind is None:
             await self._app(scope, receive, send)
             return
+        scope[FAULT] = kind
         log.info("%s: fault %s, on purpose [%s]", told_address(scope), kind, request_id_of(scope))
         await KINDS[kind](_Failing(self._app, kind, scope, receive, send))
 

@@ -16,6 +16,7 @@ from svc_tools.service.errors import (
     StoreBusyError,
     StoreUnavailableError,
 )
+from svc_tools.service.faults import FAULT
 from svc_tools.service.health import unavailable
 from svc_tools.service.loopback import is_loopback_authority, is_loopback_origin
 from svc_tools.service.ratebook.own.errors import OwnBookChanged, OwnBookError
@@ -105,7 +106,8 @@ class _Answer:
             headers = [*message["headers"], (b"x-request-id", self._request_id.encode())]
             if self.ticket is not None:
                 headers += self.ticket.headers
-                self.ticket.answered(status)
+                # what failed on purpose was not the caller's lookup: it is given back
+                self.ticket.answered(None if FAULT in self._scope else status)
             message["headers"] = headers
             if status >= _FIRST_ERROR and not self.logged:
                 log_answer(self._scope, status, self._request_id)
@@ -135,10 +137,14 @@ def _examine(scope: Scope, *, loopback: bool) -> bytes:
 
 
 def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
-    """The key of `X-API-Key`, else of `Authorization: Bearer`; empty where neither is there."""
+    """The key of `X-API-Key`, else of `Authorization: Bearer`; empty where neither is there.
+
+    A header that is given twice is one list (RFC 9110, 5.3), and a list is no key: a proxy on the
+    way might have meant the other one.
+    """
     if b"x-api-key" in found:
-        return found[b"x-api-key"][0].strip()
-    scheme, _, token = found.get(b"authorization", [b""])[0].partition(b" ")
+        return b",".join(found[b"x-api-key"]).strip()
+    scheme, _, token = b",".join(found.get(b"authorization", ())).partition(b" ")
     return token.strip() if scheme.lower() == b"bearer" else b""
 
 

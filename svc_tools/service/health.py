@@ -55,6 +55,7 @@ class Health:
         self._ping = ping
         self._asking: asyncio.Task[bool] | None = None
         self._asked_at = 0.0
+        self._database_lives = True
 
     async def check(self) -> None:
         """Pass where all parts can serve.
@@ -72,21 +73,41 @@ class Health:
         if out:
             raise unavailable(*out)
 
+    def require_database(self) -> None:
+        """Pass unless the database gave no sign of life when it was last asked; never waits.
+
+        A lookup with a known key reads nothing there. Yet its limits and its revocation could not
+        be kept for long: a service that has lost its accounts says so in every answer.
+
+        Raises:
+            Problem: 503 that names the database.
+        """
+        self._asked()
+        if not self._database_lives:
+            raise unavailable("database")
+
     async def _database_answers(self) -> bool:
-        asking = self._asking
-        if asking is None or (
-            asking.done() and time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS
-        ):
-            asking = self._asking = asyncio.create_task(self._ask())
+        asking = self._asked()
         done, _ = await asyncio.wait([asking], timeout=_PATIENCE_SECONDS)
         return bool(done) and asking.result()
+
+    def _asked(self) -> asyncio.Task[bool]:
+        """The question under way, or the last one; a new one where that is too old."""
+        asking = self._asking
+        if asking is None or (
+            time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS and asking.done()
+        ):
+            asking = self._asking = asyncio.create_task(self._ask())
+        return asking
 
     async def _ask(self) -> bool:
         try:
             await run_in_threadpool(self._ping)
         except Exception as error:  # noqa: BLE001 - no sign of life, whatever the reason
             log.warning("The database gives no sign of life: %s", error)
-            return False
+            self._database_lives = False
+        else:
+            self._database_lives = True
         finally:
             self._asked_at = time.monotonic()
-        return True
+        return self._database_lives

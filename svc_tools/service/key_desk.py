@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.service.clock import microseconds, utc_now
-from svc_tools.service.database import Database, default_path
-from svc_tools.service.errors import StoreError
+from svc_tools.service.database import Database, default_path, is_address
+from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.key_store import ACTIVE, PAST_DUE, KeyRow, KeyStore
 from svc_tools.service.keys import hash_key, new_key
-from svc_tools.service.limit_store import LimitStore
+from svc_tools.service.limit_store import LimitStore, Use
 from svc_tools.service.limits import month_of
 from svc_tools.service.plans import UNLIMITED, Overrides, feature_text
 
@@ -21,24 +21,32 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyDesk"]
 
+_UNUSED = Use(leased=0, used=0)
+
+
+def _left(quota: int | None, use: Use) -> int | None:
+    """The lookups that nobody has leased: what a killed process held is not among them."""
+    return None if quota is None else max(0, quota - use.leased)
+
 
 class KeyDesk:
     """The keys of one database.
 
     Args:
-        target: the path of a database, a `postgresql://` address, or `None` for the user's own.
+        target: the path of a database or a `postgresql://` address (a password may be in it), or
+            `None` for the user's own.
         make: whether a file that is not there is made.
 
     Raises:
         StoreError: the database cannot be used, or is not there.
     """
 
-    def __init__(self, target: str | None, *, make: bool) -> None:
-        where: Path | str = target or default_path()
-        if not make and "://" not in str(where) and not Path(where).exists():
+    def __init__(self, target: SecretStr | None, *, make: bool) -> None:
+        where = target.get_secret_value() if target else str(default_path())
+        if not make and not is_address(where) and not Path(where).exists():
             raise StoreError(
                 f"There is no database {where}; `svc-tools serve` and `svc-tools keys create`"
-                " make one, --db names another"
+                f" make one, or {ANOTHER}"
             )
         self._store = KeyStore(Database(where))
         self._limits = LimitStore(self._store.database)
@@ -74,7 +82,7 @@ class KeyDesk:
     def describe(self) -> list[dict[str, Any]]:
         """Every key in plain values: its limits as they are in the end, its use this month."""
         month = month_of(microseconds())
-        used = self._limits.used(month.name)
+        uses = self._limits.uses(month.name)
         now = utc_now()
         return [
             {
@@ -85,7 +93,8 @@ class KeyDesk:
                 "rate_per_minute": row.terms.rate.per_minute if row.terms.rate else None,
                 "burst": row.terms.rate.burst if row.terms.rate else None,
                 "monthly_quota": row.terms.monthly_quota,
-                "used": used.get(row.id, 0),
+                "used": uses.get(row.id, _UNUSED).used,
+                "left": _left(row.terms.monthly_quota, uses.get(row.id, _UNUSED)),
                 "month": month.name,
                 "features": sorted(row.terms.features),
                 "status": row.status(now),

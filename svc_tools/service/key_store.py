@@ -32,6 +32,8 @@ PAST_DUE = "past_due"
 """What an account, or one key of it, can be by its payments."""
 
 _ID_BYTES = 5
+_LONGEST_ACCOUNT = 64
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,15 @@ class KeyStore:
             past_due: whether it is past due from the start.
 
         Raises:
-            StartError: the plan or an override does not exist.
+            StartError: the plan or an override does not exist, or the account or the name cannot
+                be shown in a line.
         """
         given = overrides or Overrides()
         given.check(plan)
+        _check_text("account", account, _LONGEST_ACCOUNT)
+        name = name or None
+        if name is not None:
+            _check_text("name", name, _LONGEST_NAME)
         now = utc_now()
         key_id = f"key_{secrets.token_hex(_ID_BYTES)}"
         row = {
@@ -184,6 +191,7 @@ class KeyStore:
         """
         fresh = api_keys.c.revoked_at.is_(None)
         with self.database.write() as connection:
+            self._one(connection, key_id)
             connection.execute(
                 api_keys.update().where(api_keys.c.id == key_id, fresh).values(revoked_at=utc_now())
             )
@@ -217,6 +225,9 @@ class KeyStore:
         if past_due is not None:
             changes["status"] = PAST_DUE if past_due else None
         with self.database.write() as connection:
+            row = sa.select(api_keys.c.id).where(api_keys.c.id == self._one(connection, key_id).id)
+            # two that change one key at once take turns: each sees what the other said of features
+            connection.execute(row.with_for_update())
             before = self._one(connection, key_id)
             if features:
                 signed = signed_features(before.overrides.features) | dict(features)
@@ -233,6 +244,7 @@ class KeyStore:
         Raises:
             StartError: there is no such account.
         """
+        _check_text("account", account, _LONGEST_ACCOUNT)
         of_account = sa.select(sa.func.count()).where(api_keys.c.account == account)
         with self.database.write() as connection:
             changed = connection.execute(
@@ -246,12 +258,23 @@ class KeyStore:
             return connection.execute(of_account).scalar_one()
 
     def _one(self, connection: sa.Connection, key_id: str) -> KeyRow:
-        row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
+        row = None
+        if key_id.isascii():  # bytes that are no text cannot even be asked for
+            row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
         if row is None:
             there = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
             known = ", ".join(there.scalars()) or "none; make one with `svc-tools keys create`"
             raise StartError(f"There is no key {key_id!r}; there are: {known}")
         return _row(row)
+
+
+def _check_text(what: str, text: str, most: int) -> None:
+    """Refuse what a list of keys could not show, such as line breaks and undecoded bytes."""
+    if not 0 < len(text) <= most or not text.isprintable() or text != text.strip():
+        raise StartError(
+            f"The {what} is {text!r}; expected 1 to {most} visible characters, with no space around"
+            " them"
+        )
 
 
 def _columns(overrides: Overrides) -> dict[str, object]:

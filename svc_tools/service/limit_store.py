@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from svc_tools.service.meter import Spent, Wanted
     from svc_tools.service.plans import Terms
 
-__all__ = ["Lease", "LimitStore", "Returned"]
+__all__ = ["Lease", "LimitStore", "Returned", "Use"]
 
 
 class Lease(NamedTuple):
@@ -32,6 +32,16 @@ class Lease(NamedTuple):
     lookups: int = 0
     bucket: Bucket | None = None
     lookups_left: int = 0
+
+
+class Use(NamedTuple):
+    """The lookups of a month: handed out to processes, and answered by them.
+
+    They differ by what processes hold at the moment, and by what those held that were killed.
+    """
+
+    leased: int
+    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +67,11 @@ class LimitStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def used(self, month: str) -> dict[str, int]:
+    def uses(self, month: str) -> dict[str, Use]:
         """The lookups of a month by key id, of keys with a quota that made any."""
-        question = sa.select(usage.c.key_id, usage.c.used).where(usage.c.month == month)
+        question = sa.select(usage).where(usage.c.month == month)
         with self._database.read() as connection:
-            return {row.key_id: row.used for row in connection.execute(question)}
-
-    def leased(self, key_id: str, month: str) -> int:
-        """The lookups of a month that processes hold or have used."""
-        question = sa.select(usage.c.leased).where(*_of(key_id, month))
-        with self._database.read() as connection:
-            return connection.execute(question).scalar_one_or_none() or 0
+            return {row.key_id: Use(row.leased, row.used) for row in connection.execute(question)}
 
     def lease(self, key_id: str, terms: Terms, *, wanted: Wanted, now: int, month: str) -> Lease:
         """Take of what a key may do, for this process to hand out.

@@ -143,10 +143,18 @@ def lookups_to_lease(left: int, waiting: int, ahead: int) -> int:
 
 
 class Month(NamedTuple):
-    """A calendar month in UTC: its name, and when it ends, in microseconds since 1970."""
+    """A calendar month in UTC: its name, and its time, in microseconds since 1970.
+
+    It begins with its first moment, and ends with the first of the next.
+    """
 
     name: str
+    begins: int
     ends: int
+
+    def holds(self, now: int) -> bool:
+        """Whether a time is in it."""
+        return self.begins <= now < self.ends
 
     @property
     def renews(self) -> str:
@@ -158,5 +166,10 @@ def month_of(now: int) -> Month:
     """The month of a time in microseconds since 1970."""
     day = datetime.fromtimestamp(now // SECOND, UTC)
     year, month = divmod(12 * day.year + day.month, 12)
+    begins = datetime(day.year, day.month, 1, tzinfo=UTC)
     ends = datetime(year, month + 1, 1, tzinfo=UTC)
-    return Month(f"{day.year:04}-{day.month:02}", int(ends.timestamp()) * SECOND)
+    return Month(
+        f"{day.year:04}-{day.month:02}",
+        int(begins.timestamp()) * SECOND,
+        int(ends.timestamp()) * SECOND,
+    )

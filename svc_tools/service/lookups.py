@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.service.envelope import Problem
+from svc_tools.service.envelope import Problem, invalid
 from svc_tools.service.params import Parameter
 from svc_tools.service.ratebook import Query
 from svc_tools.service.states import two_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["PARAMETERS", "STATE_IN_PATH", "WAYS", "Lookup", "read_lookup"]
 
@@ -98,8 +97,7 @@ _PERIOD = re.compile(r"([0-9]{4})([1-4])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """One lookup as it was asked: the question, and whether the verbose body is wanted."""
 
     query: Query
@@ -124,19 +122,11 @@ def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
     if mode not in {"simple", "full"}:
         raise PARAMETERS["mode"].refuse(mode)
     period = given.get("period")
-    query = Query(
-        state=code,
-        address=_place(given, "address"),
-        street=_place(given, "street"),
-        city=_place(given, "city"),
-        zip=_zip(given),
-        location=_place(given, "location"),
-        lat=_coordinate(given, "lat"),
-        lng=_coordinate(given, "lng"),
-        as_of=_day(given.get("as_of"), period),
-        period=period,
-    )
-    return Lookup(query, full=mode == "full")
+    place: dict[str, Any] = {
+        name: read(name, given[name]) for name, read in _READ.items() if name in given
+    }
+    day = _day(given.get("as_of"), period)
+    return Lookup(Query(code, **place, as_of=day, period=period), full=mode == "full")
 
 
 def _check_mode(given: Mapping[str, str]) -> None:
@@ -170,11 +160,8 @@ def _check_mode(given: Mapping[str, str]) -> None:
     )
 
 
-def _place(given: Mapping[str, str], name: str) -> str | None:
+def _place(name: str, value: str) -> str:
     """A text with its white space tidied; its length is that of the tidied text."""
-    value = given.get(name)
-    if value is None:
-        return None
     text = " ".join(value.split())
     shortest, longest = _LENGTHS[name]
     if not shortest <= len(text) <= longest or _CONTROL.search(text):
@@ -182,21 +169,29 @@ def _place(given: Mapping[str, str], name: str) -> str | None:
     return text
 
 
-def _zip(given: Mapping[str, str]) -> str | None:
-    value = given.get("zip")
-    if value is not None and not _ZIP.fullmatch(value):
-        raise PARAMETERS["zip"].refuse(value)
+def _zip(name: str, value: str) -> str:
+    if not _ZIP.fullmatch(value):
+        raise PARAMETERS[name].refuse(value)
     return value
 
 
-def _coordinate(given: Mapping[str, str], name: str) -> float | None:
-    value = given.get(name)
-    if value is None:
-        return None
+def _coordinate(name: str, value: str) -> float:
     degrees = float(value) if _NUMBER.fullmatch(value) else None
     if degrees is None or abs(degrees) > _LIMITS[name]:
-        raise PARAMETERS[name].refuse(value)
+        exchanged = name == "lat" and degrees is not None and abs(degrees) <= _LIMITS["lng"]
+        hint = "; are lat and lng exchanged?" if exchanged else ""
+        raise invalid(name, value, f"{PARAMETERS[name].expected}{hint}")
     return degrees
+
+
+_READ: Mapping[str, Callable[[str, str], str | float]] = {
+    **dict.fromkeys(("address", "street", "city"), _place),
+    "zip": _zip,
+    "location": _place,
+    "lat": _coordinate,
+    "lng": _coordinate,
+}
+"""What reads each part of a place."""
 
 
 def _day(as_of: str | None, period: str | None) -> date | None:

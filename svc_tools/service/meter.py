@@ -34,7 +34,7 @@ _ASK_AGAIN_SECONDS = 1.0
 """How long a used-up quota is believed: another process may give lookups back."""
 
 
-_NO_MONTH = Month("", 0)
+_NO_MONTH = Month("", 0, 0)
 
 
 class Wanted(NamedTuple):
@@ -111,7 +111,7 @@ class Meter:
         if rated and not self._tokens:
             return Decision.RATE_LIMITED if ticks < self._limited_until else Decision.LEASE
         if lookup and self.terms.monthly_quota is not None:
-            if now >= self._month.ends:
+            if not self._month.holds(now):
                 self._turn_page(now)
             if not self._lookups:
                 if ticks >= self._exceeded_until:
@@ -124,7 +124,7 @@ class Meter:
 
     def wanted(self, now: int) -> Wanted:
         """How much to ask for: what waits, and some to go on with."""
-        if now >= self._month.ends:
+        if not self._month.holds(now):
             self._turn_page(now)
         tokens = lookups = 0
         if self.terms.rate is not None and not self._tokens:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from svc_tools.service.clock import utc_now
-from svc_tools.service.errors import StoreError
+from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.keys import LOCAL_ACCOUNT
 from svc_tools.service.tables import accounts, metadata, schema_version
 
@@ -52,26 +52,30 @@ def bring_up(connection: sa.Connection, name: str, *, create: bool, shared: bool
     tables = set(sa.inspect(connection).get_table_names())
     if schema_version.name not in tables:
         if tables & metadata.tables.keys() if shared else tables:
-            raise StoreError(f"{name} is a database of another program; {_ANOTHER}")
+            raise StoreError(f"{name} is a database of another program; {ANOTHER}")
         if not create:
             raise StoreError(f"{name} is empty; put the database back, or start the service anew")
         _create(connection)
         return
     if _FIRST_TABLES - tables:
-        raise StoreError(f"{name} is a database of another program; {_ANOTHER}")
+        raise StoreError(f"{name} is a database of another program; {ANOTHER}")
     versions = _versions(connection)
     if len(versions) != 1 or not 1 <= versions[0] <= SCHEMA_VERSION:
         given = versions[0] if len(versions) == 1 else "unknown"
         raise StoreError(
             f"{name} has schema version {given}, this release reads 1 to {SCHEMA_VERSION};"
-            f" use the release that made it, or {_ANOTHER}"
+            f" use the release that made it, or {ANOTHER}"
         )
     for version in range(versions[0], SCHEMA_VERSION):
         _STEPS[version](connection)
+    lacking = metadata.tables.keys() - set(sa.inspect(connection).get_table_names())
+    if lacking:
+        raise StoreError(
+            f"{name} is damaged: it lacks the table {min(lacking)}; put a copy of it back, or"
+            f" {ANOTHER}"
+        )
     connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
 
-
-_ANOTHER = "name another database with --db"
 
 _FIRST_TABLES = {"accounts", "api_keys", "nexus"}
 """What every version has."""

@@ -48,7 +48,7 @@ FEATURES = ("history", "full", "nexus")
 NO_LIMIT = -1
 """An override that lifts the plan's limit."""
 
-_LOOKUP = "/v1/tax/"
+_LOOKUP = re.compile(r"/v1/tax/[^/]+")  # what lies below is no address, and costs nothing
 _NEXUS = "/v1/portability/"
 _MOST_PER_MINUTE = 60_000_000
 _MOST_BURST = 1_000_000
@@ -193,7 +193,7 @@ def _limit(override: int | None, base: int | None) -> int | None:
 
 def is_lookup(path: str) -> bool:
     """Whether a request to this path is a lookup: what a monthly quota counts."""
-    return path.startswith(_LOOKUP)
+    return _LOOKUP.fullmatch(path) is not None
 
 
 def demanded_features(path: str, query: bytes, today: date) -> frozenset[str]:

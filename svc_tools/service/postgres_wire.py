@@ -6,11 +6,12 @@ import os
 import socket
 import ssl
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from pg8000 import dbapi
+from pydantic import SecretStr
 
 from svc_tools.service.errors import StoreError
 from svc_tools.service.trouble import BUSY_SECONDS
@@ -40,7 +41,7 @@ class Address:
     port: int
     tls: ssl.SSLContext | bool | None
     """As the driver takes it: `None` tries, `True` insists, neither checks who answers."""
-    password: str | None = field(repr=False)
+    password: SecretStr | None
 
 
 def parsed(url: str) -> Address:
@@ -83,7 +84,7 @@ def parsed(url: str) -> Address:
         host=options.get("host") or given.hostname or "localhost",
         port=int(port),
         tls=_tls(options.get("sslmode", "prefer"), options.get("sslrootcert")),
-        password=None if given.password is None else unquote(given.password),
+        password=None if given.password is None else SecretStr(unquote(given.password)),
     )
 
 
@@ -113,7 +114,7 @@ def connect(address: Address) -> Connection:
             address.user,
             host=address.host,
             database=address.database,
-            password=address.password,
+            password=address.password and address.password.get_secret_value(),
             application_name="svc-tools",
             ssl_context=False if wire.local else address.tls,
             sock=wire.socket,
@@ -181,7 +182,10 @@ class Connection(dbapi.Connection):  # type: ignore[misc] # the driver has no ty
         """Answer the server's question who we are; without a password only if none is needed."""
         asked = int.from_bytes(data[:4], "big")
         if asked in _ASKS_FOR_PASSWORD and self.password is None:
-            raise dbapi.InterfaceError("the server asks for a password, and the address has none")
+            raise dbapi.InterfaceError(
+                "the server asks for a password, and the address has none"
+                " (neither PGPASSWORD nor .pgpass is read)"
+            )
         super().handle_AUTHENTICATION_REQUEST(data, context)
 
     def handle_ERROR_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: ANN401, N802 - as above

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from svc_tools.service.book_keeper import BookKeeper
+    from svc_tools.service.health import Health
     from svc_tools.service.ratebook import Book
 
 __all__ = ["add_rate_routes"]
 
-_REMEMBERED = 4096
+_REMEMBERED = 16_384
 """How many simple answers are kept ready: about 1 KB each."""
 
 
@@ -62,7 +63,9 @@ class _Answers:
         return (self.find if full else self.remembered)(state, given, day)
 
 
-def add_rate_routes(app: FastAPI, books: BookKeeper, today: Callable[[], date]) -> None:
+def add_rate_routes(
+    app: FastAPI, books: BookKeeper, health: Health, today: Callable[[], date]
+) -> None:
     """Add the routes over the current book; `today` gives the day that counts as today."""
     kept: _Answers | None = None
 
@@ -73,6 +76,7 @@ def add_rate_routes(app: FastAPI, books: BookKeeper, today: Callable[[], date]) 
         return kept
 
     async def look_up_rate(request: Request) -> Response:
+        health.require_database()
         given = tuple(read_params(request, PARAMETERS).items())
         question = (request.path_params["state"], given, today())
         book = await books.current()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.service.app import create_app
@@ -42,7 +42,7 @@ class Job:
         faults: what goes wrong on purpose, if anything.
     """
 
-    db: Path | str = field(repr=False)  # it may hold a password
+    db: Path | SecretStr
     run_key: SecretStr | None
     loopback: bool
     faults: FaultPlan | None
@@ -68,7 +68,7 @@ class Job:
 def serve(
     host: str,
     port: int,
-    db: Path | str | None,
+    db: Path | SecretStr | None,
     api_key: str | None,
     echo: Callable[[str], None],
     *,

@@ -19,7 +19,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.pool import NullPool
 
-from svc_tools.service.errors import StoreError
+from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.trouble import BUSY_SECONDS, Trouble
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class SqliteFile:
         except OSError as error:
             raise StoreError(
                 f"The database {self.name} cannot be made or opened: {error.strerror or error};"
-                " name another place with --db"
+                f" {ANOTHER}"
             ) from error
 
     def settle(self) -> None:
@@ -147,8 +147,12 @@ class SqliteFile:
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()  # a damaged file: whoever mends it must not find it open
+            raise
         return connection
 
     def _write_ahead(self) -> None:

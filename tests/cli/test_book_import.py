@@ -54,6 +54,28 @@ def test_an_import_says_what_changed_and_the_next_lookup_answers_with_it(home, f
     assert "7.50 %" in answer.stdout
 
 
+def test_those_known_by_their_codes_only_are_counted(home, files):
+    with files[0].open("a") as file:
+        file.write("19,01,12345,0.01,0.01,,,20120101,29991231\n")
+        file.write("19,63,80001,0.01,0.01,,,20120101,29991231\n")
+    done = svc_tools("book", "import", files[0], **home)
+    said = "3 jurisdictions added: Adair County; 2 by their codes only"
+    assert said in " ".join(done.stdout.split())
+
+
+def test_a_file_cut_off_leaves_the_book_as_it_is_unless_it_is_forced(home, tmp_path):
+    rows = [f"19,00,{fips:03},0.01,0.01,,,20120101,29991231\n" for fips in range(1, 99, 2)]
+    whole, part = tmp_path / "IAR2026Q2FEB1.csv", tmp_path / "IAR2026Q3MAY1.csv"
+    whole.write_text(IOWA.splitlines(keepends=True)[0] + "".join(rows))
+    part.write_text(IOWA)
+    svc_tools("book", "import", whole, **home)
+    done = svc_tools("book", "import", part, **home)
+    assert done.returncode == 2
+    assert "1 place with a local tax, where the book has 49 for IA" in done.stderr
+    assert "49" not in svc_tools("book", "import", part, "--force", **home).stderr
+    assert "2026Q3" in svc_tools("book", "list", **home).stdout
+
+
 def test_the_list_shows_it_and_removing_it_goes_back_to_the_shipped_figures(home, files):
     assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
     svc_tools("book", "import", files[0], **home)

@@ -6,12 +6,18 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from svc_tools.cli.commands import app
+from svc_tools.service.clock import microseconds
 from svc_tools.service.database import Database
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import hash_key
+from svc_tools.service.limit_store import LimitStore, Returned
+from svc_tools.service.limits import month_of
+from svc_tools.service.meter import Spent, Wanted
+from svc_tools.service.plans import PLANS, Overrides, terms_of
 
 
 @pytest.fixture
@@ -23,9 +29,9 @@ def db(tmp_path):
 def keys(db):
     """Runs one command of the group: exit code, stdout, stderr."""
 
-    def run(*words):
+    def run(*words, width=100):
         options = ["--db", str(db)]
-        result = CliRunner().invoke(app, ["keys", *words, *options], env={"COLUMNS": "100"})
+        result = CliRunner().invoke(app, ["keys", *words, *options], env={"COLUMNS": str(width)})
         return result.exit_code, result.stdout, result.stderr
 
     return run
@@ -91,9 +97,77 @@ def test_a_day_of_expiry_is_the_last_valid_one(made):
 def test_the_list_shows_limits_use_and_status(keys, made):
     _, row = made("--plan", "free", "--name", "job", "--no-nexus")
     _, out, _ = keys("list")
-    for shown in (row["id"], "local", "job", "free", "60", "0 of 1,000", "active"):
-        assert shown in out
-    assert "features" in out
+    title, line = out.splitlines()
+    assert title.split() == ["id", "plan", "rate", "this", "month", "features", "status", "name"]
+    assert line.split() == [
+        *(row["id"], "free", "60/min", "0", "of", "1,000", "none", "active", "job")
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_what_does_not_fit_into_a_line_of_the_list_stands_below_it(keys, made, width):
+    _, plain = made()
+    name = "the nightly job that fills the warehouse of the fourth floor, 会社"
+    words = ["--account", "acme", "--name", name, "--plan", "standard", "--no-full", "--past-due"]
+    _, row = made(*words, "--expires", "2999-12-31")
+    _, out, _ = keys("list", width=width)
+    head, first, second, below = out.splitlines()
+    assert all(cell_len(line) <= width for line in out.splitlines()[:3])
+    assert head.split()[-1] == "status"
+    assert first.split() == [plain["id"], "unlimited", "any", "no", "quota", "all", "active"]
+    said = f"{row['id']}  standard   600/min  0 of 100,000  no full   past due"
+    assert second == said
+    assert below == f"    acme, {name}, valid until 3000-01-01 00:00 UTC"
+
+
+def test_lookups_that_a_killed_process_held_are_not_shown_as_left(keys, made, db):
+    _, row = made("--quota", "10")
+    limits, month = LimitStore(Database(db)), month_of(microseconds()).name
+    terms = terms_of("unlimited", Overrides(monthly_quota=10))
+    lost = {"wanted": Wanted(0, 10, 0), "now": microseconds(), "month": month}
+    assert limits.lease(row["id"], terms, **lost).lookups == 10
+    limits.settle([Returned(row["id"], terms, Spent(month, lookups=3, used=4))], microseconds())
+    assert "4 of 10 (3 left)" in keys("list")[1]
+    (after,) = listed(keys)
+    assert (after["used"], after["left"]) == (4, 3)
+
+
+def test_an_old_name_does_not_move_the_cursor(keys, made, db):
+    made("--name", "fine")
+    with Database(db).write() as connection:
+        connection.exec_driver_sql("UPDATE api_keys SET name = 'red' || char(27) || '[31m'")
+    assert "red�[31m" in keys("list")[1]
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "\x1b[31mred", "x" * 101, " around ", "\udcff"])
+@pytest.mark.parametrize("what", ["name", "account"])
+def test_what_the_list_could_not_show_is_no_name_and_no_account(keys, db, what, text):
+    code, out, err = keys("create", f"--{what}", text)
+    assert (code, out) == (2, "")
+    assert f"The {what} is {text!r}; expected 1 to" in err
+    assert not KeyStore(Database(db)).any()
+
+
+def test_an_empty_account_is_none_and_an_empty_name_is_no_name(keys, made):
+    assert keys("create", "--account", "")[0] == 2
+    assert made("--name", "")[1]["name"] is None
+
+
+@pytest.mark.parametrize("words", [("revoke", "\udcff"), ("account", "\udcff", "--paid")])
+def test_bytes_that_are_no_text_are_told_as_they_came(keys, made, words):
+    made()
+    code, _, err = keys(*words)
+    assert code == 2
+    assert r"'\udcff'" in err
+
+
+def test_a_mistyped_address_is_no_path_and_its_password_is_not_repeated():
+    for command in (["keys", "create"], ["keys", "list"], ["serve", "--port", "0"]):
+        words = [*command, "--db", "postgresql:/user:hidden@host/db"]
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 2
+        assert "kind 'postgresql' is not supported" in result.stderr
+        assert "hidden" not in result.output + result.stderr
 
 
 def test_without_keys_the_list_says_how_to_make_one(keys, db):
@@ -130,7 +204,7 @@ def test_a_key_is_changed_in_what_is_given_and_nothing_else(keys, made):
     _, before = made("--plan", "free", "--no-history", "--quota", "9")
     code, out, _ = keys("update", before["id"], "--plan", "standard", "--rate-per-minute", "120")
     assert code == 0
-    assert "120 requests a minute, 20 at once, 9 lookups a month, full, nexus" in out
+    assert "120 requests a minute, 20 at once, 9 lookups a month; features: full, nexus." in out
     keys("update", before["id"], "--quota", "plan", "--history", "--past-due")
     (after,) = listed(keys)
     assert (after["monthly_quota"], after["status"]) == (100_000, "past_due")
@@ -171,6 +245,14 @@ def test_what_makes_no_sense_is_an_error_and_no_key(keys, db, options, said):
     assert (code, out) == (2, "")
     assert said in err
     assert not KeyStore(Database(db)).any()
+
+
+def test_the_help_says_what_the_plans_are():
+    said = " ".join(CliRunner().invoke(app, ["keys", "create", "--help"]).stdout.split())
+    for plan in PLANS.values():
+        figures = [plan.name, plan.rate and plan.rate.per_minute, plan.monthly_quota]
+        for figure in filter(None, figures):
+            assert str(figure) in said.replace(",", "")
 
 
 def test_the_database_can_be_named_by_the_environment(tmp_path):

@@ -187,7 +187,9 @@ def test_a_city_that_is_not_the_zips(spec, client):
 @row("SPEC-2.5-full")
 def test_the_verbose_body(spec, ask):
     full = ask("WI", mode="full", **MILWAUKEE)
-    assert [one["rate"] for one in full["components"]] == ["0.05000", "0.00900", "0.02000"]
+    rates = [Decimal(one["rate"]) for one in full["components"]]
+    assert sum(rates) == Decimal(full["rate"]["combined_rate"])
+    assert [str(rate) for rate in rates if rate] == ["0.05000", "0.00900", "0.02000"]
     assert [one["chosen"] for one in full["candidates"]][:1] == [True]
     assert full["resolved_place"]["state"] == "WI"
 

@@ -11,9 +11,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from pydantic import SecretStr
 from sqlalchemy import event
 from support.postgres import GUARDED, USER
 
@@ -23,6 +25,7 @@ from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailabl
 from svc_tools.service.tables import accounts
 
 OURS = ["accounts", "api_keys", "buckets", "nexus", "schema_version", "usage"]
+OPEN_FILES = Path("/proc/self/fd")
 
 
 @pytest.fixture
@@ -303,6 +306,21 @@ def test_a_damaged_file_is_said_and_the_copy_put_back_is_used(db):
     assert names(database) == ["kept", "local"]
 
 
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="needs a list of what a process has open")
+@pytest.mark.parametrize("keep", [0, 100])
+def test_a_damaged_file_is_not_held_open(db, keep):
+    database = Database(db)
+    db.write_bytes(db.read_bytes()[:keep] + b"damaged!" * 2000)
+    caught = []  # an error holds on to the frames that it came through
+    for ask in (database.ping, lambda: names(database), lambda: add(database, "lost")):
+        with pytest.raises(StoreUnavailableError) as error:
+            ask()
+        caught.append(error.value)
+    opened = [os.path.realpath(link) for link in OPEN_FILES.iterdir()]
+    # whoever mends it would, beside a connection to what was there before, lose what they write
+    assert [path for path in opened if path.startswith(str(db))] == []
+
+
 def test_an_empty_file_in_the_place_of_the_database_is_not_filled(db):
     database = Database(db)
     good = db.read_bytes()
@@ -357,6 +375,15 @@ def test_tables_that_were_dropped_are_not_made_again(opened):
         opened.ping()
     with pytest.raises(StoreUnavailableError, match="another program"):
         opened.ping()
+
+
+@pytest.mark.parametrize("table", ["usage", "buckets"])
+def test_a_table_that_is_missing_is_no_sign_of_life(opened, database_url, table):
+    with opened.write() as connection:
+        connection.exec_driver_sql(f"DROP TABLE {table}")
+    in_trouble(opened, f"lacks the table {table}; put a copy of it back")
+    with pytest.raises(StoreError, match=f"lacks the table {table}"):
+        Database(database_url)
 
 
 # --- what is given
@@ -414,6 +441,9 @@ SECRET = "hunter2-hunter2"
 @pytest.mark.parametrize(
     ("target", "said"),
     [
+        ("postgresql:/user:{}@host/db", "kind 'postgresql' is not supported.*postgresql://"),
+        ("postgres:user:{}@host/db", "kind 'postgres' is not supported"),
+        ("POSTGRESQL://user:{}@host/db", "kind 'POSTGRESQL' is not supported"),
         ("mysql://user:{}@host/db", "kind 'mysql' is not supported.*SQLite file.*postgresql://"),
         ("postgresql://user:{}@host", "names no user or no database; expected postgresql://USER"),
         ("postgresql://:{}@host/db", "names no user or no database"),
@@ -437,6 +467,16 @@ def test_an_address_that_cannot_be_used_is_explained_without_its_password(target
         seen = seen.__cause__
 
 
+def test_a_secret_address_is_used_and_not_shown(postgres):
+    name = postgres.new_database()
+    url = postgres.url(name).replace("@", f":{SECRET}@")
+    assert SECRET not in repr(postgres_wire.parsed(url))
+    database = Database(SecretStr(url))
+    assert names(database) == ["local"]
+    database.close()
+    postgres.drop(name)
+
+
 def test_the_name_of_a_database_never_has_the_password(postgres):
     name = postgres.new_database()
     database = Database(postgres.url(name).replace("@", f":{SECRET}@"))
@@ -448,7 +488,7 @@ def test_the_name_of_a_database_never_has_the_password(postgres):
 
 def test_a_password_with_any_characters_is_passed_on(postgres):
     address = postgres_wire.parsed("postgresql://us%40er:p%2F%3A%40%20s@[::1]:1234/d%20b")
-    assert (address.user, address.password) == ("us@er", "p/:@ s")
+    assert (address.user, address.password) == ("us@er", SecretStr("p/:@ s"))
     assert (address.host, address.port, address.database) == ("::1", 1234, "d b")
     assert "p/:@" not in repr(address) + address.name
 

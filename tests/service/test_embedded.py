@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.service import background, embedded
@@ -145,6 +146,19 @@ def test_a_database_that_cannot_be_used_is_said(tmp_path):
         embedded.start(tmp_path / "file" / "service.db")
     assert embedded.start(tmp_path / "good.db").running
     embedded.start(tmp_path / "good.db").close()
+
+
+def test_a_server_s_database_serves_it_too(postgres, db):
+    name = postgres.new_database()
+    service = embedded.start(SecretStr(postgres.url(name)))
+    assert embedded.start(SecretStr(postgres.url(name))) is service
+    assert get(service).status_code == 200
+    assert postgres.execute("SELECT account FROM accounts", database=name) == [["local"]]
+    service.close()
+    postgres.drop(name)
+    by_path = embedded.start(SecretStr(str(db)))
+    assert embedded.start(db) is by_path
+    by_path.close()
 
 
 def test_a_start_that_fails_is_said_and_the_next_one_works(db, monkeypatch):

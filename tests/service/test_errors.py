@@ -120,6 +120,15 @@ def test_the_key_as_a_bearer_token(shared, scheme):
     assert shared.anonymous("GET", "/v1/freshness", headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize(("name", "form"), [("X-API-Key", "{}"), ("Authorization", "Bearer {}")])
+def test_two_keys_are_no_key(shared, name, form):
+    other = "another-key-0123456789abcdef"
+    for keys in ((shared.key, other), (other, shared.key)):
+        headers = [(name, form.format(key)) for key in keys]
+        response = shared.anonymous("GET", "/v1/freshness", headers=headers)
+        assert_envelope(response, 401, "UNAUTHORIZED")
+
+
 def test_a_key_in_the_url_is_no_key(shared):
     for name in ("api_key", "key", "X-API-Key"):
         response = shared.anonymous("GET", "/v1/freshness", params={name: shared.key})
@@ -243,6 +252,8 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(shared):
     body = b'{"state": "TX"}'
     response = shared.client.post("/v1/portability/nexus", content=body, headers=headers)
     assert response.status_code == 422
+    (item,) = response.json()["detail"]
+    assert item["msg"] == "Expected a JSON object, sent with Content-Type: application/json"
 
 
 @pytest.mark.parametrize("content", [b"[" * 60_000, b'{"state":' * 6_000, b"9" * 5_000])

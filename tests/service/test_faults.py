@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.api_keys import make_key
 from support.both import without_waiting
 
 from svc_sdk import AsyncSvc, ServiceError, Svc, SvcError, TransportError
@@ -43,6 +44,20 @@ def test_the_same_seed_fails_the_same_requests(run):
     assert set(first) == {None, "429", "503", "404"}
     other = FaultPlan.read(plan.text, seed=8)
     assert [other.fault(number) for number in range(60)] != first
+
+
+@pytest.mark.parametrize("kind", ["404", "503", "malformed", "slow"])
+def test_what_fails_on_purpose_is_in_no_quota(run, kind):
+    service = run(faults=FaultPlan.read(f"{kind}:50%", seed=7))
+    _, headers = make_key(service.keys, monthly_quota=4)
+    kinds, left = [], []
+    while kinds.count(None) < 4:
+        answer = service.anonymous("GET", PATH, params=PLACE, headers=headers)
+        kinds.append(answer.headers.get("x-fault"))
+        if kinds[-1] is None:
+            left.append((answer.status_code, answer.headers["x-quota-remaining"]))
+    assert kind in kinds
+    assert left == [(200, "3"), (200, "2"), (200, "1"), (200, "0")]
 
 
 def test_a_plan_keeps_its_shares():

@@ -85,12 +85,28 @@ def test_a_database_that_disappears_is_said_and_comes_back(service, db, forgetfu
     for response in (health_of, nexus):
         assert str(db.parent) not in response.text
         assert "sqlite" not in response.text.lower()
-    # lookups with a key that is known need no database
-    assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+    # known keys and rates are in memory, and yet: accounts that are lost are said
+    assert_unavailable(client.get("/v1/tax/NJ", params=PLACE), "database")
     assert not db.exists(), "an empty one in its place would look as if all records were removed"
     away.rename(db.parent)
     assert client.get("/v1/portability/nexus").json()["count"] == 1
     assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
+
+
+def test_a_lookup_alone_finds_out_that_the_database_is_gone_and_that_it_is_back(
+    service, db, forgetful
+):
+    def lookups_become(status):
+        deadline = time.monotonic() + 10
+        while service.client.get("/v1/tax/NJ", params=PLACE).status_code != status:
+            assert time.monotonic() < deadline
+
+    lookups_become(200)
+    away = db.parent.rename(db.parent.with_name("away"))
+    lookups_become(503)
+    away.rename(db.parent)
+    lookups_become(200)
 
 
 def test_both_are_named(shelf, db, forgetful):

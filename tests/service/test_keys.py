@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,7 +13,7 @@ from svc_tools.service.database import Database
 from svc_tools.service.errors import StartError, StoreUnavailableError
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import LOCAL_ACCOUNT, KeyRing, checked_key, hash_key, new_key
-from svc_tools.service.plans import NO_LIMIT, Overrides
+from svc_tools.service.plans import FEATURES, NO_LIMIT, Overrides
 
 NEXUS = "/v1/portability/nexus"
 FRESHNESS = "/v1/freshness"
@@ -256,6 +257,20 @@ def test_changes_of_a_key_leave_the_rest_of_it(keys):
     assert not after.past_due
     assert after.terms.rate is None
     assert keys.update(row.id) == after
+
+
+def test_changes_of_one_key_at_the_same_time_are_all_kept(keys):
+    row, _ = make_key(keys, plan="free")
+
+    def switch(feature):
+        kept = []
+        for there in [True, False] * 10:
+            keys.update(row.id, features={feature: there})
+            kept.append((feature in keys.list()[0].terms.features) == there)
+        return all(kept)
+
+    with ThreadPoolExecutor(len(FEATURES)) as pool:
+        assert list(pool.map(switch, FEATURES)) == [True, True, True]
 
 
 def test_a_change_that_is_not_possible_changes_nothing(keys):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.database import Database
-from svc_tools.service.limit_store import LimitStore, Returned
+from svc_tools.service.limit_store import LimitStore, Returned, Use
 from svc_tools.service.meter import Decision, Meter, Spent, Wanted
 from svc_tools.service.plans import Overrides, terms_of
 
@@ -46,8 +46,7 @@ def test_many_that_lease_at_once_get_the_quota_and_no_more(stores):
         return got
 
     assert sum(all_at_once(lease_all, stores)) == 90
-    assert stores[0].leased("key_a", MONTH) == 90
-    assert stores[0].leased("key_b", MONTH) == 0
+    assert stores[0].uses(MONTH) == {"key_a": Use(leased=90, used=0)}
 
 
 def test_many_that_take_tokens_at_once_get_the_burst_and_no_more(stores):
@@ -80,12 +79,15 @@ def test_what_many_give_back_at_once_is_all_there_again(stores):
 
     all_at_once(take_and_return, stores)
     for key_id in ("key_a", "key_b"):
-        assert stores[0].leased(key_id, MONTH) == 40
+        assert stores[0].uses(MONTH)[key_id] == Use(leased=40, used=40)
         lease = stores[0].lease(
             *(key_id, terms), wanted=Wanted(1000, 1000, 0), now=NOW, month=MONTH
         )
         assert (lease.tokens, lease.lookups, lease.lookups_left) == (80, 120, 0)
-    assert stores[0].used(MONTH) == {"key_a": 40, "key_b": 40}
+    assert {key_id: use.used for key_id, use in stores[0].uses(MONTH).items()} == {
+        "key_a": 40,
+        "key_b": 40,
+    }
 
 
 def test_where_no_token_is_there_no_lookup_is_taken(database_url):
@@ -96,7 +98,7 @@ def test_where_no_token_is_there_no_lookup_is_taken(database_url):
         assert (first.tokens, first.lookups, first.lookups_left) == (1, 2, 8)
         second = store.lease("key_a", terms, wanted=Wanted(1, 2, 0), now=NOW, month=MONTH)
         assert (second.tokens, second.lookups) == (0, 0)
-        assert store.leased("key_a", MONTH) == 2
+        assert store.uses(MONTH)["key_a"].leased == 2
         later = store.lease("key_a", terms, wanted=Wanted(1, 0, 0), now=NOW + 10**6, month=MONTH)
         assert (later.tokens, later.lookups) == (1, 0)
 
@@ -164,7 +166,7 @@ def test_whatever_processes_do_and_however_they_end_nothing_is_exceeded(
         settle(meter, NOW + passed)
     assert counted <= quota
     assert admitted <= 30 + passed * 6000 // 60_000_000 + 3 * ahead
-    leased, used = shared_store.leased(key_id, MONTH), shared_store.used(MONTH).get(key_id, 0)
+    leased, used = shared_store.uses(MONTH).get(key_id, Use(leased=0, used=0))
     assert used <= counted <= leased <= quota
     if not died:
         assert used == counted == leased

@@ -203,6 +203,23 @@ def test_a_new_month_does_not_use_what_the_old_one_left():
     ]
 
 
+def test_a_clock_that_was_set_back_to_another_month_is_followed():
+    one = meter(monthly_quota=10)
+    ahead = month_of(NOON).ends
+    for now, name in ((ahead, "2026-12"), (NOON, "2026-11"), (ahead, "2026-12")):
+        one.waiting = one.waiting_lookups = 1
+        assert one.decide(lookup=True, now=now, ticks=0.0) is Decision.LEASE
+        assert one.month.name == name
+        one.receive(Lease(0, 1, None, 9), one.wanted(now), 0.0)
+        assert one.decide(lookup=True, now=now, ticks=0.0) is Decision.GO
+        one.answered(name, counts=True)
+    assert one.settle(ahead) == [
+        Spent("2026-12", used=1),
+        Spent("2026-11", used=1),
+        Spent("2026-12", used=1),
+    ]
+
+
 def test_a_rate_refusal_takes_no_lookup_and_a_quota_refusal_takes_its_token():
     one = meter(rate_per_minute=60, burst=2, monthly_quota=10)
     ask = {"lookup": True, "now": NOON, "ticks": 0.0}

@@ -185,6 +185,13 @@ def test_a_coordinate_lies_on_earth(lat, lng, wrong):
 
 
 @pytest.mark.parametrize(
+    ("lat", "hinted"), [("-97.75", True), ("-122.33", True), ("181", False), ("north", False)]
+)
+def test_a_latitude_that_is_a_longitude_is_said_to_be_one(lat, hinted):
+    assert ("exchanged" in refused(lat=lat, lng="30.25").detail) is hinted
+
+
+@pytest.mark.parametrize(
     "state", ["", "T", "TEX", "T1", "Texas", "T ", "ÄÖ", "\N{LATIN SMALL LETTER LONG S}K"]
 )
 def test_a_state_is_two_letters(state):

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
-from svc_tools.service import book_keeper, rates
+from svc_tools.service import book_keeper, embedded, rates
 from svc_tools.service.book_keeper import keep_book
 from svc_tools.service.ratebook.own.database import own_signature, remove_editions
 from svc_tools.service.ratebook.own.errors import OwnBookChanged
@@ -88,6 +88,23 @@ def test_an_own_book_that_breaks_is_said_and_all_goes_on_once_it_is_mended(servi
     own.write_bytes(whole)
     assert iowa(service) == "0.01000"
     assert service.client.get("/healthz").status_code == 200
+
+
+def test_the_embedded_service_names_the_book_of_now_without_a_lookup_before(
+    own, take, db, monkeypatch
+):
+    monkeypatch.setattr(embedded, "own_book_path", lambda: own)
+    service = embedded.start(db)
+    try:
+        shipped = service.book_digest
+        take("IAR2026Q2FEB1.csv", "001")
+        fresh = service.book_digest
+        remove_editions(own, "IA")
+        assert fresh != shipped == service.book_digest
+        own.write_bytes(b"this is no database" * 200)
+        assert service.book_digest == shipped  # the last that could be read
+    finally:
+        service.close()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from svc_tools.service.plans import (
     Overrides,
     demanded_features,
     feature_text,
+    is_lookup,
     signed_features,
     terms_of,
 )
@@ -136,6 +137,23 @@ def test_a_plan_of_another_release_counts_as_the_smallest():
 )
 def test_what_a_request_needs(path, query, needed):
     assert demanded_features(path, query.encode(), TODAY) == needed
+
+
+@pytest.mark.parametrize(
+    ("path", "counted"),
+    [
+        ("/v1/tax/TX", True),
+        ("/v1/tax/nowhere", True),
+        ("/v1/tax/", False),
+        ("/v1/tax/TX/", False),
+        ("/v1/tax/TX/78701", False),
+        ("/v1/taxes/TX", False),
+        ("/v1/freshness", False),
+        ("/v1/portability/nexus", False),
+    ],
+)
+def test_an_address_that_is_no_lookup_costs_none(path, counted):
+    assert is_lookup(path) is counted
 
 
 @given(st.binary(max_size=80))

@@ -124,7 +124,7 @@ def test_two_workers_admit_exactly_the_quota_of_a_key(database_url):
         assert served.ended()[0] == 0
         used = LimitStore(keys.database)
         month = month_of(time.time_ns() // 1000).name
-        assert (used.leased(row.id, month), used.used(month)) == (50, {row.id: 50})
+        assert used.uses(month) == {row.id: (50, 50)}
         keys.database.close()
 
 

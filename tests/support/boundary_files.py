@@ -152,4 +152,4 @@ def write_boundary_file(path: Path, rows: int, *, quoted: bool = False) -> Path:
 
 def imported(own: Path, *files: Path) -> list[Imported]:
     """Put official files into an own book, which is made where there is none."""
-    return list(import_files(files, own, today=LOADED))
+    return list(import_files(files, own, today=LOADED, fewer=True))
