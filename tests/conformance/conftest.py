@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import ssl
 
 import httpx
 import pytest
 from conformance.rows import MILWAUKEE
-from support.both import Both, without_waiting
+from support.both import connecting, without_waiting
 from support.faults import GOOD, KEY
 from support.faults import answer as reply
-
-from svc_sdk import AsyncSvc, Svc
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -55,17 +51,7 @@ def body(ask):
 @pytest.fixture(params=["sync", "async"])
 def connect(request):
     """Make a client of either kind; all are closed after the test."""
-    with contextlib.ExitStack() as stack:
-        runner = None if request.param == "sync" else stack.enter_context(asyncio.Runner())
-
-        def make(base_url, key=KEY, **options):
-            client = (Svc if runner is None else AsyncSvc)(key, base_url=base_url, **options)
-            both = Both(client, runner)
-            stack.callback(both.close)
-            return both
-
-        make.asynchronous = runner is not None
-        make.runner = runner
+    with connecting(request.param) as make:
         yield make
 
 

@@ -172,7 +172,7 @@ def test_a_trailing_slash_is_stripped(spec, connect, faults):
 @rows({"SPEC-4.4-timeout": ("timeout", 10.0), "SPEC-4.4-max_retries": ("max_retries", 3)})
 def test_defaults_of_the_constructor(spec, expected, connect, faults):
     name, default = expected
-    kind = AsyncSvc if connect.asynchronous else Svc
+    kind = AsyncSvc if connect.kind == "async" else Svc
     assert inspect.signature(kind).parameters[name].default == default
     with pytest.raises(ValueError, match=name):
         connect(faults.base_url, **{name: -1})
@@ -180,12 +180,12 @@ def test_defaults_of_the_constructor(spec, expected, connect, faults):
 
 @row("SPEC-4.4-http_client")
 def test_an_injected_client_stays_open(spec, connect, faults):
-    injected = (httpx.AsyncClient if connect.asynchronous else httpx.Client)()
+    injected = (httpx.AsyncClient if connect.kind == "async" else httpx.Client)()
     client = connect(faults.base_url, http_client=injected)
     client.lookup("TX", zip="78701")
     client.close()
     assert not injected.is_closed
-    connect.runner.run(injected.aclose()) if connect.asynchronous else injected.close()
+    connect.runner.run(injected.aclose()) if connect.kind == "async" else injected.close()
 
 
 @rows(
@@ -250,7 +250,7 @@ def test_leaving_the_context_closes(spec, connect, faults):
         async with client as entered:
             return entered._http
 
-    if connect.asynchronous:
+    if connect.kind == "async":
         owned = connect.runner.run(asynchronously())
     else:
         with client as entered:

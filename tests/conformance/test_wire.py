@@ -137,11 +137,11 @@ def test_the_methods_of_the_clients(spec):
 @row("WIRE-client-timeout")
 def test_the_timeout_of_an_injected_client(spec, connect, faults, waits):
     faults.will(HANG)
-    injected = (httpx.AsyncClient if connect.asynchronous else httpx.Client)(timeout=60)
+    injected = (httpx.AsyncClient if connect.kind == "async" else httpx.Client)(timeout=60)
     client = connect(faults.base_url, http_client=injected, timeout=0.2, max_retries=0)
     with pytest.raises(TransportError, match=r"0\.2 s"):
         client.lookup("TX", zip="78701")
-    connect.runner.run(injected.aclose()) if connect.asynchronous else injected.close()
+    connect.runner.run(injected.aclose()) if connect.kind == "async" else injected.close()
 
 
 @row("WIRE-client-base_url")
@@ -181,12 +181,12 @@ def test_only_the_header_decides_the_delay(spec, connect, faults, waits):
 @row("WIRE-client-redirect")
 def test_redirects_are_not_followed(spec, connect, faults):
     faults.will(answer(302, b"", location=f"{faults.base_url}/elsewhere"), answer())
-    kind = httpx.AsyncClient if connect.asynchronous else httpx.Client
+    kind = httpx.AsyncClient if connect.kind == "async" else httpx.Client
     injected = kind(follow_redirects=True)
     with pytest.raises(SvcError) as caught:
         connect(faults.base_url, http_client=injected).lookup("TX", zip="78701")
     assert (caught.value.status_code, len(faults.seen)) == (302, 1)
-    connect.runner.run(injected.aclose()) if connect.asynchronous else injected.close()
+    connect.runner.run(injected.aclose()) if connect.kind == "async" else injected.close()
 
 
 @row("WIRE-client-other")

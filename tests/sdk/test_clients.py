@@ -16,6 +16,7 @@ import warnings
 import httpx
 import pytest
 from pydantic import SecretStr
+from support import both
 from support.faults import HANG, KEY, answer, serving
 
 import svc_sdk
@@ -116,7 +117,7 @@ def test_a_client_of_the_other_kind_is_refused():
 def test_plain_http_to_another_host_warns_once_by_name(connect):
     with pytest.warns(UserWarning, match=r"rates-warn-once\.example") as seen:
         connect("http://rates-warn-once.example" + ("/a" if connect.kind == "sync" else "/b"))
-    assert seen[0].filename == __file__.replace("test_clients.py", "conftest.py")
+    assert seen[0].filename == both.__file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         connect("http://rates-warn-once.example/again")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+
 import svc_sdk.aio
 import svc_sdk.client
+from support.faults import KEY
+from svc_sdk import AsyncSvc, Svc
 
 
 class Both:
@@ -24,6 +29,23 @@ class Both:
             self.client.close()
         else:
             self.runner.run(self.client.aclose())
+
+
+@contextlib.contextmanager
+def connecting(kind):
+    """Makes clients of one kind, `sync` or `async`; all are closed in the end."""
+    with contextlib.ExitStack() as stack:
+        runner = None if kind == "sync" else stack.enter_context(asyncio.Runner())
+
+        def make(base_url, key=KEY, **options):
+            client = (Svc if runner is None else AsyncSvc)(key, base_url=base_url, **options)
+            both = Both(client, runner)
+            stack.callback(both.close)
+            return both
+
+        make.kind = kind
+        make.runner = runner
+        yield make
 
 
 def without_waiting(monkeypatch):
