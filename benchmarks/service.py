@@ -18,7 +18,7 @@ from benchmarks.measure import Finding, medians, timed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from svc_tools.service.ratebook import Book
+    from svc_tools.service.ratebook import Book, Query
 
 TODAY = date(2026, 11, 21)
 REQUESTS = 4_000
@@ -37,7 +37,11 @@ print(json.dumps([time.process_time() - start, resident() - empty, resident()]))
 
 def known_zips(book: Book) -> list[tuple[str, str]]:
     """(state, ZIP) of every ZIP that has an answer, states mixed."""
-    from svc_tools.service.ratebook import NotResolved, Query, resolve  # noqa: PLC0415
+    from svc_tools.service.ratebook import (  # noqa: PLC0415 - the client's benchmarks load none
+        NotResolved,
+        Query,
+        resolve,
+    )
 
     found = []
     for state in sorted(book.states):
@@ -68,7 +72,8 @@ def request_cost(zips: list[tuple[str, str]]) -> Iterator[Finding]:
             lambda: ours.cpu_of(same),
             lambda: ours.cpu_of(list(itertools.islice(different, REQUESTS))),
         )
-    for kind, cost in (("the same ZIP", repeated), ("ever different ZIPs", distinct)):
+    kinds = ("the same ZIP", "ever different ZIPs, each asked for once before,")
+    for kind, cost in zip(kinds, (repeated, distinct), strict=True):
         yield Finding(
             f"a lookup of {kind} against an empty FastAPI route",
             f"{cost / base:.2f} x",
@@ -91,22 +96,44 @@ def loading() -> Finding:
     )
 
 
-def resolving(book: Book, zips: list[tuple[str, str]]) -> Finding:
-    from svc_tools.service.ratebook import Query, resolve  # noqa: PLC0415
+def resolving(book: Book, zips: list[tuple[str, str]]) -> Iterator[Finding]:
+    """Each ZIP for the first time, and again: a book remembers what it found out about one."""
+    from svc_tools.service.ratebook import (  # noqa: PLC0415 - the client's benchmarks load none
+        Query,
+        resolve,
+    )
 
-    queries = [Query(state, zip=zip5) for state, zip5 in zips[:LOOKUPS]]
+    every = [Query(state, zip=zip5) for state, zip5 in zips[:LOOKUPS]]
+    states = len({query.state for query in every})
+    begun, queries = every[:states], every[states:]  # one of each state, then the others
 
-    def every() -> None:
-        for query in queries:
-            resolve(book, query, today=TODAY)
+    def ask(asked: Book, questions: list[Query]) -> None:
+        for query in questions:
+            resolve(asked, query, today=TODAY)
 
-    (seconds,) = medians(lambda: timed(every))
-    each = seconds / len(queries) * 1e6
-    return Finding(
-        "a known ZIP, resolved in process",
-        f"{each:.1f} us",
+    def first() -> float:
+        fresh = book.copy()
+        fresh.index()
+        ask(fresh, begun)
+        return timed(lambda: ask(fresh, queries))
+
+    ask(book, queries)
+    once, again = (
+        f"{seconds / len(queries) * 1e6:.1f} us"
+        for seconds in medians(first, lambda: timed(lambda: ask(book, queries)))
+    )
+    known = f"{len(queries):,} different ZIPs"
+    yield Finding(
+        "a known ZIP, resolved in process for the first time",
+        once,
+        "reported",
+        f"{known}; one other of each state was asked for before",
+    )
+    yield Finding(
+        "a known ZIP, resolved in process again",
+        again,
         "< 20 us",
-        f"{len(queries):,} different ZIPs",
+        f"{known}, each asked for once before",
     )
 
 
@@ -157,7 +184,7 @@ def findings() -> Iterator[Finding]:
     yield loading()
     book = load_book()
     zips = known_zips(book)
-    yield resolving(book, zips)
+    yield from resolving(book, zips)
     yield from request_cost(zips)
     yield throughput(zips)
     yield memory(zips)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -15,6 +16,10 @@ from hypothesis import settings
 from support.faults import KEY, serving
 
 from svc_sdk import Svc
+
+# a shell's background job ignores Ctrl+C, and so would every process that a test interrupts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # how long an example takes says how busy the machine is
 settings.register_profile("unhurried", deadline=None)

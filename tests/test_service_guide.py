@@ -102,7 +102,9 @@ def test_the_table_of_plans_is_true():
 
 def test_the_faults_it_names_exist():
     (example,) = re.findall(r'--faults "([^"]+)" --seed', GUIDE)
-    (named,) = re.findall(r"one sequence of requests: (.+?)\. Such answers", GUIDE, re.DOTALL)
+    (named,) = re.findall(
+        r"any status of the specification(.+?)\. What is answered", GUIDE, re.DOTALL
+    )
     kinds = re.findall(r"`([\w-]+)`", named)
     assert len(kinds) == 7
     FaultPlan.read(example, 7)

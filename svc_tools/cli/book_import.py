@@ -52,6 +52,7 @@ def import_files(
     """
     console = Console(highlight=False)
     done: list[str] = []
+    anew = False
     bar = _Bar()
     with explained():
         try:
@@ -60,15 +61,19 @@ def import_files(
             ):
                 bar.clear()
                 done.append(one.edition.file)
+                anew = anew or not one.repeated
                 _show(console, one)
         except BaseException:
             bar.clear()
             if done:
                 print_text(console)
                 print_text(console, f"Imported before that, and kept: {', '.join(done)}.")
+                rest = [file.name for file in files if file.name not in done]
+                print_text(console, f"Not imported: {', '.join(rest)}.")
             raise
-        print_text(console)
-        print_text(console, _NOTICED)
+        if anew:
+            print_text(console)
+            print_text(console, _NOTICED)
 
 
 def list_editions() -> None:
@@ -173,7 +178,8 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
         told = f"history from {after}" + (f", before from {before}" if before else "")
         print_text(console, told, indent=2)
     if not found.rates:
-        print_text(console, "no rate differs", indent=2)
+        both = " of a jurisdiction in both" if found.added or found.removed else ""
+        print_text(console, f"no rate{both} differs", indent=2)
         return
     print_text(console, f"{_count(found.rates, 'rate')} changed:", indent=2)
     print_table(
@@ -210,7 +216,7 @@ def _named(names: Sequence[str]) -> str:
     by_code = len(names) - len(named)
     told = [_few(named)] if named else []
     if by_code:
-        told.append(f"{by_code:,} by their codes only" if named else "by their codes only")
+        told.append(f"{by_code:,} by code only, for boundary files")
     return "; ".join(told)
 
 

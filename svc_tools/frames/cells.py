@@ -156,7 +156,7 @@ def _fitting(text: str) -> str:
 class Sheet:
     """One worksheet; rows and columns count from 0."""
 
-    def __init__(self, worksheet: Any, formats: Mapping[str, Any]) -> None:  # noqa: ANN401
+    def __init__(self, worksheet: Any, formats: Mapping[str, Any]) -> None:  # noqa: ANN401  # untyped
         """Wrap an XlsxWriter worksheet (a package without types)."""
         self._sheet = worksheet
         self._formats = formats
@@ -278,7 +278,7 @@ def _shown_length(value: object, kind: str) -> int:
 class Book:
     """A workbook being written."""
 
-    def __init__(self, workbook: Any) -> None:  # noqa: ANN401
+    def __init__(self, workbook: Any) -> None:  # noqa: ANN401  # untyped
         """Wrap an XlsxWriter workbook (a package without types)."""
         self._book = workbook
         self._formats = {

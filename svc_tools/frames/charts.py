@@ -106,8 +106,7 @@ def save_chart(figure: Figure, path: str | Path) -> None:
         FileNotFoundError: the folder does not exist.
         OSError: the file cannot be written.
     """
-    # Pillow comes with matplotlib, an optional extra
-    from PIL import Image, PngImagePlugin  # noqa: PLC0415
+    from PIL import Image, PngImagePlugin  # noqa: PLC0415  # comes with matplotlib
 
     description = str(figure.get_label())
     words = PngImagePlugin.PngInfo()

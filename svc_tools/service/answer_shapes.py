@@ -206,7 +206,7 @@ class ErrorEnvelope(_Shape):
 
 
 class ValidationDetail(_Shape):
-    """One thing that is wrong with the body of a request (SPEC 4.1)."""
+    """One thing that is wrong with the body or the query string of a request (SPEC 4.1)."""
 
     loc: list[str | int]
     msg: str

@@ -67,7 +67,8 @@ class BookKeeper:
         if self._book is None:
             return "unreadable: lookups are 503 until it is mended"
         own = len(self._book.own_editions)
-        return f"{self._book.edition}, {own} files of your own" if own else self._book.edition
+        files = "1 file" if own == 1 else f"{own} files"
+        return f"{self._book.edition}, {files} of your own" if own else self._book.edition
 
     @property
     def book(self) -> Book:

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
 from svc_tools.service.migrations import bring_up, is_current
 from svc_tools.service.sqlite_file import SqliteFile
+from svc_tools.service.tables import buckets
 from svc_tools.service.trouble import Backend, Trouble
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ _T = TypeVar("_T")
 
 _ATTEMPTS = 5
 """How often `transact` tries what others keep getting in the way of."""
+
+# a key that nobody has, and one that no page has room for beside others: to take it, SQLite has
+# to find a page more; an index of PostgreSQL takes up to 2700 bytes
+_TRIAL = {"key_id": "trial" * 400, "tokens": 0, "updated_at": 0}
 
 _URLS = ("postgresql://", "postgres://")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
@@ -75,6 +80,7 @@ class Database:
         self._backend = _backend(target)
         self.name = self._backend.name
         self._ready = False
+        self._lost_a_write = False
         try:
             with self._explained():
                 self._backend.make()
@@ -145,6 +151,9 @@ class Database:
     def ping(self) -> None:
         """One small read that shows that it answers, and that it is still of this release.
 
+        Once a write could not be done (the disk is full, the database read-only), that it answers
+        is not enough: then one small write follows, until that is done. It leaves nothing behind.
+
         Raises:
             StoreBusyError: others keep it locked.
             StoreUnavailableError: it cannot be used at the moment.
@@ -155,6 +164,12 @@ class Database:
             self._ready = False
             with self.read():  # says what is wrong, or has brought an older one up
                 pass
+        if self._lost_a_write:
+            with self.write() as connection:
+                connection.execute(buckets.insert().values(_TRIAL))
+                connection.execute(buckets.delete().where(buckets.c.key_id == _TRIAL["key_id"]))
+            # by nothing else: a transaction of others may have had nothing to write
+            self._lost_a_write = False
 
     def close(self) -> None:
         """Close idle connections; using the database afterwards opens new ones."""
@@ -166,11 +181,16 @@ class Database:
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[sa.Connection]:
-        with self._explained():
-            if not self._ready:
-                self._prepare(create=False)
-            with self._backend.transaction(write=write) as connection:
-                yield connection
+        try:
+            with self._explained():
+                if not self._ready:
+                    self._prepare(create=False)
+                with self._backend.transaction(write=write) as connection:
+                    yield connection
+        except StoreUnavailableError:
+            if write:
+                self._lost_a_write = True
+            raise
 
     def _prepare(self, *, create: bool) -> None:
         """See that the tables are those of this release; most often they are."""

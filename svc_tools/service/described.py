@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.service.answer_shapes import ErrorEnvelope, HTTPValidationError
+from svc_tools.service.faults import KINDS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -57,7 +58,7 @@ _MEANINGS = {
     " also INVALID_HOST and INVALID_ORIGIN",
     404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
     408: "REQUEST_TIMEOUT: the request took too long to arrive",
-    422: "The body does not have the right shape",
+    422: "The input does not have the right shape; each item says where, and what is wrong",
     429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
     " without",
     500: "INTERNAL: the service failed; its log has the reason under the support reference",
@@ -66,6 +67,8 @@ _MEANINGS = {
 
 _OF_ALL = (400, 403, 500, 503)
 _OF_KEYED = (401, 402, 429)
+_ON_PURPOSE = frozenset(int(kind[:3]) for kind in KINDS if kind[:3].isdecimal())
+_ONLY_ON_PURPOSE = "Only where the service was started to fail on purpose; X-Fault says so"
 
 
 def answers(model: type[BaseModel], description: str, *further: int) -> Responses:
@@ -76,7 +79,7 @@ def answers(model: type[BaseModel], description: str, *further: int) -> Response
         description: what a 200 means.
         further: the statuses that it has beside those that every address has.
     """
-    return _responses(model, description, (*_OF_ALL, *further), {})
+    return _responses(model, description, {*_OF_ALL, *further}, {})
 
 
 def keyed_answers(
@@ -87,23 +90,29 @@ def keyed_answers(
     Args:
         model: the shape of the body of a 200.
         description: what a 200 means.
-        further: the statuses that it has beside those that every such address has.
+        further: the statuses that it has beside those that every such address has. Those that
+            only a fault on purpose (`faults`) can send are added by themselves.
         quota: whether a monthly quota counts it.
     """
     limits = {**_LIMITS, **_QUOTA} if quota else _LIMITS
-    return _responses(model, description, (*_OF_ALL, *_OF_KEYED, *further), limits)
+    own = {*_OF_ALL, *_OF_KEYED, *further}
+    return _responses(model, description, own, limits, _ON_PURPOSE - own)
 
 
 def _responses(
-    model: type[BaseModel], description: str, errors: tuple[int, ...], limits: _Headers
+    model: type[BaseModel],
+    description: str,
+    own: set[int],
+    limits: _Headers,
+    on_purpose: frozenset[int] = frozenset(),
 ) -> Responses:
     found: Responses = {
         200: {"model": model, "description": description, "headers": {**_ALWAYS, **limits}}
     }
-    for status in sorted(errors):
+    for status in sorted(own | on_purpose):
         found[status] = {
-            "model": HTTPValidationError if status == 422 else ErrorEnvelope,  # noqa: PLR2004
-            "description": _MEANINGS[status],
+            "model": HTTPValidationError if status == 422 else ErrorEnvelope,  # noqa: PLR2004 - the framework's own status
+            "description": _MEANINGS[status] if status in own else _ONLY_ON_PURPOSE,
             "headers": {**_ALWAYS, **_OWN.get(status, {}), **limits},
         }
     return found

@@ -104,9 +104,12 @@ class Health:
         try:
             await run_in_threadpool(self._ping)
         except Exception as error:  # noqa: BLE001 - no sign of life, whatever the reason
-            log.warning("The database gives no sign of life: %s", error)
+            if self._database_lives:  # said once, not each second
+                log.warning("The database gives no sign of life: %s", error)
             self._database_lives = False
         else:
+            if not self._database_lives:
+                log.warning("The database answers again")
             self._database_lives = True
         finally:
             self._asked_at = time.monotonic()

@@ -52,7 +52,7 @@ class Protocol(HttpToolsProtocol):
     _unread = 0
     _watch: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # asyncio calls this with a TCP transport only
         """Begin, and look after the connection from time to time."""
         super().connection_made(transport)
         self._since = self.loop.time()
@@ -77,7 +77,7 @@ class Protocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_QUEUED:
             raise TooManyQueuedError
         super().on_message_begin()
-        self.scope[CONNECTION] = self.transport  # type: ignore[literal-required]
+        self.scope[CONNECTION] = self.transport  # type: ignore[literal-required]  # the scope may have keys that its type lacks
         self._arriving = True
         self._since = self.loop.time()
 

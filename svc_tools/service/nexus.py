@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation at run time
 from starlette.responses import Response
@@ -14,7 +15,7 @@ from svc_tools.service.answer_shapes import NexusList, NexusRecord, NexusRemoval
 from svc_tools.service.bodies import StrictJsonRoute
 from svc_tools.service.described import keyed_answers
 from svc_tools.service.envelope import json_response
-from svc_tools.service.params import documented, read_params
+from svc_tools.service.params import documented, read_params, read_params_only
 from svc_tools.service.schemas import NexusInput  # noqa: TC001 - the same
 from svc_tools.service.states import NEXUS_TYPE, STATE, checked_nexus_type, checked_state
 
@@ -29,10 +30,20 @@ __all__ = ["add_nexus_routes"]
 _PATH = "/v1/portability/nexus"
 _FILTERS = {parameter.name: parameter for parameter in (STATE, NEXUS_TYPE)}
 _TYPE_ONLY = {NEXUS_TYPE.name: NEXUS_TYPE}
+_WHY_STRICT = (
+    "Nothing was removed: a misspelt nexus_type that was ignored would remove the records of every"
+    " type"
+)
 _STATE_IN_PATH = replace(STATE, place="path")
 _THE_RECORD = {
     "state": "$response.body#/state",
     "nexus_type": "$response.body#/nexus_type",
+}
+_NO_BODY = {
+    "loc": ("body",),
+    "msg": "A removal has no body; name the type in the address, as ?nexus_type=economic. Nothing"
+    " was removed",
+    "type": "extra_forbidden",
 }
 
 
@@ -80,13 +91,14 @@ def add_nexus_routes(app: FastAPI, store: Store) -> None:
         tags=["nexus"],
         operation_id="remove_nexus",
         summary="Remove the nexus records of a state, all or of one type",
-        responses=keyed_answers(NexusRemoval, "How many records there were"),
+        responses=keyed_answers(NexusRemoval, "How many records there were", 422),
         openapi_extra={"parameters": documented([_STATE_IN_PATH, NEXUS_TYPE])},
     )
     async def remove_records(request: Request) -> Response:
+        given = read_params_only(request, _TYPE_ONLY, _WHY_STRICT)
+        if await request.body():
+            raise RequestValidationError([_NO_BODY])
         state = checked_state(request.path_params["state"])
-        # A misspelt nexus_type that was ignored would remove the records of every type.
-        given = read_params(request, _TYPE_ONLY, strangers=False)
         nexus_type = _nexus_type(given)
         deleted = await run_in_threadpool(
             store.remove_nexus, request.scope[ACCOUNT], state, nexus_type

@@ -59,8 +59,15 @@ def test_those_known_by_their_codes_only_are_counted(home, files):
         file.write("19,01,12345,0.01,0.01,,,20120101,29991231\n")
         file.write("19,63,80001,0.01,0.01,,,20120101,29991231\n")
     done = svc_tools("book", "import", files[0], **home)
-    said = "3 jurisdictions added: Adair County; 2 by their codes only"
+    said = "3 jurisdictions added: Adair County; 2 by code only, for boundary files"
     assert said in " ".join(done.stdout.split())
+
+
+def test_the_same_file_again_promises_no_change(home, files):
+    assert "no restart is needed" in svc_tools("book", "import", files[0], **home).stdout
+    again = svc_tools("book", "import", files[0], **home).stdout
+    assert "nothing to do" in again
+    assert "no restart is needed" not in again
 
 
 def test_a_file_cut_off_leaves_the_book_as_it_is_unless_it_is_forced(home, tmp_path):
@@ -106,6 +113,7 @@ def test_a_broken_line_is_an_error_of_the_command_and_what_was_done_before_is_sa
     assert "KSR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
     assert "Nothing of it is kept" in done.stderr
     assert "Imported before that, and kept: IAR2026Q2FEB1.csv." in done.stdout
+    assert "Not imported: KSR2026Q2FEB1.csv." in done.stdout
     assert "KS" not in svc_tools("book", "list", **home).stdout
 
 

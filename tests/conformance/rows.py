@@ -126,7 +126,7 @@ ROWS = {
     "SPEC-7.1": "a 4xx other than 429 raises at once",
     "SPEC-7.2": "429 and 5xx are retried before the exception is raised",
     "SPEC-7.3-400": "nexus removal: 400 for an invalid state or type",
-    "SPEC-7.3-422": "nexus: 422 with the validation body for malformed input",
+    "SPEC-7.3-422": "nexus removal: 422 with the validation body for malformed input",
     # 8 limits
     "SPEC-8-timeout": "10.0 seconds for each request by default",
     "SPEC-8-max_retries": "3 retries by default",

@@ -16,7 +16,7 @@ import svc_sdk
 from svc_sdk import AsyncSvc, NotFoundError, Svc, TaxResponse
 from svc_sdk.models import HealthResponse
 
-MALFORMED = {"state": "TX", "registered_at": "soon"}
+MALFORMED = {"nexus-type": "economic"}
 
 
 @pytest.fixture
@@ -89,22 +89,25 @@ def test_a_removal_without_a_valid_key(spec, stranger, texas):
 
 
 @row("SPEC-4.1-422")
-def test_malformed_input(spec, http, nexus):
-    refused = http.post(nexus, json=MALFORMED)
-    assert (refused.status_code, list(refused.json())) == (422, ["detail"])
+def test_malformed_input(spec, http, texas, nexus):
+    for url in (f"{texas}?nexus-type=economic", f"{texas}?nexus_type=economic&nexus_type=physical"):
+        refused = http.delete(url)
+        assert (refused.status_code, list(refused.json())) == (422, ["detail"])
+    assert len(listed(http, nexus)) == 4
 
 
 @rows(
     {
-        "SPEC-4.1-422-loc": ["body", "registered_at"],
-        "SPEC-4.1-422-msg": "Value error, expected a date as YYYY-MM-DD, such as 2026-07-01",
-        "SPEC-4.1-422-type": "value_error",
-        "SPEC-4.1-422-input": "soon",
-        "SPEC-4.1-422-ctx": {"error": "expected a date as YYYY-MM-DD, such as 2026-07-01"},
+        "SPEC-4.1-422-loc": ["query", "nexus-type"],
+        "SPEC-4.1-422-msg": "Unknown parameter, expected no parameter but nexus_type. Nothing was"
+        " removed: a misspelt nexus_type that was ignored would remove the records of every type",
+        "SPEC-4.1-422-type": "extra_forbidden",
+        "SPEC-4.1-422-input": "economic",
+        "SPEC-4.1-422-ctx": {"expected": "no parameter but nexus_type"},
     }
 )
-def test_an_item_of_the_validation_body(spec, expected, http, nexus):
-    (item,) = http.post(nexus, json=MALFORMED).json()["detail"]
+def test_an_item_of_the_validation_body(spec, expected, http, texas):
+    (item,) = http.delete(texas, params=MALFORMED).json()["detail"]
     assert item[spec.rpartition("-")[2]] == expected
 
 

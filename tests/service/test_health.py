@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
+from sqlalchemy import event
+from support.api_keys import make_key
 
 from svc_sdk import ServiceError, Svc
 from svc_tools.service import health
@@ -107,6 +110,95 @@ def test_a_lookup_alone_finds_out_that_the_database_is_gone_and_that_it_is_back(
     lookups_become(503)
     away.rename(db.parent)
     lookups_become(200)
+
+
+@contextmanager
+def writes_refused(database, request, how):
+    """While it lasts, the database is read, and cannot be written to."""
+    if database.name.startswith("postgresql"):
+        server, name = request.getfixturevalue("postgres"), database.name.rpartition("/")[2]
+        server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        server.end_connections(name)
+        yield
+        server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        server.end_connections(name)
+        return
+
+    # such a state of the disk cannot be made without owning the disk; SQLite's own switches can
+    def limit(connection, _record):
+        connection.execute(f"PRAGMA {how}")
+
+    event.listen(database._backend._engine, "connect", limit)
+    yield
+    event.remove(database._backend._engine, "connect", limit)
+
+
+def test_a_database_that_is_read_only_is_said_once_a_write_fails_and_comes_back(
+    run, database_url, request, forgetful
+):
+    service = run(database_url)
+    client = service.client
+
+    def lookups_become(status):
+        deadline = time.monotonic() + 10
+        while client.get("/v1/tax/NJ", params=PLACE).status_code != status:
+            assert time.monotonic() < deadline
+
+    with writes_refused(service.store.database, request, "query_only = 1"):
+        # nothing is written only to see whether it could be
+        assert client.get("/healthz").json() == {"status": "ok"}
+        lookups_become(200)
+        assert_unavailable(client.post("/v1/portability/nexus", json={"state": "TX"}), "database")
+        for _ in range(3):
+            assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+        lookups_become(503)
+        assert client.get("/v1/portability/nexus").json()["count"] == 0
+        assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+    assert client.get("/healthz").json() == {"status": "ok"}
+    lookups_become(200)
+    assert client.post("/v1/portability/nexus", json={"state": "TX"}).status_code == 200
+    with writes_refused(service.store.database, request, "query_only = 1"):
+        # what is over is forgotten
+        assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_lookups_of_a_limited_key_that_cannot_be_counted_are_seen_in_the_health(
+    run, database_url, request, forgetful
+):
+    service = run(database_url)
+    _, headers = make_key(service.keys, plan="free")
+
+    def ask():
+        return service.anonymous("GET", "/v1/tax/NJ?zip=07030", headers=headers)
+
+    with writes_refused(service.store.database, request, "query_only = 1"):
+        assert_unavailable(ask(), "database")
+        assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+    assert service.anonymous("GET", "/healthz").status_code == 200
+    assert ask().status_code == 200
+
+
+def test_a_database_without_room_is_said_until_there_is_room(run, request, forgetful):
+    service = run()
+    client = service.client
+    states = iter(client.get("/v1/freshness").json()["states"])
+
+    def post():
+        body = {"state": next(states)["state"], "notes": "x" * 1000}
+        return client.post("/v1/portability/nexus", json=body)
+
+    with writes_refused(service.store.database, request, "max_page_count = 1"):
+        kept = 0
+        while (response := post()).status_code == 200:
+            kept += 1
+        assert_unavailable(response, "database")
+        assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+        # a request that has nothing to write is no sign of room
+        assert client.delete("/v1/portability/nexus/WY").json()["deleted"] == 0
+        assert_unavailable(service.anonymous("GET", "/healthz"), "database")
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert post().status_code == 200
+    assert client.get("/v1/portability/nexus").json()["count"] == kept + 1
 
 
 def test_both_are_named(shelf, db, forgetful):

@@ -143,20 +143,85 @@ def test_a_removed_record_comes_back_new(service):
     assert put(service, state="TX")["notes"] is None
 
 
+def all_types(service):
+    """One record of each type, and a listing that says so."""
+    for kind in NEXUS_TYPES:
+        put(service, state="TX", nexus_type=kind)
+    return listed(service)
+
+
 @pytest.mark.parametrize(
-    "query",
+    ("query", "items"),
     [
-        "?nexus_type=",
-        "?nexus_type=Economic",
-        "?nexus_type=all",
-        "?nexus_type=economic&nexus_type=physical",
-        "?nexus_type=economic&nexus_type=economic",
-        "?nexustype=economic",
-        "?type=economic",
-        "?nexus_type=%FF",
+        ("nexustype=economic", [("nexustype", "extra_forbidden", "economic")]),
+        ("type=economic", [("type", "extra_forbidden", "economic")]),
+        ("Nexus_Type=economic", [("Nexus_Type", "extra_forbidden", "economic")]),
+        ("nexus_type=economic&x", [("x", "extra_forbidden", "")]),
+        ("%FF=economic", [("\N{REPLACEMENT CHARACTER}", "extra_forbidden", "economic")]),
+        ("nexus_type=economic&nexus_type=physical", [("nexus_type", "repeated", "physical")]),
+        ("nexus_type=economic&nexus_type=economic", [("nexus_type", "repeated", "economic")]),
+        ("nexus_type=%FF", [("nexus_type", "string_unicode", "\N{REPLACEMENT CHARACTER}")]),
+        (
+            "state=TX&nexus_type=&nexus_type=digital&kind=economic",
+            [
+                ("state", "extra_forbidden", "TX"),
+                ("nexus_type", "repeated", "digital"),
+                ("kind", "extra_forbidden", "economic"),
+            ],
+        ),
     ],
 )
-def test_a_removal_that_is_not_understood_removes_nothing(service, query):
+def test_a_malformed_removal_is_a_422_and_removes_nothing(service, query, items):
+    before = all_types(service)
+    response = service.client.delete(f"{PATH}/TX?{query}")
+    assert response.status_code == 422
+    assert response.headers["x-request-id"]
+    detail = response.json()["detail"]
+    assert [(one["loc"], one["type"], one["input"]) for one in detail] == [
+        (["query", name], kind, given) for name, kind, given in items
+    ]
+    for one in detail:
+        assert one.keys() == {"loc", "msg", "type", "input", "ctx"}
+        assert f"expected {one['ctx']['expected']}. Nothing was removed" in one["msg"]
+        assert "misspelt nexus_type" in one["msg"]
+    assert listed(service) == before
+
+
+def test_thousands_of_mistakes_get_a_short_answer(shared):
+    response = shared.client.delete(f"{PATH}/TX?{'&'.join(['a='] * 2_000)}")
+    assert response.status_code == 422
+    assert len(response.json()["detail"]) == 10
+    response = shared.client.delete(f"{PATH}/TX?{'a' * 5_000}={'b' * 2_000}")
+    assert response.status_code == 422
+    assert len(response.content) < 1_000
+
+
+names = st.text(st.characters(codec="utf-8"), max_size=12).filter(lambda name: name != "nexus_type")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.dictionaries(names, st.text(max_size=8).map(lambda text: text.encode(errors="replace"))))
+def test_no_unknown_parameter_removes_anything(shared_on_both, unknown):
+    put(shared_on_both, state="VT")
+    response = shared_on_both.client.delete(f"{PATH}/VT", params=unknown)
+    assert response.status_code == (422 if unknown else 200)
+    assert listed(shared_on_both, state="VT")["count"] == (1 if unknown else 0)
+    remove(shared_on_both, "VT")
+
+
+def test_a_type_that_stands_in_a_body_does_not_remove_the_others(service):
+    for nexus_type in ("economic", "physical"):
+        service.client.post(PATH, json={"state": "TX", "nexus_type": nexus_type})
+    response = service.client.request("DELETE", f"{PATH}/TX", json={"nexus_type": "economic"})
+    assert response.status_code == 422
+    (one,) = response.json()["detail"]
+    assert one["loc"] == ["body"]
+    assert "?nexus_type=economic" in one["msg"]
+    assert service.client.get(PATH).json()["count"] == 2
+
+
+@pytest.mark.parametrize("query", ["?nexus_type=", "?nexus_type=Economic", "?nexus_type=all"])
+def test_a_removal_of_an_unknown_type_removes_nothing(service, query):
     put(service, state="TX", nexus_type="physical")
     response = service.client.delete(f"{PATH}/TX{query}")
     assert response.status_code == 400

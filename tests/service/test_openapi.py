@@ -7,7 +7,7 @@ import pytest
 from support.api_keys import make_key
 
 from svc_sdk.models import TaxResponse
-from svc_tools.service.faults import FaultPlan
+from svc_tools.service.faults import KINDS, FaultPlan
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.lookups import PARAMETERS
 from svc_tools.service.states import STATES
@@ -22,12 +22,14 @@ ADDRESSES = {
 }
 OF_ALL = {"200", "400", "403", "500", "503"}
 OF_KEYED = OF_ALL | {"401", "402", "429"}
+# what only `--faults` sends, on any address that needs a key
+ON_PURPOSE = {"404", "422", "502", "504"}
 STATUSES = {
     "health": OF_ALL,
     "freshness": OF_KEYED,
     "list_nexus": OF_KEYED,
     "add_nexus": OF_KEYED | {"408", "422"},
-    "remove_nexus": OF_KEYED,
+    "remove_nexus": OF_KEYED | {"422"},
     "lookup": OF_KEYED | {"404"},
 }
 LIMITS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Fault"}
@@ -106,9 +108,11 @@ def test_every_address_is_described(described):
 def test_every_status_is_described_with_its_body(described):
     schemas = described["components"]["schemas"]
     for name, operation in operations(described).items():
-        assert operation["responses"].keys() == STATUSES[name]
+        on_purpose = set() if name == "health" else ON_PURPOSE - STATUSES[name]
+        assert operation["responses"].keys() == STATUSES[name] | on_purpose
         for status, response in operation["responses"].items():
             assert response["description"]
+            assert ("on purpose" in response["description"]) == (status in on_purpose)
             ((media, content),) = response["content"].items()
             assert media == "application/json"
             model = content["schema"]["$ref"].rpartition("/")[2]
@@ -197,23 +201,34 @@ def test_the_other_answers_are_as_described(service, conforms):
         conforms("add_nexus", client.post(nexus, json=given))
     for params in ({}, {"state": "TX"}, {"state": "ZZ"}):
         conforms("list_nexus", client.get(nexus, params=params))
-    for state in ("TX", "TX", "ZZ"):
-        conforms("remove_nexus", client.delete(f"{nexus}/{state}"))
+    for asked in ("TX?nexustype=physical", "TX?nexus_type=a&nexus_type=a", "TX", "TX", "ZZ"):
+        conforms("remove_nexus", client.delete(f"{nexus}/{asked}"))
     for name, path in (("freshness", "/v1/freshness"), ("list_nexus", nexus)):
         response = service.anonymous("GET", path)
         assert response.status_code == 401
         conforms(name, response)
 
 
-def test_what_fails_on_purpose_is_as_described(run, conforms):
-    plan = FaultPlan.read("400:9%,401:9%,402:9%,403:9%,404:9%,429:9%,429q:9%,500:9%,503:9%", 5)
-    service = run(faults=plan)
+@pytest.mark.parametrize(
+    ("name", "method", "path"),
+    [
+        ("lookup", "GET", "/v1/tax/NJ?zip=07030"),
+        ("freshness", "GET", "/v1/freshness"),
+        ("list_nexus", "GET", "/v1/portability/nexus"),
+        ("add_nexus", "POST", "/v1/portability/nexus"),
+        ("remove_nexus", "DELETE", "/v1/portability/nexus/TX"),
+    ],
+)
+def test_what_fails_on_purpose_is_as_described(run, conforms, name, method, path):
+    body = {"state": "TX"} if name == "add_nexus" else None
+    kinds = sorted(kind for kind in KINDS if kind[0].isdigit())
+    service = run(faults=FaultPlan.read(",".join(f"{kind}:8%" for kind in kinds), seed=5))
     seen = set()
-    for _ in range(60):
-        response = service.client.get("/v1/tax/NJ", params={"zip": "07030"})
+    for _ in range(100):
+        response = service.client.request(method, path, json=body)
         seen.add(response.headers.get("x-fault"))
-        conforms("lookup", response)
-    assert seen == {None, *dict(plan.shares)}
+        conforms(name, response)
+    assert seen == {None, *kinds}
 
 
 @pytest.mark.parametrize(

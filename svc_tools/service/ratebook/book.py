@@ -59,6 +59,8 @@ class Book:
         zips: every ZIP, its place and its counties.
         own_editions: the user's own files it holds, by state and kind; none in a shipped book.
         own_path: the database of those; `None` without any.
+        own_zips: the ZIPs that a record of the user's own boundary file of a state holds in the
+            quarter of the file, as ranges of first and last, by state.
         memo: answers to internal questions that depend on the book alone; owned by the modules
             that fill it, safe to drop.
     """
@@ -74,6 +76,7 @@ class Book:
         "memo",
         "own_editions",
         "own_path",
+        "own_zips",
         "rates",
         "sources",
         "states",
@@ -114,6 +117,7 @@ class Book:
         self.zips = ZipIndex(self.counties.values(), _rows(files, "zip_counties.csv", ZipCounties))
         self.own_editions: tuple[Edition, ...] = ()
         self.own_path: Path | None = None
+        self.own_zips: Mapping[str, tuple[tuple[int, int], ...]] = {}
         self.county_areas: Mapping[tuple[str, str], tuple[Area, ...]]
         self.memo: dict[object, object]
         self.index()

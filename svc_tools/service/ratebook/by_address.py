@@ -144,7 +144,7 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
         if not parts.damaged:
             return found
         note = zip_not_used(parts.damaged, city, "it has not the five digits of a ZIP")
-        return replace(found, advisories=(note, *found.advisories))
+        return replace(found, zip_not_used=True, advisories=(note, *found.advisories))
     try:
         if not parts.city:
             return locate_zip(book, state, parts.zip)
@@ -155,7 +155,7 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
             raise
         found = locate_place(book, state, city, codes=False)
         note = zip_not_used(parts.zip, city, reason.message)
-        return replace(found, advisories=(note, *found.advisories))
+        return replace(found, zip_not_used=True, advisories=(note, *found.advisories))
 
 
 def _used(found: Location, parts: Parts) -> str:

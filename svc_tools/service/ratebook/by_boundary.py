@@ -288,6 +288,7 @@ def _placed(
         via=found.via,
         decided=sure,
         options=tuple(options),
+        zip_not_used=False,
         zip=found.zip or base.zip,
         county=(chosen.counties[0] if chosen and chosen.counties else base.county),
         no_crosswalk=False,

@@ -31,6 +31,7 @@ class Grounds(NamedTuple):
         across: the ZIP is one of another state.
         mismatch: the city given is none of the ZIP's: `same` where it has the same rate or no
             known one, `differs` where it has another; empty without a mismatch.
+        zip_not_used: the ZIP given is unknown or damaged, and the city decided in its place.
         overlay: a part of the county is under a further district whose limits are not known.
         near_boundary: the point lies near a boundary that matters.
         off_map: the point lies in no county of the map.
@@ -50,6 +51,7 @@ class Grounds(NamedTuple):
     no_crosswalk: bool = False
     across: bool = False
     mismatch: str = ""
+    zip_not_used: bool = False
     overlay: bool = False
     near_boundary: bool = False
     off_map: bool = False
@@ -153,6 +155,12 @@ LIMITS = (
         lambda g: g.mismatch == "differs",
         "low",
         "the city is not the ZIP's and has another rate",
+    ),
+    Rule(
+        "zip_not_used",
+        lambda g: g.zip_not_used and g.tier != "A",
+        "medium",
+        "the ZIP given leads nowhere, and the city decides in its place",
     ),
     Rule(
         "transit_overlay",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
@@ -22,6 +23,18 @@ _COVERS = {
 }
 _TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
 _BEST = {"A": "high", "B": "high", "C": "medium", "D": "low", "E": "low", "none": "none"}
+
+
+class _Records(NamedTuple):
+    """How many of a state's ZIPs the user's own boundary file has a record in force of."""
+
+    zips: int
+    of: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether most lookups there are decided by a record: they are what is claimed then."""
+        return self.zips * 2 >= self.of > 0
 
 
 def freshness_report(book: Book) -> dict[str, object]:
@@ -71,7 +84,8 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
     towns = row.tier == "none" and bool(local)
     if towns or any(rate.conflict_cap == "low" for rate in own):
         confidence = "low"
-    if "boundary" in _own_kinds(book, row.state):
+    records = _records(book, row.state)
+    if records and records.enough:
         confidence = "exact"
     begins = [_known_from(book, rows) for rows in (own, *local)]
     oldest = min(_first(rows) for rows in (own, *local))
@@ -85,28 +99,48 @@ def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[
         "edition": book.sources[main].edition,
         "trust": book.sources[main].trust,
         "loaded_at": _loaded_at(book, row.state),
-        "covers": _TOWNS if towns else _imported(book, row) or _COVERS[row.tier],
+        "covers": _TOWNS if towns else _covers(book, row, records),
         "history_from": max(begins).isoformat(),
         "oldest_row": oldest.isoformat(),
         "covered_until": min(until).isoformat(),
         "confidence": confidence,
-        "missing": row.missing,
+        "missing": _missing(row, records),
         "jurisdictions": 1 + len(local),
     }
 
 
-def _own_kinds(book: Book, state: str) -> set[str]:
-    """What kinds of file the user has imported for a state."""
-    return {one.kind for one in book.own_editions if one.state == state}
+def _records(book: Book, state: str) -> _Records | None:
+    """How far the user's own boundary file of a state reaches; `None` without one."""
+    ranges = book.own_zips.get(state)
+    if ranges is None:
+        return None
+    begins = [low for low, _ in ranges]
+    zips = [int(zip5) for zip5 in book.zips.state(state)]
+    held = sum((at := bisect_right(begins, z)) > 0 and z <= ranges[at - 1][1] for z in zips)
+    return _Records(held, len(zips))
 
 
-def _imported(book: Book, row: StateRow) -> str:
-    """What imported files cover, where it differs from what the tier says."""
-    kinds = _own_kinds(book, row.state)
-    if "boundary" in kinds:
+def _covers(book: Book, row: StateRow, records: _Records | None) -> str:
+    """What the book covers, with the user's own files."""
+    if records and records.enough:
         return "the whole rate, by ZIP+4 and address: rate and boundary files"
+    imported = any((one.state, one.kind) == (row.state, "rates") for one in book.own_editions)
     counties_only = row.local == "county" and row.tier in {"C", "D"}
-    return "state and county rates of a rate file" if kinds and counties_only else ""
+    covers = _COVERS[row.tier]
+    if imported and counties_only:
+        covers = "state and county rates of a rate file"
+    if records is None:
+        return covers
+    return f"{covers}; by boundary records in {records.zips:,} of {records.of:,} ZIPs"
+
+
+def _missing(row: StateRow, records: _Records | None) -> str:
+    """What the book says is missing, and the ZIPs that an own boundary file leaves out."""
+    if records is None or records.zips == records.of:
+        return row.missing
+    without = records.of - records.zips
+    said = f"{without:,} of {records.of:,} ZIPs have no boundary record in force."
+    return f"{row.missing} {said}".strip()
 
 
 def _loaded_at(book: Book, state: str) -> str:

@@ -41,6 +41,7 @@ class Location:
         off_map: the point lies in no county of the map, but beside one of the state.
         mismatch: the city given is none of the ZIP's.
         named_area: id of the area that the city given would lead to, where it is a mismatch.
+        zip_not_used: the ZIP given leads nowhere, and the city decides in its place.
         ambiguous: the name leads to several places, one of them likelier than the rest.
         tied: ids of areas of one name between which nothing decides; empty where one is likelier.
         advisories: warnings that came up on the way.
@@ -67,6 +68,7 @@ class Location:
     off_map: bool = False
     mismatch: bool = False
     named_area: str | None = None
+    zip_not_used: bool = False
     ambiguous: bool = False
     tied: tuple[str, ...] = ()
     advisories: tuple[Advisory, ...] = ()

@@ -12,6 +12,7 @@ from svc_tools.service.ratebook.by_boundary import boundary_edition, locate_by_b
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_point import locate_point
 from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.city_doubts import is_city_doubt
 from svc_tools.service.ratebook.confidence import Grounds, confidence
 from svc_tools.service.ratebook.figures import rate_text
 from svc_tools.service.ratebook.fips import OUTSIDE
@@ -102,8 +103,10 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     _refuse_ties(location, state, rated)
     rates = {option.combined for option, _ in rated}
     several = len(rates) > 1 if location.by_record else len(rated) > 1
-    ambiguous = location.ambiguous and len(rates) > 1
-    caps = [component.row.conflict_cap for component in chosen.conflicts]
+    ambiguous = location.ambiguous and len(_rates_of_the_name(location, rated)) > 1
+    settled = location.by_record
+    conflicts = [c for c in chosen.conflicts if not (settled and is_city_doubt(c.row))]
+    caps = [component.row.conflict_cap for component in conflicts]
     unplaced = _unplaced(state, location, day)
     lacks = "" if location.by_record else chosen.lacks
     end = min(chosen.edition_end, location.edition_end or date.max)
@@ -117,6 +120,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             no_crosswalk=location.no_crosswalk,
             across=location.across,
             mismatch=_mismatch(location, rated),
+            zip_not_used=location.zip_not_used,
             overlay=_overlay(rated),
             near_boundary=location.near_boundary,
             off_map=location.off_map,
@@ -141,7 +145,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         notes.append(advisories.districts_not_covered(state, state.districts_until))
     if state.tier == "none" and not location.by_record:
         notes.append(advisories.seasonal_rates(state))
-    notes += [advisories.source_conflict(component) for component in chosen.conflicts]
+    notes += [advisories.source_conflict(component) for component in conflicts]
     if history:
         notes.append(advisories.before_history(day, history))
     if after:
@@ -165,6 +169,15 @@ def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
         if option.area
     )
     return "differs" if differs else "same"
+
+
+def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...]) -> set[int]:
+    """The rates that the name may mean: beside a ZIP, of the areas called so, not of the rest."""
+    chosen = rated[0][0].area
+    if not location.zip or chosen is None or not chosen.cities:
+        return {option.combined for option, _ in rated}
+    called = [o for o, _ in rated if o.area and not set(chosen.cities).isdisjoint(o.area.cities)]
+    return {option.combined for option in called}
 
 
 def _overlay(rated: tuple[tuple[Rated, str], ...]) -> bool:

@@ -241,8 +241,8 @@ _Row = TypeVar("_Row")
 def _columns(row_class: type) -> dict[str, str]:
     """Name -> annotation of each column, in order."""
     if issubclass(row_class, tuple):
-        return dict.fromkeys(row_class._fields, "str")  # type: ignore[attr-defined]
-    return {field.name: str(field.type) for field in fields(row_class)}  # type: ignore[arg-type]
+        return dict.fromkeys(row_class._fields, "str")  # type: ignore[attr-defined]  # a NamedTuple
+    return {field.name: str(field.type) for field in fields(row_class)}  # type: ignore[arg-type]  # a dataclass
 
 
 def read_rows(
@@ -271,7 +271,7 @@ def read_rows(
     if header != list(columns):
         raise ValueError(f"{name}: expected the columns {','.join(columns)}, found {header}")
     if issubclass(row_class, tuple):
-        return list(map(row_class._make, reader))  # type: ignore[attr-defined]
+        return list(map(row_class._make, reader))  # type: ignore[attr-defined]  # a NamedTuple
     readers = [_READ[annotation] for annotation in columns.values()]
     rows: list[_Row] = []
     for number, row in enumerate(reader, 2):

@@ -44,6 +44,7 @@ LIMITING = [
     ("zip_of_another_state", {"across": True}, "medium"),
     ("place_mismatch", {"mismatch": "same"}, "medium"),
     ("place_mismatch_rate", {"mismatch": "differs"}, "low"),
+    ("zip_not_used", {"zip_not_used": True}, "medium"),
     ("transit_overlay", {"overlay": True}, "medium"),
     ("near_boundary", {"near_boundary": True}, "medium"),
     ("off_map", {"off_map": True}, "low"),
@@ -82,6 +83,7 @@ def test_steps_add_up_and_end_at_low():
     assert confidence(BEST._replace(ambiguous=True, after_edition=True)) == "low"
     assert confidence(Grounds("E", "state", after_edition=True)) == "low"
     assert confidence(Grounds("A", "state", no_crosswalk=True)) == "high"
+    assert confidence(Grounds("A", "state", zip_not_used=True)) == "high"
 
 
 @given(
@@ -93,7 +95,7 @@ def test_steps_add_up_and_end_at_low():
         ),
         *[st.booleans()] * 3,
         st.sampled_from(["", "same", "differs"]),
-        *[st.booleans()] * 5,
+        *[st.booleans()] * 6,
         st.sampled_from(["", "low", "medium"]),
         *[st.booleans()] * 5,
     )

@@ -89,13 +89,30 @@ def test_every_city_of_a_file_is_an_area_in_its_county(book):
         ("GA", {"location": "Roswell"}, 7_750, "medium"),
         ("GA", {"location": "DeKalb County"}, 8_000, "medium"),
         ("GA", {"location": "DeKalb County", "as_of": date(2018, 3, 31)}, 7_000, "medium"),
-        ("GA", {"location": "East Point"}, 8_750, "medium"),
+        ("GA", {"location": "East Point"}, 8_750, "low"),
         ("GA", {"location": "Bibb County", "as_of": date(2012, 6, 1)}, 7_000, "medium"),
     ],
 )
 def test_what_adds_up(ask, state, fields, rate, confidence):
     answer = ask(state, **{"as_of": DAY, **fields})
     assert (answer.chosen.combined, answer.confidence) == (rate, confidence)
+
+
+@pytest.mark.parametrize("city", ["College Park", "East Point", "Hapeville"])
+def test_a_city_whose_rate_can_be_read_two_ways_gives_both_and_is_low(ask, city):
+    answer = ask("GA", location=city, as_of=DAY)
+    assert (answer.chosen.combined, answer.chosen.city, answer.confidence) == (8_750, 1_750, "low")
+    (told,) = [note for note in answer.advisories if note["code"] == "source_conflict"]
+    assert (told["rate"], told["other_rate"]) == ("0.01750", "0.02500")
+    assert "Fulton County's transportation tax of 0.75 % already is an inference" in told["message"]
+    assert "1.75 %" in told["message"]
+    assert "2.50 %" in told["message"]
+
+
+def test_atlanta_and_the_county_around_those_cities_are_not_in_doubt(ask):
+    for place in ("Atlanta", "Roswell", "Fulton County"):
+        answer = ask("GA", location=place, as_of=DAY)
+        assert "source_conflict" not in [note["code"] for note in answer.advisories]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def _sorted(rows: Sequence[object]) -> list[object]:
 
 
 def _values(row: object) -> tuple[object, ...]:
-    return row if isinstance(row, tuple) else astuple(row)  # type: ignore[call-overload]
+    return row if isinstance(row, tuple) else astuple(row)  # type: ignore[call-overload]  # a dataclass
 
 
 def write_book(draft: Draft, out_dir: Path) -> None:

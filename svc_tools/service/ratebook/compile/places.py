@@ -259,7 +259,7 @@ DISTRICTS = (
         750,
         date(2017, 4, 1),
         counties=("Fulton County",),
-        # their rates hold it already: College Park's row outside the county is 0.75 less
+        # Atlanta's rate holds it already; that the others' do is an inference (CITY_DOUBTS)
         outside=("04000", "17776", "25720", "36472"),
     ),
     PlacedDistrict(

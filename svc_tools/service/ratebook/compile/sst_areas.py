@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.city_doubts import CITY_DOUBTS
 from svc_tools.service.ratebook.compile.checks import percent_text
 from svc_tools.service.ratebook.compile.places import (
     DISTRICTS,
@@ -19,6 +21,7 @@ from svc_tools.service.ratebook.schema import Area
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from svc_tools.service.ratebook.city_doubts import CityDoubt
     from svc_tools.service.ratebook.compile.draft import Draft
     from svc_tools.service.ratebook.compile.places import Member, Place, PlacedDistrict, Unplaced
     from svc_tools.service.ratebook.compile.sst import RateFileRow
@@ -44,7 +47,7 @@ def add_local_rates(
     """
     by_key = {key: list(group) for key, group in groupby(rows, key=lambda row: row[:2])}
     _add_counties(state, by_key, source, name, draft)
-    _add_cities(state, by_key, source, draft)
+    _add_cities(state, by_key, source, name, draft)
     placed = _add_districts(state, by_key, source, name, draft)
     _report_places(state, by_key, name, draft)
     _report_districts(state, by_key, placed, name, draft)
@@ -73,7 +76,11 @@ def _add_counties(
 
 
 def _add_cities(
-    state: str, by_key: dict[tuple[str, str], list[RateFileRow]], source: str, draft: Draft
+    state: str,
+    by_key: dict[tuple[str, str], list[RateFileRow]],
+    source: str,
+    name: str,
+    draft: Draft,
 ) -> None:
     untaxed = UNTAXED.get(state, ())
     for code, place in sorted(places_of(state).items()):
@@ -81,9 +88,27 @@ def _add_cities(
         if rows:
             key = draft.add_jurisdiction(state, "city", code, place.label or place.name)
             _add_rows(state, key, rows, source, draft, is_city=True)
+            if key in CITY_DOUBTS:
+                _doubt_city(key, CITY_DOUBTS[key], place.name, name, draft)
             _add_city_areas(state, place, (key,), draft)
         elif place in untaxed:
             _add_city_areas(state, place, (), draft)
+
+
+def _doubt_city(key: str, doubt: CityDoubt, city: str, name: str, draft: Draft) -> None:
+    """Mark the rates of a city that may or may not hold a district's rate already."""
+    for number, row in enumerate(draft.rates):
+        if row.jurisdiction != key or not row.units:
+            continue
+        other = row.units + doubt.units
+        note = (
+            f"That the file's {percent_text(row.units)} for the city holds {doubt.district} of"
+            f" {percent_text(doubt.units)} already is an inference. If it does, as answered, the"
+            f" city adds {percent_text(row.units)} to the state's and the county's rate; if it"
+            f" does not, {percent_text(other)}."
+        )
+        draft.rates[number] = replace(row, conflict_cap="low", conflict_units=other, note=note)
+        draft.report.add("conflict", name, city, note)
 
 
 def _add_city_areas(

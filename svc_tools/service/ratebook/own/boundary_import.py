@@ -179,7 +179,7 @@ def _next(reader: Iterator[list[str]], name: str) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        line: int = reader.line_num  # type: ignore[attr-defined]
+        line: int = reader.line_num  # type: ignore[attr-defined]  # the reader of `csv` has no public type
         raise BrokenLine(name, line, str(error), "fields separated by commas") from error
 
 

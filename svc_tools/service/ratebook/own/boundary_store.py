@@ -11,10 +11,11 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.own.boundary_lines import Composition
+from svc_tools.service.ratebook.own.boundary_lines import Composition, day_number
 from svc_tools.service.ratebook.own.boundary_streets import Street
 from svc_tools.service.ratebook.own.database import failures_named, open_own_book
 from svc_tools.service.ratebook.own.errors import OwnBookChanged
+from svc_tools.service.ratebook.own.quarters import quarter_begin
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.service.ratebook.own.boundary_streets import House
+    from svc_tools.service.ratebook.own.database import Edition
 
-__all__ = ["AddressRow", "BoundaryReader", "BoundaryStore", "Span", "ZipSpan"]
+__all__ = ["AddressRow", "BoundaryReader", "BoundaryStore", "Span", "ZipSpan", "zips_in_force"]
 
 _IDLE = 8
 """Connections that wait for the next lookup."""
@@ -132,6 +134,25 @@ def _reader(connection: sqlite3.Connection, edition_id: int) -> BoundaryReader:
     if found.fetchone() is None:
         raise OwnBookChanged(f"edition {edition_id} is not in the own book any more")
     return BoundaryReader(connection, edition_id)
+
+
+def zips_in_force(connection: sqlite3.Connection, edition: Edition) -> tuple[tuple[int, int], ...]:
+    """The ZIPs that a record holds in the quarter of an edition: ranges that do not meet."""
+    span = day_number(edition.covers_until), day_number(quarter_begin(edition.edition))
+    found = connection.execute(
+        "SELECT low, high FROM boundary_zips"
+        " WHERE edition_id = ?1 AND begins <= ?2 AND ends >= ?3"
+        " UNION SELECT zip, zip FROM boundary_zip_composites"
+        " WHERE edition_id = ?1 AND begins <= ?2 AND ends >= ?3 ORDER BY 1",
+        (edition.id, *span),
+    )
+    ranges: list[tuple[int, int]] = []
+    for low, high in found:
+        if ranges and low <= ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], max(ranges[-1][1], high)
+        else:
+            ranges.append((low, high))
+    return tuple(ranges)
 
 
 class BoundaryReader:

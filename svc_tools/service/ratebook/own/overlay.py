@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.own.boundary_store import zips_in_force
 from svc_tools.service.ratebook.own.continuing import continued
 from svc_tools.service.ratebook.own.database import (
     Edition,
@@ -52,11 +53,15 @@ class OwnBook:
         path: the file.
         editions: its editions; two of the same path with the same editions are equal.
         texts: the tables of each edition of rates, by state.
+        zips: as `Book.own_zips`.
     """
 
     path: Path
     editions: tuple[Edition, ...]
     texts: Mapping[str, Mapping[str, str]] = field(compare=False, repr=False)
+    zips: Mapping[str, tuple[tuple[int, int], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
 
 def read_own_book(path: Path) -> OwnBook | None:
@@ -73,10 +78,13 @@ def read_own_book(path: Path) -> OwnBook | None:
         connection.execute("BEGIN")  # one moment for all that follows
         found = tuple(editions(connection))
         texts: dict[str, dict[str, str]] = {}
+        zips: dict[str, tuple[tuple[int, int], ...]] = {}
         for edition in found:
             if edition.kind == "rates":
                 texts[edition.state] = own_tables(connection, edition.id)
-    return OwnBook(path, found, texts) if found else None
+            else:
+                zips[edition.state] = zips_in_force(connection, edition)
+    return OwnBook(path, found, texts, zips) if found else None
 
 
 def own_tables(connection: sqlite3.Connection, edition_id: int) -> dict[str, str]:
@@ -95,6 +103,7 @@ def lay_over(book: Book, own: OwnBook) -> Book:
     laid = book.copy()
     laid.own_path = own.path
     laid.own_editions = own.editions
+    laid.own_zips = own.zips
     laid.digest = _digest(book.digest, own)
     for edition in own.editions:
         if edition.kind != "rates":

@@ -172,8 +172,9 @@ def _hold_down_unsure(
     draft.rates[:] = [
         replace(
             row,
-            conflict_cap="medium" if row.begin else "low",
-            note=unsure[row.jurisdiction],
+            # a doubt that holds it down further stays
+            conflict_cap="medium" if row.begin and row.conflict_cap != "low" else "low",
+            note=f"{row.note} {unsure[row.jurisdiction]}".strip(),
         )
         if row.jurisdiction in unsure
         else row

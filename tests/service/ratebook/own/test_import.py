@@ -26,6 +26,7 @@ NEXT = IOWA.replace("0.01,0.01,0.01,0.01,20120101,29991231", "0.01,0.01,,,201201
 )
 KANSAS = "20,45,20,0.065,0.065,0,0,20150701,99991231\n20,00,045,0.01,0.01,,,20190401,99991231\n"
 IOWA_ZIP = "Z,20160101,29991231" + "," * 15 + "50002,,50002,,,19,19,001" + "," * 64 + "\n"
+IOWA_ZIPS = IOWA_ZIP.replace("50002,,50002", "50001,,52899")
 
 
 def test_a_file_changes_its_state_and_no_other(take, file, own):
@@ -102,7 +103,7 @@ def test_the_same_boundaries_again_are_not_read_again(take, file, own):
 
 
 def test_with_boundaries_the_state_is_covered_to_the_address(take, file, own):
-    take(file("IAR2026Q2FEB1.csv", IOWA), file("IAB2026Q2FEB1.csv", IOWA_ZIP))
+    take(file("IAR2026Q2FEB1.csv", IOWA), file("IAB2026Q2FEB1.csv", IOWA_ZIPS))
     (iowa,) = [one for one in load_book(own=own).freshness()["states"] if one["state"] == "IA"]
     assert iowa["confidence"] == "exact"
     assert "ZIP+4 and address" in iowa["covers"]
