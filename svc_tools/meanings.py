@@ -17,7 +17,7 @@ _STATUS = {
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",
-    "medium": "likely: limits are not known, several rates fit, or figures are second hand",
+    "medium": "city limits are not known, several rates fit, or figures are second hand",
     "low": "uncertain, dated or incomplete: check before use",
     "none": "no rate",
 }
