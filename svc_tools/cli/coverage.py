@@ -25,7 +25,7 @@ _TIERS = (
     ("C", "the city, told by its name, else the county"),
     ("D", "counties and main cities of a transcribed table"),
     ("E", "the state part only"),
-    ("none", "nothing but what a table has"),
+    ("none", "only the towns of one table"),
 )
 
 
@@ -49,7 +49,7 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     print_text(
         console,
         (f"Rate book {book['edition']}", "bold"),
-        f": {book['states']} states, {book['jurisdictions']:,} jurisdictions,"
+        f": 50 states and DC, {book['jurisdictions']:,} jurisdictions,"
         f" {book['rates']:,} rates, loaded {book['loaded_at']}",
     )
     console.print()

@@ -26,7 +26,9 @@ NOT_USABLE = 2
 
 
 def _errors() -> Console:
-    return Console(stderr=True, soft_wrap=True, highlight=False)
+    console = Console(stderr=True, highlight=False)
+    console.soft_wrap = not console.is_terminal  # whole lines for programs, whole words for people
+    return console
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LEVELS", "LIMITS", "STARTS", "Grounds", "Rule", "confidence", "rules_table"]
+__all__ = ["LEVELS", "LIMITS", "STARTS", "Grounds", "Rule", "confidence"]
 
 LEVELS = ("low", "medium", "high", "exact")
 """The levels an answer with a rate may have, the weakest first."""
@@ -199,13 +199,3 @@ def confidence(grounds: Grounds) -> str:
 
 
 _INDEX = {level: index for index, level in enumerate(LEVELS)}
-
-
-def rules_table() -> str:
-    """The table as Markdown, as it stands in the book's SOURCES.md."""
-    lines = ["| rule | confidence | because |", "| --- | --- | --- |"]
-    lines += [f"| `{rule.name}` | starts at {rule.level} | {rule.reason} |" for rule in STARTS]
-    for rule in LIMITS:
-        effect = "one step less" if rule.level == "down" else f"at most {rule.level}"
-        lines.append(f"| `{rule.name}` | {effect} | {rule.reason} |")
-    return "\n".join(lines) + "\n"

@@ -14,7 +14,6 @@ from svc_tools.service.ratebook.confidence import (
     STARTS,
     Grounds,
     confidence,
-    rules_table,
 )
 
 BEST = Grounds("B", "county")
@@ -106,6 +105,16 @@ def test_no_circumstance_ever_raises_it(grounds):
     assert level <= LEVELS.index(confidence(clean))
     if grounds.third_hand:
         assert level <= LEVELS.index("medium")
+
+
+def rules_table():
+    """The rules as the Markdown table that SOURCES.md has to hold."""
+    lines = ["| rule | confidence | because |", "| --- | --- | --- |"]
+    lines += [f"| `{rule.name}` | starts at {rule.level} | {rule.reason} |" for rule in STARTS]
+    for rule in LIMITS:
+        effect = "one step less" if rule.level == "down" else f"at most {rule.level}"
+        lines.append(f"| `{rule.name}` | {effect} | {rule.reason} |")
+    return "\n".join(lines) + "\n"
 
 
 def test_the_documented_table_is_the_one_in_force():
