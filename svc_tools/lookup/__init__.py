@@ -3,6 +3,7 @@
 from svc_tools.lookup.engine import look_up
 from svc_tools.lookup.outcomes import (
     STATUSES,
+    Component,
     Found,
     Outcome,
     Status,
@@ -13,6 +14,7 @@ from svc_tools.lookup.outcomes import (
 
 __all__ = [
     "STATUSES",
+    "Component",
     "Found",
     "Outcome",
     "Status",

@@ -10,10 +10,13 @@ from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from svc_tools.places import Place, Refusal
 
 __all__ = [
     "STATUSES",
+    "Component",
     "Found",
     "Outcome",
     "Status",
@@ -43,8 +46,26 @@ _BREAKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
+class Component:
+    """One jurisdiction's part of a rate, as `mode=full` tells it (SPEC 2.5, WIRE).
+
+    `code` is the official code of the jurisdiction (FIPS, or the state's own location code);
+    `units` is its rate in integers of 10^-5.
+    """
+
+    level: str
+    name: str
+    code: str | None
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """An answer, reduced to what a table needs. Rates are integers of 10^-5 or missing."""
+    """An answer, reduced to what a table needs. Rates are integers of 10^-5 or missing.
+
+    `low` and `high` are the lowest and the highest combined rate among the candidates, where the
+    answer names several; else missing. `components` is empty unless the full answer was asked for.
+    """
 
     combined: int
     state: int | None
@@ -64,15 +85,32 @@ class Found:
     source: str | None
     edition: str | None
     accepted_places: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    components: tuple[Component, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one place."""
+    """What became of one place.
+
+    Attributes:
+        status: see `STATUSES`.
+        error: the reason, where there is no whole rate.
+        found: what was found; `None` where there is no rate.
+        support_reference: what to quote to support, where the service refused or failed.
+        error_code: the service's machine-readable code of that error.
+        looked_up_at: when the service answered (UTC); `None` where it was not asked.
+        cached: whether the answer came from the cache (or a lock file), not over the wire.
+    """
 
     status: Status
     error: str | None = None
     found: Found | None = None
+    support_reference: str | None = None
+    error_code: str | None = None
+    looked_up_at: datetime | None = None
+    cached: bool = False
 
 
 def of_answer(place: Place, answer: TaxResponse) -> Outcome:
