@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENCES",
+    "DETAIL_COLUMNS",
+    "LEVEL_TAX_COLUMNS",
     "LOOKUP_COLUMNS",
     "OTHER_DATE",
+    "RANGE_COLUMNS",
     "RATE_COLUMNS",
     "STATUSES",
     "TAX_COLUMNS",
+    "TAX_OPTION_COLUMNS",
     "require_columns",
     "require_one",
     "state_codes",
@@ -39,8 +43,12 @@ RATE_COLUMNS = (
 )
 """The columns that hold rates: fractions with five decimals (0.08250 is 8.25 %)."""
 
+RANGE_COLUMNS = ("rate_low", "rate_high")
+"""The lowest and highest combined rate among the places an answer could not tell apart."""
+
 LOOKUP_COLUMNS = (
     *RATE_COLUMNS,
+    *RANGE_COLUMNS,
     "freight_taxable",
     "confidence",
     "warnings",
@@ -52,15 +60,39 @@ LOOKUP_COLUMNS = (
     "resolved_city",
     "resolved_county",
     "lookup_as_of",
+    "as_of_status",
+    "needs_review",
+    "lookup_review_reason",
     "lookup_status",
     "lookup_error",
+    "support_reference",
     "lookup_source",
     "lookup_edition",
+    "looked_up_at",
 )
 """Every column that a lookup adds, without the prefix."""
 
-TAX_COLUMNS = ("tax", "tax_error")
+DETAIL_COLUMNS = ("lookup_jurisdictions",)
+"""What `lookup(detail=True)` adds to them."""
+
+LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
+"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
+
+TAX_COLUMNS = (
+    "tax",
+    "tax_error",
+    "taxable_amount",
+    "exempt_amount",
+    *LEVEL_TAX_COLUMNS,
+    "tax_low",
+    "tax_high",
+    "at_stake",
+    "tax_review",
+)
 """The columns that `df.svc.tax()` adds, without the prefix."""
+
+TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
+"""What `df.svc.tax()` adds where it was asked to: `shipping=`; `nexus=` or `channel=`."""
 
 CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
