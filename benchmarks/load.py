@@ -33,6 +33,7 @@ class Served:
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self.process = process
+        self.address = address
         url = urlsplit(address)
         self.connections = [
             socket.create_connection((url.hostname or "", url.port or 0), timeout=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import statistics
 import time
@@ -9,18 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 ROUNDS = 7
 
+_NUMBER = r"[0-9][0-9,]*(?:\.[0-9]+)?"
+_HEAD = ("what", "found", "target", "aim", "")
+
 
 class Finding(NamedTuple):
-    """One claim: what was found, what is asked of it, and the figures behind it."""
+    """One claim: what was found, what is asked of it, and the figures behind it.
+
+    A target or an aim is a limit such as "<= 2.5 x", several parted by commas, or a word where
+    nothing is asked. Each limit is for the number in the same place of what was found.
+    """
 
     name: str
     found: str
     target: str
     figures: str
+    aim: str = ""
 
 
 def cpu() -> float:
@@ -49,6 +58,59 @@ def medians(*sides: Callable[[], float], rounds: int = ROUNDS) -> Sequence[float
     return [statistics.median(side) for side in zip(*measured, strict=True)]
 
 
+def keeps(found: str, limits: str) -> bool | None:
+    """Whether what was found keeps within the limits; `None` where there are none."""
+    asked = [re.match(rf"\s*([<>]=?)\s*({_NUMBER})", limit) for limit in re.split(r",\s", limits)]
+    if not asked or None in asked:
+        return None
+    numbers = [_number(text) for text in re.findall(_NUMBER, found)]
+    if len(numbers) < len(asked):
+        raise ValueError(f"found {found!r} has fewer numbers than the target {limits!r} limits")
+    return all(
+        _within(number, *limit.groups())
+        for number, limit in zip(numbers, asked, strict=False)
+        if limit is not None
+    )
+
+
+def verdict(finding: Finding) -> str:
+    """Met, missed, or that even the aim is met; nothing where nothing was asked."""
+    met = keeps(finding.found, finding.target)
+    if met is None:
+        return ""
+    return "missed" if not met else "aim met" if keeps(finding.found, finding.aim) else "met"
+
+
 def show(finding: Finding) -> None:
-    print(f"{finding.name}\n  {finding.found}  (target {finding.target})")
+    """Say one finding as soon as it is there."""
+    told = ", ".join(
+        text for text in (finding.aim and f"aim {finding.aim}", verdict(finding)) if text
+    )
+    print(f"{finding.name}\n  {finding.found}  (target {finding.target}{told and f'; {told}'})")
     print(f"  {finding.figures}", flush=True)
+
+
+def table(findings: Iterable[Finding]) -> str:
+    """All findings as a table, which is Markdown too."""
+    rows = [(one.name, one.found, one.target, one.aim, verdict(one)) for one in findings]
+    widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+    rule = tuple("-" * width for width in widths)
+    lines = (
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        for row in (_HEAD, rule, *rows)
+    )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def _within(number: float, sign: str, limit: str) -> bool:
+    bound = _number(limit)
+    return {
+        "<": number < bound,
+        "<=": number <= bound,
+        ">": number > bound,
+        ">=": number >= bound,
+    }[sign]

@@ -99,12 +99,16 @@ class Settings:
 
     def reply(self, response: httpx.Response, body: bytes) -> Reply:
         """The answer as a plain value. A key that a gateway echoes is hidden."""
-        key = self.key.get_secret_value()
         headers = {name.lower(): value for name, value in response.headers.items()}
+        return self.without_key(response.status_code, headers, body)
+
+    def without_key(self, status: int, headers: dict[str, str], body: bytes) -> Reply:
+        """The answer of these parts, header names in lower case, without the key."""
+        key = self.key.get_secret_value()
         if len(key) >= _HIDE_FROM:
             body = body.replace(key.encode(), _HIDDEN.encode())
             headers = {name: value.replace(key, _HIDDEN) for name, value in headers.items()}
-        return Reply(response.status_code, headers, body)
+        return Reply(status, headers, body)
 
     def failure(self, error: Exception) -> Failure:
         """What kept an answer from coming. Timeouts and failures to connect may be retried."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from operator import index
 from typing import overload
 
@@ -18,11 +19,23 @@ UNITS_PER_ONE = 100_000
 
 _DECIMALS = 5
 _FORM = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,100})?", re.ASCII)
+_SHORT = 12
+"""Rates on the wire have seven characters: few distinct ones, which are read again and again."""
 
 
 def is_rate(text: str) -> bool:
     """Whether `text` is a plain decimal string, the only form a rate may have on the wire."""
+    return _is_short_rate(text) if len(text) <= _SHORT else _FORM.fullmatch(text) is not None
+
+
+@lru_cache(4096)
+def _is_short_rate(text: str) -> bool:
     return _FORM.fullmatch(text) is not None
+
+
+@lru_cache(4096)
+def _short_decimal(text: str) -> Decimal:
+    return Decimal(text)
 
 
 def number_to_rate(number: int | Decimal) -> str:
@@ -62,7 +75,7 @@ def rate_to_decimal(rate: str | Decimal | None) -> Decimal | None:
         )
     if not is_rate(rate):
         raise ValueError(f"rate: {rate[:40]!r} is not a decimal string such as '0.08250'")
-    return Decimal(rate)
+    return _short_decimal(rate) if len(rate) <= _SHORT else Decimal(rate)
 
 
 @overload
@@ -90,9 +103,18 @@ def rate_to_units(rate: str | Decimal | None) -> int | None:
             refused, never rounded.
         TypeError: not a string, a `Decimal` or `None`.
     """
-    exact = rate_to_decimal(rate)
-    if exact is None:
+    if rate is None:
         return None
+    return _short_units(rate) if type(rate) is str and len(rate) <= _SHORT else _units(rate)
+
+
+@lru_cache(4096)
+def _short_units(rate: str) -> int:
+    return _units(rate)
+
+
+def _units(rate: str | Decimal) -> int:
+    exact = rate_to_decimal(rate)
     # integer arithmetic on the digits: a Decimal context could round a long number
     sign, digits, exponent = exact.as_tuple()
     value = int("".join(map(str, digits)))

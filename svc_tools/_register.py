@@ -1,4 +1,6 @@
-"""`df.svc` is there as soon as pandas is, and pandas is not loaded for its sake.
+"""`df.svc` is there as soon as pandas is, `ddf.svc` as soon as Dask's frames are.
+
+Neither is loaded for its sake.
 
 A command or a server that needs no frames thereby starts without pandas (half a second).
 """
@@ -16,23 +18,28 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__all__ = ["when_pandas_is_loaded"]
+__all__ = ["when_frames_are_loaded"]
+
+_REGISTERS = {"pandas": "svc_tools.frames", "dask.dataframe": "svc_tools.frames.dask"}
+"""Which module of ours registers the accessor of a library's frames when it is imported."""
 
 
-def when_pandas_is_loaded() -> None:
-    """Register the accessor now, or right after pandas is imported."""
-    if "pandas" in sys.modules:
-        _register()
-    else:
-        sys.meta_path.insert(0, _Finder())
+def when_frames_are_loaded() -> None:
+    """Register the accessors now, or right after their libraries are imported."""
+    for name in _REGISTERS:
+        if name in sys.modules:
+            _register(name)
+        else:
+            sys.meta_path.insert(0, _Finder(name))
 
 
-def _register() -> None:
+def _register(name: str) -> None:
     try:
-        # it registers the accessor itself, also where it is what loads pandas
-        importlib.import_module("svc_tools.frames")
+        # it registers the accessor itself, also where it is what loads the library
+        importlib.import_module(_REGISTERS[name])
     except ModuleNotFoundError as error:  # pandas is there, but not the rest of its extra
-        _register_reminder(error)
+        if name == "pandas":
+            _register_reminder(error)
 
 
 def _register_reminder(error: ModuleNotFoundError) -> None:
@@ -47,7 +54,10 @@ def _register_reminder(error: ModuleNotFoundError) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds pandas as the others do, once, and has its loader call back."""
+    """Finds a library as the others do, once, and has its loader call back."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def find_spec(
         self,
@@ -55,10 +65,10 @@ class _Finder(MetaPathFinder):
         path: Sequence[str] | None,  # noqa: ARG002 - the finder's signature
         target: ModuleType | None = None,  # noqa: ARG002 - as above
     ) -> ModuleSpec | None:
-        if fullname != "pandas":
+        if fullname != self._name:
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("pandas")
+        spec = importlib.util.find_spec(fullname)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec
@@ -79,4 +89,4 @@ class _Loader(Loader):
             spec.loader = self._loader
         module.__loader__ = self._loader
         self._loader.exec_module(module)
-        _register()
+        _register(module.__name__)

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
+import sys
 import warnings
 import weakref
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
-from svc_sdk import Svc
+from svc_sdk import Svc, __version__
 
 if TYPE_CHECKING:
+    from svc_sdk import AsyncSvc
     from svc_tools.service.embedded import EmbeddedService
 
 __all__ = [
     "ConfigurationError",
     "EmbeddedSvc",
+    "Source",
+    "account_fingerprint",
+    "cache_hours",
+    "cache_path",
     "configured",
     "connect",
     "database",
+    "embedded_source",
+    "running_embedded",
     "service_name",
+    "source_of",
     "unconfigured",
 ]
 
@@ -28,6 +41,13 @@ KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
 DATABASE_VARIABLE = "SVC_DATABASE_URL"
 """The database of the embedded service, however it is started: a path, or a server's address."""
+
+CACHE_VARIABLE = "SVC_CACHE"
+"""Where answers are kept: a path, or "off" for nowhere."""
+CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
+"""How long rates of today are kept, where that is to be longer than until the day's end."""
+
+_MOST_HOURS = 8_784
 
 INSTALL_SERVICE = (
     "The embedded service is not installed. Install it with: pip install 'svc-tax-tools[service]'"
@@ -148,9 +168,88 @@ def configured(
     return None
 
 
+def running_embedded() -> EmbeddedSvc | None:
+    """A client of the embedded service where this process runs it already; nothing is started."""
+    embedded = sys.modules.get("svc_tools.service.embedded")
+    service = None if embedded is None else embedded.running(database())
+    return None if service is None else EmbeddedSvc(service)
+
+
 def service_name(client: Svc) -> str:
     """What a reader should know of who answered: the embedded service, or its address."""
     return "embedded service" if isinstance(client, EmbeddedSvc) else client.base_url
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whose answers they are: those of one service for one account.
+
+    Attributes:
+        service: the address of the service; of the embedded one the digest of its rate book and
+            the release, for they alone decide what it answers.
+        account: the fingerprint of the key; empty for the embedded service.
+    """
+
+    service: str
+    account: str
+
+
+def source_of(client: Svc | AsyncSvc) -> Source:
+    """Whose answers a client gets."""
+    if isinstance(client, EmbeddedSvc):
+        return embedded_source(client.book_digest)
+    return Source(client.base_url, account_fingerprint(client))
+
+
+def embedded_source(book_digest: str) -> Source:
+    """The source that the embedded service is while it answers from this rate book."""
+    return Source(f"embedded:{book_digest}/{__version__}", "")
+
+
+def account_fingerprint(client: Svc | AsyncSvc) -> str:
+    """16 hexadecimal digits that tell accounts apart, from which no key can be found again."""
+    key = client._settings.key  # noqa: SLF001 - the key is hidden from all but this
+    return hashlib.blake2b(
+        key.get_secret_value().encode(), digest_size=8, person=b"svc cache"
+    ).hexdigest()
+
+
+def cache_path() -> Path | None:
+    """Where answers are kept: `SVC_CACHE`, else a file in the user's cache folder.
+
+    `None` where `SVC_CACHE` is "off", or platformdirs is not installed, which knows the folder.
+    """
+    told = os.environ.get(CACHE_VARIABLE, "").strip()
+    if told.casefold() == "off":
+        return None
+    if told:
+        return Path(told).expanduser().absolute()
+    try:
+        from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
+    except ModuleNotFoundError:
+        return None
+    return Path(user_cache_dir("svc-tools", appauthor=False)) / "answers.db"
+
+
+def cache_hours() -> float | None:
+    """`SVC_CACHE_HOURS`: how long rates of today are kept; `None` for until the day's end.
+
+    Raises:
+        ConfigurationError: it is no number of hours above 0.
+    """
+    told = os.environ.get(CACHE_HOURS_VARIABLE, "").strip()
+    if not told:
+        return None
+    try:
+        hours = float(told)
+    except ValueError:
+        hours = math.nan
+    if not 0 < hours <= _MOST_HOURS:
+        raise ConfigurationError(
+            f"{CACHE_HOURS_VARIABLE} is {told!r}; expected a number of hours above 0, such as 24,"
+            f" and up to {_MOST_HOURS} (a year)"
+        )
+    return hours
 
 
 def _embedded() -> EmbeddedSvc:

@@ -45,6 +45,8 @@ def _own_home(tmp_path_factory):
             patch.setenv(name, str(home))
         for name in [name for name in os.environ if name.startswith("SVC_") and "TEST" not in name]:
             patch.delenv(name)
+        # a test that asks twice means to ask twice; one about the cache names a file of its own
+        patch.setenv("SVC_CACHE", "off")
         yield
 
 

@@ -22,7 +22,7 @@ sys.meta_path.insert(0, Block())
 """
 
 EXTRAS = {
-    "bulk": {"httpx-aiohttp", "platformdirs"},
+    "bulk": {"aiohttp", "platformdirs"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
     "report": {"xlsxwriter", "openpyxl", "matplotlib"},
@@ -89,8 +89,12 @@ def test_the_table_of_extras_is_that_of_the_project():
             ("bulk", "pandas", "report"),
             "import svc_tools.frames.charts, svc_tools.frames.workbook",
         ),
+        (
+            ("bulk", "pandas", "dask"),
+            "import svc_tools, dask.dataframe; dask.dataframe.DataFrame.svc",
+        ),
     ],
-    ids=["core", "pandas", "cli", "service", "report"],
+    ids=["core", "pandas", "cli", "service", "report", "dask"],
 )
 def test_each_part_works_with_only_its_own_extra(installed, code):
     done = run(code, installed=installed)
@@ -102,6 +106,7 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
     [
         ((), "import svc_tools; svc_tools.connect('embedded')", "svc-tax-tools[service]"),
         ((), "from svc_tools.cli import main; main()", "svc-tax-tools[cli]"),
+        (("bulk", "pandas"), "import svc_tools.frames.dask", "svc-tax-tools[dask]"),
         (
             ("cli",),
             "from svc_tools.cli import main; import sys; sys.argv[1:] = ['serve']; main()",

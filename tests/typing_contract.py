@@ -26,6 +26,7 @@ from svc_sdk import (
     units_to_rate,
 )
 from svc_tools.frames import SvcAccessor
+from svc_tools.lookup.plan import Plan
 
 
 def sync(client: Svc) -> None:
@@ -80,7 +81,21 @@ def failing(error: SvcError) -> Mapping[str, object]:
 
 
 def frames(orders: pd.DataFrame) -> pd.DataFrame:
-    """The accessor's class: `df.svc` itself is invisible to type checkers."""
+    """The accessor's twin: `df.svc` itself is invisible to type checkers."""
     client: Svc = svc_tools.connect("embedded")
-    looked: pd.DataFrame = SvcAccessor(orders).lookup(zip="postal", as_of="sold", client=client)
+    twin: SvcAccessor = svc_tools.svc(orders)
+    plan: Plan = twin.plan(zip="postal", as_of="sold", client=client, price="0.004")
+    same: Plan = twin.lookup(zip="postal", as_of="sold", dry_run=True)
+    cost: Decimal | None = plan.cost
+    print(cost, same.to_ask, plan.grains["month"])
+    looked: pd.DataFrame = twin.lookup(
+        zip="postal",
+        as_of="sold",
+        tz="America/Chicago",
+        as_of_grain="month",
+        client=client,
+        columns=["combined_rate", "needs_review"],
+        cache=False,
+        deadline=60.0,
+    )
     return SvcAccessor(looked).tax("amount", partial="use")

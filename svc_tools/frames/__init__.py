@@ -1,10 +1,36 @@
 """Frames: pandas in, pandas out. Importing this package makes `df.svc` available."""
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.tax import TaxFailedError
 
-__all__ = ["LookupFailedError", "SvcAccessor"]
+if TYPE_CHECKING:
+    from svc_tools.frames.file_enriching import enrich_file
+
+__all__ = ["LookupFailedError", "SvcAccessor", "TaxFailedError", "enrich_file", "svc"]
 
 pd.api.extensions.register_dataframe_accessor("svc")(SvcAccessor)
+
+
+def svc(frame: pd.DataFrame) -> SvcAccessor:
+    """`df.svc` for type checkers and editors: `svc(df).lookup()` is `df.svc.lookup()`.
+
+    Raises:
+        TypeError: it is no frame of pandas.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"svc: expected a pandas.DataFrame, not {type(frame).__name__}")
+    return SvcAccessor(frame)
+
+
+def __getattr__(name: str) -> object:
+    """What reads and writes files is loaded when it is asked for."""
+    if name == "enrich_file":
+        from svc_tools.frames.file_enriching import enrich_file  # noqa: PLC0415 - as it says
+
+        return enrich_file
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

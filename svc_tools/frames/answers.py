@@ -2,126 +2,217 @@
 
 from __future__ import annotations
 
-import contextlib
-from datetime import date
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime
+from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import pyarrow as pa
-
 from svc_tools.config import EmbeddedSvc, service_name
-from svc_tools.frames.exact import RateForm, rate_column, texts
-from svc_tools.lookup import Outcome, refused
+from svc_tools.frames.enriched import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.jurisdictions import encode
+from svc_tools.frames.onto_rows import OntoRows
+from svc_tools.lookup import Found, Outcome, refused
+from svc_tools.lookup.review import as_of_status, review_reasons, told_day
 from svc_tools.places import Question, Refusal, same_place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    from pandas.api.extensions import ExtensionArray
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from svc_sdk import Svc
+    from svc_tools.frames.exact import RateForm
     from svc_tools.frames.questions import Asked
-    from svc_tools.lookup import Found
+    from svc_tools.lookup import Component
     from svc_tools.places import Place
 
-__all__ = ["answer_columns"]
+__all__ = ["Answerer", "answer_columns", "answerer", "results"]
 
 MISMATCH = "place_input_mismatch"
 
 
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answers, as it stands in the rows: the service's name, and its edition where known."""
+
+    name: str
+    edition: str | None = None
+
+
+def answerer(client: Svc) -> Answerer:
+    """Who answers for a client."""
+    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
+    return Answerer(service_name(client), edition)
+
+
 def answer_columns(
-    asked: Asked, outcomes: Mapping[Place, Outcome], client: Svc, rates: RateForm
+    asked: Asked,
+    outcomes: Mapping[Place, Outcome],
+    who: Answerer,
+    rates: RateForm = "decimal",
+    *,
+    names: Collection[str] | None = None,
+    detail: bool = False,
+    today: date | None = None,
 ) -> dict[str, Any]:
-    """The columns of `LOOKUP_COLUMNS`, without their prefix, in the order of the rows."""
-    results = [_result(one, outcomes) for one in asked.questions]
-    found = [outcome.found for outcome in results]
-    mismatch = [_mismatch(*pair) for pair in zip(asked.questions, found, strict=True)]
-    codes = asked.codes
+    """The columns that a lookup adds, without their prefix, in the order of the rows.
 
-    def each(name: str) -> list[Any]:
-        return [None if one is None else getattr(one, name) for one in found]
-
-    def units(name: str) -> ExtensionArray | np.ndarray:
-        return rate_column(each(name), codes, rates)
-
-    def text(values: list[str | None]) -> ExtensionArray:
-        return texts(values, codes)
-
-    def field(name: str) -> ExtensionArray:
-        return texts(each(name), codes)
-
-    return {
-        "combined_rate": units("combined"),
-        "state_rate": units("state"),
-        "county_rate": units("county"),
-        "city_rate": units("city"),
-        "combined_district_rate": units("districts"),
-        "freight_taxable": pd.array(each("freight_taxable"), dtype="boolean").take(codes),
-        "confidence": field("confidence"),
-        "warnings": text([_warnings(*pair) for pair in zip(found, mismatch, strict=True)]),
-        "resolved_via": field("resolved_via"),
-        "effective_date": _dates(each("effective_date")).take(codes),
-        "effective_date_basis": field("effective_date_basis"),
-        "resolved_state": field("resolved_state"),
-        "resolved_zip": field("resolved_zip"),
-        "resolved_city": field("resolved_city"),
-        "resolved_county": field("resolved_county"),
-        "lookup_as_of": _days([_asked_for(one) for one in asked.questions]).take(codes),
-        "lookup_status": text([outcome.status for outcome in results]),
-        "lookup_error": text([outcome.error for outcome in results]),
-        "lookup_source": text([_source(one, client) for one in found]),
-        "lookup_edition": text([_edition(one, client) for one in found]),
-    }
+    Args:
+        asked: what the rows ask.
+        outcomes: what became of each place.
+        who: who answered.
+        rates: the form of the rates.
+        names: which of the columns; `None` for all of them.
+        detail: whether `DETAIL_COLUMNS` are among them.
+        today: the day that questions without a date are about; `None` for that of the answer.
+    """
+    told = _Told(asked, outcomes, who, today)
+    onto = OntoRows(asked.codes)
+    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
+    wanted = every if names is None else [name for name in every if name in names]
+    return {name: _column(name, told, onto, rates) for name in wanted}
 
 
-def _result(one: Question | Refusal, outcomes: Mapping[Place, Outcome]) -> Outcome:
-    return refused(one) if isinstance(one, Refusal) else outcomes[one.place]
+def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
+    """The outcome of each question, those that are never asked among them."""
+    return [
+        outcomes[one.place] if isinstance(one, Question) else refused(one)
+        for one in asked.questions
+    ]
 
 
-def _mismatch(one: Question | Refusal, found: Found | None) -> bool:
-    """Whether the row's city, which was not sent, is another than the answer's (SPEC 2.4)."""
-    if isinstance(one, Refusal) or found is None or not one.named_city or not found.resolved_city:
-        return False
-    known = (found.resolved_city, *found.accepted_places)
-    return not any(same_place(one.named_city, name) for name in known)
+def _column(name: str, told: _Told, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
+    if name in _UNITS:
+        return onto.rates(told.field(_UNITS[name]), rates)
+    values = _VALUES[name](told) if name in _VALUES else told.field(name)
+    if name in CATEGORY_COLUMNS:
+        return onto.categories(values)
+    if name in {"freight_taxable", "needs_review"}:
+        return onto.truths(values)
+    if name in {"effective_date", "lookup_as_of"}:
+        return onto.days(values)
+    return onto.moments(values) if name == "looked_up_at" else onto.texts(values)
 
 
-def _warnings(found: Found | None, mismatch: bool) -> str | None:  # noqa: FBT001 - private
-    codes = dict.fromkeys(found.warnings if found else ())
-    if mismatch:
-        codes[MISMATCH] = None
-    return "; ".join(codes) or None
+_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
+"""Where nothing was found: every field of it is `None`."""
 
 
-def _asked_for(one: Question | Refusal) -> date | None:
-    """The day that was asked about: the row's own, else today."""
-    if isinstance(one, Refusal):
-        return None
-    return one.place.as_of or date.today()  # noqa: DTZ011 - the person's own day
+class _Told:
+    """What is known of each question; each thing found out when a column needs it."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        outcomes: Mapping[Place, Outcome],
+        who: Answerer,
+        today: date | None,
+    ) -> None:
+        self.questions = asked.questions
+        self.own_days = asked.days
+        self.who = who
+        self.today = today
+        self.results = results(asked, outcomes)
+        self.found = [result.found for result in self.results]
+        self._fields_of = [one or _NOTHING for one in self.found]
+
+    def field(self, name: str) -> list[Any]:
+        """A field of what was found; `None` where there is nothing."""
+        return list(map(attrgetter(name), self._fields_of))
+
+    def result(self, name: str) -> list[Any]:
+        """A field of the outcome."""
+        return list(map(attrgetter(name), self.results))
+
+    @cached_property
+    def warnings(self) -> list[tuple[str, ...]]:
+        return [_warnings(*pair) for pair in zip(self.questions, self.found, strict=True)]
+
+    @cached_property
+    def asked_days(self) -> list[date | None]:
+        """The day that was asked about: the row's own, else the day of the answer."""
+        days = [
+            None if isinstance(one, Refusal) else one.place.as_of or self.today
+            for one in self.questions
+        ]
+        if None not in days:
+            return days
+        answered = [result.looked_up_at for result in self.results]
+        moments = [moment for moment in answered if moment is not None] or [datetime.now(UTC)]
+        first, last = _local_day(min(moments)), _local_day(max(moments))
+        for index, one in enumerate(self.questions):
+            if days[index] is None and isinstance(one, Question):
+                moment = None if first == last else answered[index]
+                days[index] = last if moment is None else _local_day(moment)
+        return days
+
+    @cached_property
+    def days(self) -> list[date | None]:
+        """The day of the row: its own, else the one that was asked about."""
+        return [own or day for own, day in zip(self.own_days, self.asked_days, strict=True)]
+
+    @cached_property
+    def reasons(self) -> list[str | None]:
+        rows = zip(self.results, self.warnings, self.days, strict=True)
+        return ["; ".join(review_reasons(*row)) or None for row in rows]
+
+    def as_of_statuses(self) -> Sequence[str | None]:
+        rows = zip(self.found, self.asked_days, self.days, strict=True)
+        return [as_of_status(*row) for row in rows]
+
+    def components(self) -> list[tuple[Component, ...]]:
+        return [() if one is None else one.components for one in self.found]
+
+    def sources(self) -> Sequence[str | None]:
+        """Who answered, and from what, where the service says so."""
+        name = self.who.name
+        return [f"{name}: {one.source}" if one and one.source else name for one in self.found]
+
+    def editions(self) -> Sequence[str | None]:
+        known = self.who.edition
+        return [one.edition or known if one else known for one in self.found]
 
 
-def _days(values: list[date | None]) -> pd.arrays.ArrowExtensionArray:
-    return pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.date32())]))
+_UNITS = {
+    "combined_rate": "combined",
+    "state_rate": "state",
+    "county_rate": "county",
+    "city_rate": "city",
+    "combined_district_rate": "districts",
+    "rate_low": "low",
+    "rate_high": "high",
+}
+_VALUES: dict[str, Callable[[_Told], Sequence[Any]]] = {
+    "warnings": lambda told: ["; ".join(codes) or None for codes in told.warnings],
+    "effective_date": lambda told: list(map(told_day, told.field("effective_date"))),
+    "lookup_as_of": lambda told: told.asked_days,
+    "as_of_status": _Told.as_of_statuses,
+    "needs_review": lambda told: [reason is not None for reason in told.reasons],
+    "lookup_review_reason": lambda told: told.reasons,
+    "lookup_status": lambda told: told.result("status"),
+    "lookup_error": lambda told: told.result("error"),
+    "support_reference": lambda told: told.result("support_reference"),
+    "lookup_source": _Told.sources,
+    "lookup_edition": _Told.editions,
+    "looked_up_at": lambda told: told.result("looked_up_at"),
+    "lookup_jurisdictions": lambda told: list(map(encode, told.components())),
+}
 
 
-def _dates(values: list[str | None]) -> pd.arrays.ArrowExtensionArray:
-    return _days([_date(value) for value in values])
+def _warnings(one: Question | Refusal, found: Found | None) -> tuple[str, ...]:
+    """The warnings of the answer, each once, and ours where the row's city is another (SPEC 2.4).
+
+    That is compared here where the city was not sent.
+    """
+    if found is None:
+        return ()
+    codes = found.warnings
+    if isinstance(one, Question) and one.named_city and found.resolved_city:
+        known = (found.resolved_city, *found.accepted_places)
+        if not any(same_place(one.named_city, name) for name in known):
+            codes = (*codes, MISMATCH)
+    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
 
 
-def _date(value: str | None) -> date | None:
-    with contextlib.suppress(ValueError):
-        return date.fromisoformat(value) if value else None
-    return None
-
-
-def _source(found: Found | None, client: Svc) -> str:
-    """Who answered, and from what, where the service says so."""
-    name = service_name(client)
-    return f"{name}: {found.source}" if found and found.source else name
-
-
-def _edition(found: Found | None, client: Svc) -> str | None:
-    if found and found.edition:
-        return found.edition
-    return client.book_edition if isinstance(client, EmbeddedSvc) else None
+def _local_day(moment: datetime) -> date:
+    """The person's own day."""
+    return moment.astimezone().date()

@@ -3,85 +3,113 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.frames.enriched import OTHER_DATE, require_columns, texts, warning_codes
-from svc_tools.frames.totals import cents, dollars
+import numpy as np
+
+from svc_tools.frames.coded import Coded, coded, combined, first_column
+from svc_tools.frames.enriched import require_columns
+from svc_tools.frames.totals import Money, money
+from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
+from svc_tools.lookup.review import REVIEW_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable
     from decimal import Decimal
 
     import pandas as pd
 
-__all__ = ["Flag", "Group", "attention", "grouped_flags"]
+__all__ = ["Attention", "Fault", "Group", "attention"]
 
-_AGAIN = "Run the lookup again."
-_CHECK_PLACE = "Check the place against the order."
-_ASK_STATE = "Check the rate with the state."
-_TO_DO = {
-    "failed": _AGAIN,
-    "not_attempted": _AGAIN,
-    "invalid": "Correct the row, then look it up again.",
-    "unresolved": "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    "place_mismatch": _CHECK_PLACE,
-    "no_tax": "Correct the amount, then compute the tax again.",
-    "unsupported": "Treat by hand: no US state sales-tax rate applies here.",
-    "source_conflict": _ASK_STATE,
-    "other_date": "Check the rate for this date with the state.",
-    "low_confidence": _ASK_STATE,
-    "partial": "Get the local rate from the state before you charge or file tax.",
-}
-"""What to do about each kind of fault; the most pressing kinds first."""
-_RANK = {kind: rank for rank, kind in enumerate(_TO_DO)}
-_UNKNOWN_STATUS = _RANK["unresolved"]
+_ANSWERED = frozenset({"ok", "partial"})
+_REVIEWED = REVIEW_REASONS.keys() - {"zip_spans_jurisdictions"}
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """One row that needs a person.
+class Fault(NamedTuple):
+    """Why rows need a person.
 
     Attributes:
-        position: the row's position in the frame, from 0.
-        kind: the most pressing of its faults: a status other than ok, `place_mismatch`, `no_tax`,
-            `source_conflict`, `other_date` or `low_confidence`.
-        reason: why, in a sentence for each fault.
-        to_do: what to do about it, in a sentence for each fault.
-        sale: the row's amount; `None` where the frame has no tax, or the amount cannot be read.
-        tax: its tax; `None` where there is none.
+        failed: they have no rate, or no tax (in a frame with taxes); else the tax is in doubt.
+        kind: the most pressing of the faults: a status, `no_tax`, or a code of a review.
+        reason: a sentence for each fault.
+        to_do: what to do about it, a sentence for each fault.
     """
 
-    position: int
+    failed: bool
     kind: str
     reason: str
     to_do: str
-    sale: Decimal | None = None
-    tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The flagged rows of one kind: how many, the sales and the tax at stake, what to do.
+    """The rows of one kind of fault.
 
-    `sales` and `tax` add up what there is; they are `None` where no row of the kind has any.
+    `sales`, `tax` and `at_stake` (US dollars) add up what there is; they are `None` where no row
+    of the kind has any.
     """
 
     kind: str
+    failed: bool
     rows: int
     sales: Decimal | None
     tax: Decimal | None
+    at_stake: Decimal | None
     to_do: str
 
 
-def attention(
-    frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str = ""
-) -> tuple[Flag, ...]:
-    """The rows that need a person: the most pressing kinds first, in each the largest amounts.
+@dataclass(frozen=True, slots=True, eq=False)
+class Attention:
+    """The rows that need a person: first those that failed, then those to be reviewed.
+
+    Failed rows come by the urgency of their fault, in each kind the largest sales first; rows to
+    be reviewed by the dollars at stake, then by their tax.
+
+    Attributes:
+        rows: positions in the frame, from 0.
+        codes: which of `faults` each of these rows has.
+        faults: the distinct faults.
+        failed: how many of `rows` failed: the first ones.
+        sales: the sale of every row of the frame; missing in a frame without taxes.
+        tax: the tax of every row of the frame.
+        at_stake: what the tax of every row may differ by.
+    """
+
+    rows: np.ndarray
+    codes: np.ndarray
+    faults: tuple[Fault, ...]
+    failed: int
+    sales: Money
+    tax: Money
+    at_stake: Money
+
+    def groups(self) -> tuple[Group, ...]:
+        """The rows by kind: the failed ones first, the most pressing kinds first."""
+        kinds = sorted(
+            {(not fault.failed, *urgency(fault.kind)) for fault in self.faults},
+        )
+        return tuple(self._group(kind, failed=not passed) for passed, _, kind in kinds)
+
+    def _group(self, kind: str, *, failed: bool) -> Group:
+        of_kind = [fault.kind == kind and fault.failed == failed for fault in self.faults]
+        rows = np.zeros(len(self.sales.cents), bool)
+        rows[self.rows[np.array(of_kind, bool)[self.codes]]] = True
+        return Group(
+            kind,
+            failed,
+            int(rows.sum()),
+            self.sales.total(rows),
+            self.tax.total(rows),
+            self.at_stake.total(rows),
+            what_to_do(kind),
+        )
+
+
+def attention(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str = "") -> Attention:
+    """The rows that need a person.
 
     These are the rows without a whole rate, those without a tax (if the frame has taxes), and
-    those whose rate is for another city than the row's, for another date, of low confidence, or
-    disputed between published sources.
+    those that the lookup (`needs_review`) or the tax (`tax_review`) marked for review.
 
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
@@ -93,138 +121,111 @@ def attention(
     """
     status_column = f"{prefix}lookup_status"
     require_columns(frame, (status_column,), "look the rates up first: df.svc.lookup()")
-    names = ("confidence", "warnings", "lookup_error", "tax_error", "resolved_city")
-    cells = zip(
-        (status or "not_attempted" for status in texts(frame, status_column)),
-        *(texts(frame, prefix + name) for name in names),
-        strict=True,
+    taxed = f"{prefix}tax" in frame.columns and amount in frame.columns
+    sales, tax, at_stake = (
+        money(frame, name if taxed else None)
+        for name in (amount, f"{prefix}tax", f"{prefix}at_stake")
     )
-    sales, taxes = _money(frame, amount, prefix)
-    explain = cache(_explain)  # most rows share their cells with others
-    flags = []
-    for position, (row, sale, tax) in enumerate(zip(cells, sales, taxes, strict=True)):
-        said = explain(_Row(*row))
-        if said is not None:
-            flags.append(Flag(position, *said, sale, tax))
-    return tuple(sorted(flags, key=_pressing))
-
-
-def grouped_flags(flags: Iterable[Flag]) -> tuple[Group, ...]:
-    """The flags counted by kind, the most pressing kinds first."""
-    kinds: dict[str, list[Flag]] = {}
-    for flag in flags:
-        kinds.setdefault(flag.kind, []).append(flag)
-    return tuple(
-        Group(
-            kind,
-            len(kinds[kind]),
-            _sum(flag.sale for flag in kinds[kind]),
-            _sum(flag.tax for flag in kinds[kind]),
-            _TO_DO.get(kind, _CHECK_PLACE),
-        )
-        for kind in sorted(kinds, key=lambda kind: (_rank(kind), kind))
+    status = coded(frame, status_column, "not_attempted")
+    reasons = _review_reasons(frame, status, prefix)
+    tax_review = coded(frame, f"{prefix}tax_review")
+    answered = status.where(_ANSWERED.__contains__)
+    partial = status.where(lambda value: value == "partial")
+    failed = ~answered | (tax.missing if taxed else partial)
+    listed = np.flatnonzero(failed | reasons.where(bool) | tax_review.where(bool) | partial)
+    columns = [
+        status,
+        coded(frame, f"{prefix}lookup_error"),
+        coded(frame, f"{prefix}tax_error"),
+        reasons,
+        tax_review,
+        _city_of_mismatch(frame, reasons, prefix),
+        Coded(failed.astype(np.int64), ("", "failed")),
+    ]
+    codes, rows = combined([Coded(column.codes[listed], column.values) for column in columns])
+    faults = tuple(_fault(*row) for row in rows)
+    ranks = _ranks(faults)[codes] if faults else codes
+    size = np.abs(sales.cents[listed])
+    keys = (  # the last one counts first
+        listed,
+        -size,
+        sales.missing[listed],
+        -np.abs(tax.cents[listed]) * ~failed[listed],
+        -np.abs(at_stake.cents[listed]) * ~failed[listed],
+        ranks * failed[listed],
+        ~failed[listed],
+    )
+    order = np.lexsort(keys)
+    return Attention(
+        listed[order],
+        codes[order],
+        faults,
+        int(failed[listed].sum()),
+        sales,
+        tax,
+        at_stake,
     )
 
 
-def _pressing(flag: Flag) -> tuple[int, str, bool, Decimal | int, int]:
-    at_stake = abs(flag.sale) if flag.sale is not None else 0
-    return _rank(flag.kind), flag.kind, flag.sale is None, -at_stake, flag.position
+def _ranks(faults: tuple[Fault, ...]) -> np.ndarray:
+    """The urgency of each fault's kind as a number."""
+    kinds = sorted({fault.kind for fault in faults}, key=urgency)
+    return np.array([kinds.index(fault.kind) for fault in faults], np.int64)
 
 
-def _rank(kind: str) -> int:
-    return _RANK.get(kind, _UNKNOWN_STATUS)
+def _review_reasons(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+    """The codes for which a row's rate is to be reviewed, as the lookup noted them."""
+    marked = first_column(frame, f"{prefix}needs_review")
+    if marked is not None and not marked.isna().all():
+        return coded(frame, f"{prefix}lookup_review_reason")
+    # a lookup that was asked for some of its columns only
+    names = ("confidence", "warnings")
+    columns = [status, *(coded(frame, f"{prefix}{name}") for name in names)]
+    codes, rows = combined(columns)
+    return Coded(codes, tuple(_reasons(*row) for row in rows))
 
 
-def _sum(values: Iterable[Decimal | None]) -> Decimal | None:
-    known = [value for value in values if value is not None]
-    return sum(known, dollars(0)) if known else None
+def _reasons(status: str, confidence: str, warnings: str) -> str:
+    if status not in _ANSWERED:
+        return ""
+    codes = [code for code in codes_in(warnings) if code in _REVIEWED]
+    if confidence in {"low", "none"}:
+        codes.append("low_confidence")
+    return "; ".join(codes)
 
 
-def _money(
-    frame: pd.DataFrame, amount: Hashable, prefix: str
-) -> tuple[Sequence[Decimal | None], Sequence[Decimal | None]]:
-    """Amounts and taxes by row; all `None` where the frame has no taxes."""
-    columns = (amount, f"{prefix}tax")
-    if any(name not in frame.columns for name in columns):
-        return [None] * len(frame), [None] * len(frame)
-    sales, taxes = (_dollars(frame[name]) for name in columns)
-    return sales, taxes
+def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
+    """The city that a rate is for, where it is not the one that was given."""
+    cities = coded(frame, f"{prefix}resolved_city")
+    differs = reasons.where(lambda cell: "place_input_mismatch" in codes_in(cell))
+    place = cities.values.index("")  # noqa: PD011 - no frame's
+    return Coded(np.where(differs, cities.codes, place), cities.values)
 
 
-def _dollars(column: pd.Series) -> list[Decimal | None]:
-    return [None if value is None else dollars(value) for value in cents(column)]
-
-
-class _Row(NamedTuple):
-    status: str
-    confidence: str | None
-    warnings: str | None
-    error: str | None
-    tax_error: str | None
-    resolved_city: str | None
-
-
-class _Fault(NamedTuple):
-    kind: str
-    reason: str
-    to_do: str
-
-
-def _explain(row: _Row) -> tuple[str, str, str] | None:
-    """Kind, reason and what to do; `None` for a row that needs nobody."""
-    faults = _faults(row)
-    if not faults:
-        return None
-    to_do = dict.fromkeys(fault.to_do for fault in faults)  # each sentence once
-    kind = faults[0].kind
-    return kind, " ".join(fault.reason for fault in faults), " ".join(to_do)
-
-
-def _faults(row: _Row) -> list[_Fault]:
+def _fault(  # noqa: PLR0917 - a row's cells
+    status: str, error: str, tax_error: str, reasons: str, tax_review: str, city: str, failed: str
+) -> Fault:
     """What is wrong with a row, the most pressing fault first."""
-    if row.status not in {"ok", "partial"}:
-        reason = row.error or f"No rate ({row.status}), and no reason given."
-        return [_Fault(row.status, reason, _TO_DO.get(row.status, _CHECK_PLACE))]
-    codes = frozenset(warning_codes(row.warnings))
-    faults = []
-    if "place_input_mismatch" in codes:
-        where = f": {row.resolved_city}" if row.resolved_city else ""
-        faults.append(
-            _fault("place_mismatch", f"The city given is not the place the rate is for{where}.")
-        )
-    if row.status == "partial":
-        faults.append(_fault("partial", "Local or district rates are not covered."))
-    elif row.tax_error is not None:
-        faults.append(_fault("no_tax", f"No tax: {row.tax_error}."))
-    if "source_conflict" in codes:
-        faults.append(_fault("source_conflict", "Published sources disagree on this rate."))
-    if codes & OTHER_DATE:
-        faults.append(_fault("other_date", _of_another_date(codes)))
-    if row.status == "ok" and row.confidence in {"low", "none"}:
-        faults += _doubts(row.confidence, codes, explained=bool(faults))
-    return faults
+    if status not in _ANSWERED:
+        reason = error or f"No rate ({status}), and no reason given."
+        return Fault(True, status, reason, what_to_do(status))  # noqa: FBT003
+    codes = {code for cell in (reasons, tax_review) for code in codes_in(cell)} - _ANSWERED
+    said: list[str] = []
+    if status == "partial":
+        first = ["partial"]
+    elif failed:
+        first = ["no_tax"]
+        said.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
+    else:
+        first = []
+    ordered = [*first, *sorted(codes, key=urgency)]
+    said += [_sentence(code, city) for code in ordered if code != "no_tax"]
+    to_do = dict.fromkeys(what_to_do(code) for code in ordered)  # each sentence once
+    return Fault(bool(failed), ordered[0], " ".join(said), " ".join(to_do))
 
 
-def _fault(kind: str, reason: str) -> _Fault:
-    return _Fault(kind, reason, _TO_DO[kind])
-
-
-def _of_another_date(codes: frozenset[str]) -> str:
-    if "as_of_before_history" in codes:
-        return "The sale is before the oldest rate known, which is the one used."
-    return "The sale is after what the rates on file cover; the newest is used."
-
-
-def _doubts(confidence: str, codes: frozenset[str], *, explained: bool) -> list[_Fault]:
-    """Further reasons of a low confidence; a bare one where nothing else explains it."""
-    if "zip_spans_jurisdictions" in codes:
-        return [
-            _Fault(
-                "low_confidence",
-                "The ZIP Code lies in several jurisdictions.",
-                "Find out in which of them the address lies: the ZIP Code alone does not tell.",
-            )
-        ]
-    if explained:
-        return []
-    return [_fault("low_confidence", f"Confidence is {confidence}.")]
+def _sentence(code: str, city: str) -> str:
+    if code == "place_input_mismatch" and city:
+        return f"The city given is not the place the rate is for: {city}."
+    meaning = meaning_of(code)
+    return f"{meaning[:1].upper()}{meaning[1:]}." if meaning else f"{code}."

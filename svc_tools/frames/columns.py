@@ -25,6 +25,9 @@ from svc_tools.frames.usual_names import (
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+    from datetime import tzinfo
+
+    from svc_tools.places import Grain
 
 __all__ = ["Inputs", "find_inputs"]
 
@@ -39,6 +42,10 @@ class Inputs:
     scalars: Mapping[str, object]
     notes: tuple[str, ...]
     """What was decided without being told, in sentences."""
+    tz: tzinfo | None = None
+    """Where the calendar date of a moment in a time zone is read."""
+    grain: Grain = "day"
+    """Whether the day itself is asked about, or the first one of its month or quarter."""
 
     @property
     def dated(self) -> bool:
@@ -46,16 +53,22 @@ class Inputs:
         return "as_of" in self.columns
 
 
-def find_inputs(frame: pd.DataFrame, given: Mapping[str, object]) -> Inputs:
+def find_inputs(
+    frame: pd.DataFrame,
+    given: Mapping[str, object],
+    tz: tzinfo | None = None,
+    grain: Grain = "day",
+) -> Inputs:
     """Decide what answers each argument.
 
     An argument is a column label, else a value for all rows; `False` keeps columns out. What is
-    not given is found by the usual names ("zip", "zip_code", "postal_code"…).
+    not given is found by the usual names ("zip", "zip_code", "postal_code"…). `tz` and `grain` say
+    how dates are read.
 
     Raises:
         ValueError: several columns have usual names for one argument or belong to different
-            parties, several look like a date, none names a place, a date column has time zones,
-            or labels are not unique.
+            parties, several look like a date, none names a place, a date column has time zones
+            and `tz` is not given, or labels are not unique.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     if isinstance(frame.columns, pd.MultiIndex):
@@ -70,7 +83,7 @@ def find_inputs(frame: pd.DataFrame, given: Mapping[str, object]) -> Inputs:
         if _is_label(frame, value):
             columns[role] = value
         elif value is not False:
-            scalars[role] = one_value(role, value, frame)
+            scalars[role] = one_value(role, value, frame, tz)
     added = ours(frame)
     free = [label for label in frame.columns if label not in added]
     columns |= _usual([label for label in free if label not in set(columns.values())], asked)
@@ -85,11 +98,14 @@ def find_inputs(frame: pd.DataFrame, given: Mapping[str, object]) -> Inputs:
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
-        _check_column(frame, role, label)
+        _check_column(frame, role, label, tz)
     used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
     fixed = ", ".join(f"{role}={value!s} for all rows" for role, value in scalars.items())
-    said = [part for part in (used, fixed, note) if isinstance(part, str) and part]
-    return Inputs(columns, scalars, tuple(said))
+    period = ""
+    if grain != "day" and (columns.keys() | scalars.keys()) & {"as_of"}:
+        period = f"rates as of the first day of each {grain}, as asked"
+    said = [part for part in (used, fixed, note, period) if isinstance(part, str) and part]
+    return Inputs(columns, scalars, tuple(said), tz, grain)
 
 
 def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:
@@ -164,12 +180,15 @@ def _is_label(frame: pd.DataFrame, value: object) -> bool:
         return False
 
 
-def _check_column(frame: pd.DataFrame, role: str, label: Hashable) -> None:
+def _check_column(frame: pd.DataFrame, role: str, label: Hashable, tz: tzinfo | None) -> None:
     require_one(frame, label, role)
     dtype = frame[label].dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
     zone = getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
-    if role == "as_of" and zone is not None:
+    if role == "as_of" and zone is not None and tz is None:
         raise ValueError(
             f"as_of: column {label!r} has times in {zone}, so its calendar date depends on the"
-            f" place; convert it first: df[{label!r}].dt.tz_convert('America/Chicago').dt.date"
+            " place; say whose date counts, for instance with tz='America/Chicago', or convert it"
+            f" first: df[{label!r}].dt.tz_convert('America/Chicago').dt.date"
         )

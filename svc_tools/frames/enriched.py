@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "CATEGORY_COLUMNS",
     "CONFIDENCES",
     "DETAIL_COLUMNS",
     "LEVEL_TAX_COLUMNS",
@@ -71,6 +72,17 @@ LOOKUP_COLUMNS = (
     "looked_up_at",
 )
 """Every column that a lookup adds, without the prefix."""
+
+CATEGORY_COLUMNS = (
+    "confidence",
+    "resolved_via",
+    "effective_date_basis",
+    "as_of_status",
+    "lookup_review_reason",
+    "lookup_source",
+    "lookup_edition",
+)
+"""Those that hold one of a few texts in every row: `category`, each text kept once (memory)."""
 
 DETAIL_COLUMNS = ("lookup_jurisdictions",)
 """What `lookup(detail=True)` adds to them."""

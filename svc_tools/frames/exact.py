@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pandas.api.extensions import ExtensionArray
-
-__all__ = ["MONEY", "RATE", "RateForm", "decimals", "rate_column", "texts"]
+__all__ = ["MONEY", "RATE", "RateForm", "cents_of", "decimals", "units_of"]
 
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
+_EXACT = 18
+"""A decimal of so many digits fits the 64 bits that are read; the upper half is only its sign."""
 RateForm = Literal["decimal", "string", "float"]
 
 
@@ -36,22 +31,43 @@ def decimals(
     return pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
 
 
-def texts(values: Sequence[str | None], codes: np.ndarray) -> ExtensionArray:
-    """A column of text: one value per distinct question, taken onto the rows."""
-    distinct: ExtensionArray = pd.array(values, dtype="str")
-    return distinct.take(codes)
+def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A rate column of ours as units of 10^-5 (int64), and where it is missing (0 there).
+
+    Raises:
+        TypeError: it is not `decimal128(…, 5)`.
+    """
+    return _whole(column, RATE.scale)
 
 
-def rate_column(
-    units: Sequence[int | None], codes: np.ndarray, form: RateForm
-) -> ExtensionArray | np.ndarray:
-    """A column of rates: one value per distinct question, taken onto the rows."""
-    if form == "string":
-        return texts([units_to_rate(value) for value in units], codes)
-    if form == "float":
-        floats = [np.nan if value is None else value / UNITS_PER_ONE for value in units]
-        values: np.ndarray = np.array(floats, np.float64)[codes]
-        return values
-    missing = np.array([value is None for value in units], bool)
-    whole = np.array([0 if value is None else value for value in units], np.int64)
-    return decimals(whole[codes], missing[codes], RATE)
+def cents_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A money column of ours as whole cents (int64), and where it is missing (0 there).
+
+    Raises:
+        TypeError: it is not `decimal128(…, 2)`.
+    """
+    return _whole(column, MONEY.scale)
+
+
+def _whole(column: pd.Series, scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """The scaled whole numbers of a decimal column, read from its buffers: copies, no objects."""
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    if not (
+        isinstance(kind, pa.Decimal128Type) and kind.scale == scale and kind.precision <= _EXACT
+    ):
+        raise TypeError(
+            f"column {column.name!r}: expected decimal128 with {scale} decimals (and at most"
+            f" {_EXACT} digits), as a lookup or a tax adds it, not {column.dtype}"
+        )
+    values, missing = np.zeros(len(column), np.int64), np.zeros(len(column), bool)
+    start = 0
+    for chunk in pa.chunked_array(column.array.__arrow_array__()).chunks:
+        stop = start + len(chunk)
+        if len(chunk):
+            wide = np.frombuffer(chunk.buffers()[1], np.int64).reshape(-1, 2)
+            values[start:stop] = wide[chunk.offset : chunk.offset + len(chunk), 0]
+            if chunk.null_count:
+                missing[start:stop] = chunk.is_null().to_numpy(zero_copy_only=False)
+        start = stop
+    values[missing] = 0
+    return values, missing

@@ -1,27 +1,86 @@
-"""What a person sees while a lookup runs: what was decided, and how far it is."""
+"""What a person sees of a lookup: what was decided, how far it is, and how the rows ended."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import warnings
+from collections import Counter
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING
+
+from svc_tools.lookup import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["progress_bar", "say"]
+    from svc_tools.frames.questions import Asked
+    from svc_tools.lookup import Outcome, Run
+
+__all__ = ["ending", "progress_bar", "repairs", "say"]
+
+_WITH_RATE = {"ok", "partial"}
 
 
 def say(notes: Iterable[str]) -> None:
-    """Print notes beside the progress bar, on standard error: the output stays the caller's."""
+    """Print notes beside the progress bar, on standard error: the output stays the caller's.
+
+    On a terminal they are wrapped at words; in a log each is one line.
+    """
+    width = get_terminal_size().columns if sys.stderr.isatty() else None
     for note in notes:
-        print(f"svc: {note}", file=sys.stderr)  # noqa: T201 - said to the person, as tqdm does
+        print(_wrapped(f"svc: {note}", width), file=sys.stderr)  # noqa: T201 - said to the person, as tqdm does
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    if width is None:
+        return line
+    indent = " " * len("svc: ")
+    return fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def repairs(asked: Asked) -> list[str]:
+    """How many rows were understood only after something was mended."""
+    told = {
+        "state_from_zip": "rows whose state was taken from the ZIP",
+        "zip_repaired": "rows whose ZIP was tidied up (94105.0, 2134, 941051804 …)",
+    }
+    counted = ((text, asked.count(attribute)) for attribute, text in told.items())
+    return [f"{text}: {count:,}" for text, count in counted if count]
+
+
+def ending(
+    asked: Asked, outcomes: Iterable[Outcome], run: Run, kept: str = "the cache"
+) -> list[str]:
+    """How many rows ended how, the most frequent reason of those without a rate, and the cost.
+
+    `kept` is what gave the answers that were not asked for.
+    """
+    statuses: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for outcome, rows in zip(outcomes, asked.rows.tolist(), strict=True):
+        statuses[outcome.status] += rows
+        if outcome.status not in _WITH_RATE:
+            reasons[outcome.error or outcome.status] += rows
+    rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
+    lines = [f"rows: {rows}"] if rows else []
+    if reasons:
+        ((reason, count),) = reasons.most_common(1)
+        lines.append(f"most frequent reason: {reason} (rows: {count:,})")
+    if run.cached:
+        lines.append(f"places: {run.cached:,} answered from {kept}, {run.asked:,} asked for")
+    return lines
 
 
 @contextlib.contextmanager
-def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[], object] | None]:
-    """A progress bar where there is somebody to see it; text where the notebook has no widgets."""
+def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[Outcome], object] | None]:
+    """A progress bar where there is somebody to see it; text where the notebook has no widgets.
+
+    Yields what is to be called with each outcome; `None` where nothing is shown.
+    """
     if not shown or not total:
         yield None
         return
@@ -44,4 +103,4 @@ def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[], object] | 
             disable=None if shown_as_text else False,
         )
     with bar:
-        yield bar.update
+        yield lambda _outcome: bar.update()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from svc_tools.places import state_code
+from svc_tools.places import day_of, state_code
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 __all__ = ["one_value"]
 
@@ -16,8 +20,8 @@ _ALIKE = 0.8
 _SHOWN = 12
 
 
-def one_value(role: str, value: object, frame: pd.DataFrame) -> object:
-    """The value of an argument that is no column.
+def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None = None) -> object:
+    """The value of an argument that is no column; of a moment its date in `tz`.
 
     Raises:
         ValueError: it is missing, or cannot be what the argument asks for, or is all but the
@@ -45,7 +49,7 @@ def one_value(role: str, value: object, frame: pd.DataFrame) -> object:
     if not _fits(role, value):
         expected = _EXPECTED.get(role, "text")
         raise ValueError(f"{role}: {value!r} is neither a column ({there}) nor {expected}")
-    return _day(value, there) if role == "as_of" else value
+    return _day(value, there, tz) if role == "as_of" else value
 
 
 _EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
@@ -61,17 +65,16 @@ def _fits(role: str, value: object) -> bool:
     return role == "as_of" or isinstance(value, str)
 
 
-def _day(value: object, there: str) -> object:
+def _day(value: object, there: str, tz: tzinfo | None) -> object:
     expected = "a column's name, a date such as '2026-05-01', or 'today'"
     if value == "today":
         return value
-    if isinstance(value, datetime):
-        return value.date()
     if isinstance(value, date):
-        return value
+        return day_of(value, tz)
     if not isinstance(value, str):
         raise TypeError(f"as_of: expected {expected}, not {type(value).__name__}")
     try:
-        return datetime.fromisoformat(value).date()
+        moment = datetime.fromisoformat(value)
     except ValueError:
         raise ValueError(f"as_of: {value!r} is not {expected}; the columns: {there}") from None
+    return day_of(moment, tz)

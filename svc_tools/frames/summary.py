@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain, compress
 from typing import TYPE_CHECKING
 
-from svc_tools.frames.attention import Group, attention, grouped_flags
-from svc_tools.frames.enriched import (
-    CONFIDENCES,
-    OTHER_DATE,
-    STATUSES,
-    require_columns,
-    state_codes,
-    texts,
-    warning_codes,
-)
-from svc_tools.frames.totals import Totals, add_up, cents, grouped, row_sums, totals
+import numpy as np
+
+from svc_tools.frames.attention import Attention, Group, attention
+from svc_tools.frames.coded import Coded, coded, combined
+from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, STATUSES, require_columns
+from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.totals import Money, Totals, dollars, sums_by, totals_by
+from svc_tools.frames.what_to_do import codes_in
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
     from decimal import Decimal
 
     import pandas as pd
@@ -37,10 +33,12 @@ __all__ = [
     "Source",
     "StateTotals",
     "Summary",
+    "source_sentence",
+    "sources_of",
     "summarize",
 ]
 
-ANSWERED = ("ok", "partial")
+ANSWERED = frozenset({"ok", "partial"})
 _TOP = 10
 
 
@@ -63,11 +61,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rates came from: source and edition, with the number of rows they answered."""
+    """Where rates came from: source and edition, with the number of rows they answered.
+
+    `tax` is the tax computed from their whole rates; `None` when the frame has no tax column.
+    """
 
     source: str
     edition: str
     rows: int
+    tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +156,20 @@ class Summary:
         return sum(group.rows for group in self.attention)
 
 
-def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str = "") -> Summary:
+def summarize(
+    frame: pd.DataFrame,
+    *,
+    amount: Hashable = "amount",
+    prefix: str = "",
+    need: Attention | None = None,
+) -> Summary:
     """Count the rows of an enriched frame and add up its sales and tax.
 
     Args:
         frame: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
         amount: the column of amounts that the tax was computed from (US dollars).
         prefix: the prefix that the lookup was asked to put before its columns.
+        need: what `attention` said of the frame, if you have it; otherwise it is asked here.
 
     Returns:
         The counts, and the totals when the frame has a tax column.
@@ -170,52 +179,70 @@ def summarize(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str =
     """
     status_column = f"{prefix}lookup_status"
     require_columns(frame, (status_column,), "look the rates up first: df.svc.lookup()")
-    status = [value or "not_attempted" for value in texts(frame, status_column)]
-    answered = [value in ANSWERED for value in status]
-    places, service = _asked(frame)
-    codes = [warning_codes(text) for text in texts(frame, f"{prefix}warnings")]
-    of_other_date = [
-        known and not OTHER_DATE.isdisjoint(row) for known, row in zip(answered, codes, strict=True)
-    ]
-    failures = _failures(status, answered, texts(frame, f"{prefix}lookup_error"))
-    tax = f"{prefix}tax"
-    confidence = [value or "not stated" for value in texts(frame, f"{prefix}confidence")]
-    groups: dict[str, list[int]] = {}
-    by_confidence: dict[str, list[int]] = {}
-    other_date = OtherDate(sum(of_other_date))
-    if tax in frame.columns:
+    taxed = f"{prefix}tax" in frame.columns
+    if taxed:
         require_columns(frame, (amount,), "name the column of amounts: amount='…'")
-        rows = [
-            row_sums(*row)
-            for row in zip(status, cents(frame[amount]), cents(frame[tax]), strict=True)
-        ]
-        groups = grouped([code or "" for code in state_codes(frame, prefix=prefix)], rows)
-        by_confidence = grouped(confidence, rows)
-        dated = totals(add_up(compress(rows, of_other_date)))
-        other_date = OtherDate(other_date.rows, dated.taxed_sales, dated.tax)
+    status = coded(frame, status_column, "not_attempted")
+    answered = status.where(ANSWERED.__contains__)
+    confidence = coded(frame, f"{prefix}confidence", "not stated")
+    warnings = coded(frame, f"{prefix}warnings")
+    dated = answered & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
+    need = need or attention(frame, amount=amount, prefix=prefix)
+    failures = _failures(frame, status, answered, prefix)
+    sales, tax = need.sales, need.tax
+    places, service = _asked(frame)
+    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    dated_whole = dated & whole
+    states = states_of_rows(frame, prefix=prefix)
+    by_state = totals_by(states.codes, len(states.values), status, sales, tax) if taxed else []
     return Summary(
         rows=len(frame),
         places=places,
         service=service,
-        by_status=_ordered(Counter(status), STATUSES),
-        by_confidence=_ordered(
-            Counter(value for value, known in zip(confidence, answered, strict=True) if known),
-            CONFIDENCES,
+        by_status=_ordered(status.counts(), STATUSES),
+        by_confidence=_ordered(confidence.counts(answered), CONFIDENCES),
+        by_warning=_by_warning(warnings),
+        other_date=OtherDate(
+            int(dated.sum()),
+            sales.total(dated_whole) or dollars(0) if taxed else None,
+            tax.total(dated_whole) or dollars(0) if taxed else None,
         ),
-        by_warning=_most(Counter(chain.from_iterable(codes))),
-        other_date=other_date,
-        attention=grouped_flags(attention(frame, amount=amount, prefix=prefix)),
+        attention=need.groups(),
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
-        sources=_sources(frame, answered, prefix),
-        tax_by_confidence=_tax_by_confidence(by_confidence),
-        money=totals(add_up(groups.values())) if tax in frame.columns else None,
+        sources=_sources(frame, answered, whole, tax if taxed else None, prefix),
+        tax_by_confidence=_tax_by_confidence(confidence, whole, sales, tax) if taxed else (),
+        money=_all_rows(status, sales, tax) if taxed else None,
         # rows without a known state sort last, not first
         states=tuple(
-            StateTotals(code, totals(groups[code]))
-            for code in sorted(groups, key=lambda code: (not code, code))
+            StateTotals(code, part)
+            for code, part in sorted(
+                zip(states.values, by_state, strict=False), key=lambda one: (not one[0], one[0])
+            )
+            if part.rows
         ),
     )
+
+
+def sources_of(frame: pd.DataFrame, *, prefix: str = "") -> tuple[Source, ...]:
+    """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
+    answered = coded(frame, f"{prefix}lookup_status").where(ANSWERED.__contains__)
+    return _sources(frame, answered, answered, None, prefix)
+
+
+def source_sentence(sources: Sequence[Source]) -> str | None:
+    """A source note for a chart; `None` where there is no source."""
+    if not sources:
+        return None
+    first, *more = sources
+    others = f", and {len(more)} more" if more else ""
+    kind = "Source of most rates" if more else "Source of the rates"
+    return f"{kind}: {first.source} ({first.edition}){others}."
+
+
+def _all_rows(status: Coded, sales: Money, tax: Money) -> Totals:
+    (of_all,) = totals_by(np.zeros(len(status.codes), np.int64), 1, status, sales, tax)
+    return of_all
 
 
 def _asked(frame: pd.DataFrame) -> tuple[int | None, str | None]:
@@ -230,13 +257,21 @@ def _asked(frame: pd.DataFrame) -> tuple[int | None, str | None]:
     return (asked if isinstance(asked, int) else None, None if service is None else str(service))
 
 
-def _ordered(counted: Counter[str], order: Sequence[str]) -> tuple[Count, ...]:
+def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[Count, ...]:
     """The counts in a fixed order; values we do not know come last, by name."""
-    unknown = sorted(set(counted) - set(order))
-    return tuple(Count(name, counted[name]) for name in (*order, *unknown) if counted[name])
+    rows = dict(counted)
+    return tuple(
+        Count(name, rows[name])
+        for name in (*order, *sorted(rows.keys() - set(order)))
+        if name in rows
+    )
 
 
-def _most(counted: Counter[str]) -> tuple[Count, ...]:
+def _by_warning(warnings: Coded) -> tuple[Count, ...]:
+    counted: Counter[str] = Counter()
+    for cell, rows in warnings.counts():
+        for code in codes_in(cell):
+            counted[code] += rows
     return tuple(
         Count(name, rows)
         for name, rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
@@ -244,40 +279,56 @@ def _most(counted: Counter[str]) -> tuple[Count, ...]:
 
 
 def _failures(
-    status: Sequence[str], answered: Sequence[bool], errors: Sequence[str | None]
+    frame: pd.DataFrame, status: Coded, answered: np.ndarray, prefix: str
 ) -> tuple[Failure, ...]:
-    counted = Counter(
-        (name, reason or "no reason given")
-        for name, known, reason in zip(status, answered, errors, strict=True)
-        if not known
+    error = coded(frame, f"{prefix}lookup_error", "no reason given")
+    codes, values = combined([status, error])
+    rows = np.bincount(codes[~answered], minlength=len(values)).tolist()
+    found = [
+        Failure(names[0], names[1], counted)
+        for names, counted in zip(values, rows, strict=True)
+        if counted
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.rows, one.status, one.reason)))
+
+
+def _sources(
+    frame: pd.DataFrame,
+    answered: np.ndarray,
+    whole: np.ndarray,
+    tax: Money | None,
+    prefix: str,
+) -> tuple[Source, ...]:
+    columns = [
+        coded(frame, f"{prefix}{name}", "not stated")
+        for name in ("lookup_source", "lookup_edition")
+    ]
+    codes, values = combined(columns)
+    rows = np.bincount(codes[answered], minlength=len(values)).tolist()
+    taxes: Sequence[Decimal | None] = [None] * len(values)
+    if tax is not None:
+        sums = sums_by(codes[whole], tax.cents[whole], len(values))
+        taxes = [dollars(cents) for cents in sums]
+    found = [
+        Source(names[0], names[1], counted, of_source)
+        for names, counted, of_source in zip(values, rows, taxes, strict=True)
+        if counted
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))
+
+
+def _tax_by_confidence(
+    confidence: Coded, whole: np.ndarray, sales: Money, tax: Money
+) -> tuple[ConfidenceTax, ...]:
+    size = len(confidence.values)
+    codes = confidence.codes[whole]
+    sums = zip(
+        (dollars(cents) for cents in sums_by(codes, sales.cents[whole], size)),
+        (dollars(cents) for cents in sums_by(codes, tax.cents[whole], size)),
+        strict=True,
     )
+    by_name = dict(zip(confidence.values, sums, strict=True))
     return tuple(
-        Failure(name, reason, rows)
-        for (name, reason), rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _sources(frame: pd.DataFrame, answered: Sequence[bool], prefix: str) -> tuple[Source, ...]:
-    counted = Counter(
-        (source or "not stated", edition or "not stated")
-        for source, edition, known in zip(
-            texts(frame, f"{prefix}lookup_source"),
-            texts(frame, f"{prefix}lookup_edition"),
-            answered,
-            strict=True,
-        )
-        if known
-    )
-    return tuple(
-        Source(source, edition, rows)
-        for (source, edition), rows in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    )
-
-
-def _tax_by_confidence(groups: dict[str, list[int]]) -> tuple[ConfidenceTax, ...]:
-    sums = {name: totals(group) for name, group in groups.items()}
-    whole = Counter({name: group.whole_rows for name, group in sums.items()})
-    return tuple(
-        ConfidenceTax(count.name, count.rows, sums[count.name].taxed_sales, sums[count.name].tax)
-        for count in _ordered(whole, CONFIDENCES)
+        ConfidenceTax(count.name, count.rows, *by_name[count.name])
+        for count in _ordered(confidence.counts(whole), CONFIDENCES)
     )

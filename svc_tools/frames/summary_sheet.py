@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.frames.rate_notes import RATE_NOTES
-from svc_tools.frames.summary_words import other_date_sentence
+from svc_tools.frames.summary_words import other_date_sentence, stake_sentence
+from svc_tools.frames.what_to_do import meaning_of
 from svc_tools.meanings import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.frames.cells import Sheet
+    from svc_tools.frames.attention import Group
+    from svc_tools.frames.book import Sheet
+    from svc_tools.frames.report_facts import Facts
     from svc_tools.frames.summary import Count, Summary
     from svc_tools.frames.totals import Totals
 
-__all__ = ["write_summary"]
+__all__ = ["Ties", "write_summary"]
 
 _LAST_COLUMN = 7
-_PER_LINE, _PER_REASON = 140, 95  # characters of a line, over all columns and from the third
+_PER_LINE, _PER_REASON, _PER_ADVICE = 140, 95, 48
+"""Characters of a line: over all columns, from the third, from the sixth."""
 
 
-def write_summary(sheet: Sheet, summary: Summary) -> None:
-    """Fill `sheet`: facts, what needs a person, counts, sources, notes, and tax by state.
+class Ties(NamedTuple):
+    """Where the lines stand: the sheets with their rows, the columns of amounts and of taxes.
+
+    `amount` is `None` where amounts are text, or some cannot be read: nothing adds them up then.
+    """
+
+    sheets: Sequence[tuple[str, int]]
+    amount: str | None
+    tax: str
+
+
+def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
+    """Fill `sheet`: facts, what needs a person, counts, notes, and tax by state.
 
     The table of states comes last: where it goes on on another page, its header does too.
     """
+    summary = facts.summary
     sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
-    sheet.put(0, 0, "Sales-tax rates: summary", "title")
-    row = _facts(sheet, 2, summary)
-    if summary.attention:
-        row = _attention(sheet, row, summary)
+    sheet.put(0, 0, f"{facts.title}: summary", "title")
+    row = _facts(sheet, 2, facts)
+    for failed, title in _ATTENTION.items():
+        groups = [group for group in summary.attention if group.failed == failed]
+        if groups:
+            row = _attention(sheet, row, title, groups)
     if summary.money is not None:
         row = _by_confidence(sheet, row, summary)
+        row = _by_level(sheet, row, facts)
+        row = _due(sheet, row, facts)
+        if ties is not None and ties.sheets:
+            row = _tied(sheet, row, summary.money, ties)
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
     confidence = ("Answered rows by confidence", "Confidence")
     row = _counts(sheet, row, confidence, summary.by_confidence)
@@ -40,15 +61,15 @@ def write_summary(sheet: Sheet, summary: Summary) -> None:
         row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
     if summary.failures:
         row = _failures(sheet, row, summary)
-    row = _sources(sheet, row, summary)
-    row = _notes(sheet, row)
+    row = _notes(sheet, row, facts.notes)
     if summary.money is not None:
         _states(sheet, row, summary, summary.money)
     sheet.on_paper(repeated_row=None if summary.money is None else row + 1)
 
 
-def _facts(sheet: Sheet, row: int, summary: Summary) -> int:
-    facts: list[tuple[str, object, str]] = [
+def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
+    summary = facts.summary
+    shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
         ("Distinct places asked", summary.places, "count"),
         ("Service", summary.service, "plain"),
@@ -56,32 +77,84 @@ def _facts(sheet: Sheet, row: int, summary: Summary) -> int:
         ("Rows rated for another date", summary.other_date.rows, "count"),
     ]
     if summary.money is not None:
-        facts += [
+        shown += [
             ("Sales", summary.money.sales, "money"),
             ("Tax computed", summary.money.tax, "money"),
-            ("of it, for another date", summary.other_date.tax, "money"),
+            ("Tax at rates of another date", summary.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
-    for name, value, kind in facts:
+    shown += [(name, value, "money") for name, value in facts.figures]
+    for name, value, kind in shown:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    said = other_date_sentence(summary)
-    if said is not None:
-        sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
-        row += 1
+    for said in (other_date_sentence(summary), stake_sentence(facts)):
+        if said is not None:
+            sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
+            row += 1
     return row + 1
 
 
-def _attention(sheet: Sheet, row: int, summary: Summary) -> int:
-    names = ("Group", ">Rows", ">Sales", ">Tax", "What to do")
-    row = _header(sheet, row, "Rows that need a person, in the order of the sheet Attention", names)
-    for group in summary.attention:
+_ATTENTION = {
+    True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
+    False: "Rows to review: they have a rate, and it is in doubt (sheet Review)",
+}
+
+
+def _attention(sheet: Sheet, row: int, title: str, groups: Sequence[Group]) -> int:
+    names = ("Group", ">Rows", ">Sales", ">Tax", ">At stake", "What to do")
+    row = _header(sheet, row, title, names)
+    for group in groups:
         sheet.put(row, 0, group.kind)
         sheet.put(row, 1, group.rows, "count")
         sheet.put(row, 2, group.sales, "money")
         sheet.put(row, 3, group.tax, "money")
-        sheet.put(row, 4, group.to_do, "indented")
+        sheet.put(row, 4, group.at_stake or None, "money")
+        text = (5, _LAST_COLUMN)
+        sheet.paragraph(row, text, group.to_do, lines=_lines(group.to_do, _PER_ADVICE))
+        row += 1
+    return row + 1
+
+
+def _by_level(sheet: Sheet, row: int, facts: Facts) -> int:
+    if not facts.levels:
+        return row
+    row = _header(sheet, row, "Tax by level, US dollars", ("Level", ">Tax"))
+    for name, tax in facts.levels:
+        sheet.put(row, 0, name)
+        sheet.put(row, 1, tax, "money")
+        row += 1
+    return row + 1
+
+
+def _due(sheet: Sheet, row: int, facts: Facts) -> int:
+    if facts.due is None:
+        return row
+    names = ("", ">Rows", ">Tax", "Meaning")
+    row = _header(sheet, row, "Tax that the seller owes, US dollars", names)
+    lines = [("due", facts.due.rows, facts.due.tax), *facts.due.not_due]
+    for reason, rows, tax in lines:
+        sheet.put(row, 0, reason if reason == "due" else f"not due: {reason}")
+        sheet.put(row, 1, rows, "count")
+        sheet.put(row, 2, tax, "money")
+        sheet.put(row, 3, meaning_of(reason), "indented")
+        row += 1
+    return row + 1
+
+
+def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
+    """The totals once more, added up by the spreadsheet itself from its own lines."""
+    names = ("Added up again by this file", ">", ">Sheet Lines", ">Summary", ">Difference")
+    row = _header(sheet, row, "The totals tie to the lines", names)
+    totals = [("Tax, partial rates included", ties.tax, money.tax + money.partial_tax)]
+    if ties.amount is not None:
+        totals.insert(0, ("Sales", ties.amount, money.sales))
+    for name, column, total in totals:
+        cells = ",".join(f"'{title}'!{column}2:{column}{rows + 1}" for title, rows in ties.sheets)
+        sheet.put(row, 0, name)
+        sheet.formula(row, 2, f"=ROUND(SUM({cells}),2)", total, "money")
+        sheet.put(row, 3, total, "money")
+        sheet.formula(row, 4, f"=ROUND(C{row + 1}-D{row + 1},2)", 0, "money")
         row += 1
     return row + 1
 
@@ -92,7 +165,7 @@ def _header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
     for column in range(_LAST_COLUMN + 1):
         name = names[column] if column < len(names) else " "
         look = "header_right" if ">" in name else "header_indented" if column else "header"
-        sheet.put(row + 1, column, name.lstrip(">"), look)
+        sheet.put(row + 1, column, name.lstrip(">") or " ", look)
     return row + 2
 
 
@@ -175,24 +248,14 @@ def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
         row += 1
     if summary.other_failures:
         sheet.put(row, 1, summary.other_failures, "count")
-        sheet.put(row, 2, "other reasons: see the sheet Attention", "indented")
+        sheet.put(row, 2, "other reasons: see the sheet Failures", "indented")
         row += 1
     return row + 1
 
 
-def _sources(sheet: Sheet, row: int, summary: Summary) -> int:
-    row = _header(sheet, row, "Sources of the rates", ("Edition", ">Rows", "Source"))
-    for source in summary.sources:
-        sheet.put(row, 0, source.edition)
-        sheet.put(row, 1, source.rows, "count")
-        sheet.put(row, 2, source.source, "indented")
-        row += 1
-    return row + 1
-
-
-def _notes(sheet: Sheet, row: int) -> int:
+def _notes(sheet: Sheet, row: int, notes: Sequence[str]) -> int:
     row = _header(sheet, row, "What these rates are and are not", ()) - 1
-    for note in RATE_NOTES:
+    for note in notes:
         text = f"\u2022 {note}"
         sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
         row += 1

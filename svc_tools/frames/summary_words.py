@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from svc_tools.frames.report_facts import Facts
     from svc_tools.frames.summary import Summary
 
-__all__ = ["exact_dollars", "other_date_sentence"]
+__all__ = ["exact_dollars", "other_date_sentence", "stake_sentence"]
 
 
 def other_date_sentence(summary: Summary) -> str | None:
@@ -25,6 +26,18 @@ def other_date_sentence(summary: Summary) -> str | None:
         return f"{start}: check it before use."
     tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
     return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."
+
+
+def stake_sentence(facts: Facts) -> str | None:
+    """What the tax may differ by where places were not told apart; `None` where nothing does."""
+    stake = facts.stake
+    if stake is None or not stake.rows:
+        return None
+    low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
+    return (
+        f"In {stake.rows:,} rows the place fits several rates: their tax lies between {low} and"
+        f" {high}, and {between} is at stake."
+    )
 
 
 def exact_dollars(value: Decimal) -> str:

@@ -2,203 +2,231 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.enriched import require_columns, require_one
+from svc_tools.frames.due import Sales, channel_of, sale_dates, why_not_due
+from svc_tools.frames.enriched import (
+    LEVEL_TAX_COLUMNS,
+    TAX_COLUMNS,
+    TAX_OPTION_COLUMNS,
+    require_columns,
+)
 from svc_tools.frames.exact import MONEY, decimals
+from svc_tools.frames.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.notes import say
 from svc_tools.frames.ownership import TAXED, without_tax
+from svc_tools.frames.rounding import rounded_tax
+from svc_tools.frames.shares import shared_out
+from svc_tools.frames.special_rules import of_states
+from svc_tools.frames.tax_lines import Lines, read_lines, rows_of_states
+from svc_tools.frames.tax_range import tax_range
+from svc_tools.frames.tax_review import above_cap, origins, review_column
+from svc_tools.frames.tax_terms import TaxTerms, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Mapping
 
-__all__ = ["add_tax"]
+    import pandas as pd
+    from pandas.api.extensions import ExtensionArray
 
-_SNAP = 1e-6
-"""How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
-_NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
-_BLOCK = 65_536
-_CENTS = 100
-_LARGEST = 2**63 - 1
+    from svc_tools.frames.due import Channel
+    from svc_tools.nexus import Register
+
+__all__ = ["TaxFailedError", "add_tax"]
+
+_SHOWN = 5
+
+
+class TaxFailedError(Exception):
+    """Rows have no tax, and `errors="raise"` asked for an exception.
+
+    Attributes:
+        frame: the frame with every tax that could be computed: nothing is lost.
+    """
+
+    def __init__(self, message: str, frame: pd.DataFrame) -> None:
+        super().__init__(message)
+        self.frame = frame
 
 
 def add_tax(
     frame: pd.DataFrame,
-    amount: Hashable,
+    terms: TaxTerms,
     *,
-    partial: Literal["use"] | None,
-    prefix: str,
-    progress: bool,
+    prefix: str = "",
+    progress: bool = True,
+    errors: Literal["coerce", "raise"] = "coerce",
 ) -> pd.DataFrame:
-    """Add `tax` and `tax_error`; see `SvcAccessor.tax`."""
-    if partial not in {None, "use"}:
-        raise ValueError(f"partial: {partial!r} is not known; expected 'use' or None")
-    status_name, rate_name = f"{prefix}lookup_status", f"{prefix}combined_rate"
-    require_columns(frame, (status_name, rate_name), "look the rates up first: df.svc.lookup()")
-    require_columns(frame, (amount,), "name the column of amounts: df.svc.tax(amount='…')")
-    for label in (status_name, rate_name, amount):
-        require_one(frame, label, "amount" if label == amount else "lookup")
-    taxed = without_tax(frame, prefix).copy(deep=False)
-    cents, wrong, snapped = whole_cents(frame[amount])
-    units, no_rate = _units(frame[rate_name])
-    limit = (_LARGEST - UNITS_PER_ONE) // max(int(units.max(initial=0)), 1)
-    for index in np.flatnonzero(np.abs(cents) > limit).tolist():
-        wrong.setdefault(index, f"amount: {cents[index] / _CENTS:,.2f} is too large for exact tax")
-    usable = {"ok", "partial"} if partial == "use" else {"ok"}
-    codes, names = pd.factorize(frame[status_name])
-    by_code = [None if name in usable else _why_not(name) for name in names.tolist()]
-    reasons = np.array([*by_code, "no rate: the row was not looked up"], object)[codes]
-    for found in (no_rate, wrong):  # the first reason counts
-        for index, reason in found.items():
-            if reasons[index] is None:
-                reasons[index] = reason
-    missing = np.array([reason is not None for reason in reasons], bool)
-    cents[missing] = 0
-    tax = rounded_tax(cents, np.where(missing, 0, units))
-    taxed[f"{prefix}tax"] = decimals(tax, missing, MONEY)
-    taxed[f"{prefix}tax_error"] = pd.array(reasons, dtype="str")
+    """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms."""
+    if errors not in {"coerce", "raise"}:
+        raise ValueError(f"errors: {errors!r} is not known; expected 'coerce' or 'raise'")
+    register = terms.register()
+    rest = without_tax(frame, prefix)
+    _refuse_taken(rest, prefix, terms)
+    lines = read_lines(frame, terms, prefix)
+    tax, incomplete = _tax(frame, lines, terms)
+    columns = _money(lines, tax, terms)
+    sales = _sales(frame, lines, terms, prefix)
+    marks = _marks(frame, lines, terms, sales)
+    marks["invoice_incomplete"] = incomplete
+    if register is not None:
+        marks["marketplace_record_only"] = _marketplace_only(sales, register)
+    columns["tax_review"] = review_column(marks, len(frame))
+    if register is not None or sales.channel is not None:
+        reasons = why_not_due(sales, register)
+        columns["tax_due"] = decimals(tax, reasons.given, MONEY)
+        columns["tax_due_reason"] = reasons.column()
+    taxed = rest.copy(deep=False)
+    for name in (*TAX_COLUMNS, *TAX_OPTION_COLUMNS):
+        if name in columns:
+            taxed[prefix + name] = columns[name]
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
-    if progress and missing.any():
-        ((often, rows),) = Counter(reasons[missing].tolist()).most_common(1)
-        count = int(np.count_nonzero(missing))
-        say([f"rows without a tax: {count:,}; most frequent reason: {often} (rows: {rows:,})"])
-    if progress and snapped:
-        say([f"floats off a whole cent by a rounding error, read as that cent: {snapped:,}"])
+    remember(taxed, prefix, terms, register)
+    if progress:
+        say(_notes(lines, columns, sales.channel))
+    if errors == "raise":
+        _raise_for(lines, taxed)
     return taxed
 
 
-def _why_not(status: object) -> str:
-    if status == "partial":
-        return "the rate lacks its local or district part (partial='use' computes from the rest)"
-    return f"no rate: {status}"
+def _refuse_taken(rest: pd.DataFrame, prefix: str, terms: TaxTerms) -> None:
+    """A column of the user's own is not overwritten."""
+    due = terms.nexus is not None or terms.channel is not None
+    added = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
+    for name in TAX_OPTION_COLUMNS:
+        if added[name] and prefix + name in rest.columns:
+            raise ValueError(
+                f"the frame has a column {prefix + name!r} that is not ours; rename it,"
+                " or look up with a prefix, for instance prefix='svc_'"
+            )
 
 
-def rounded_tax(cents: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Tax in whole cents, half a cent away from zero: refunds mirror their sales.
-
-    The caller keeps the products within 64 bits.
-    """
-    out = np.empty(len(cents), np.int64)
-    for start in range(0, len(cents), _BLOCK):
-        block = out[start : start + _BLOCK]
-        np.multiply(cents[start : start + _BLOCK], units[start : start + _BLOCK], out=block)
-        sign = np.sign(block)
-        np.abs(block, out=block)
-        block += UNITS_PER_ONE // 2
-        np.floor_divide(block, UNITS_PER_ONE, out=block)
-        block *= sign
-    return out
+def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxTerms, prefix: str) -> Sales:
+    """Where, when and by whom each sale was made, as far as the terms ask for it."""
+    for argument, value in (("nexus", terms.nexus), ("ship_from", terms.ship_from)):
+        if value is not None:
+            remedy = f"{argument}= needs it: look the rates up with all columns, or with this one"
+            require_columns(frame, (f"{prefix}resolved_state",), remedy)
+    return Sales(
+        states=rows_of_states(frame, prefix),
+        dates=None if terms.nexus is None else sale_dates(frame, f"{prefix}lookup_as_of"),
+        channel=None if terms.channel is None else channel_of(frame, terms.channel),
+        untaxed=lines.reasons.given,
+    )
 
 
-def whole_cents(column: pd.Series) -> tuple[np.ndarray, dict[int, str], int]:
-    """Amounts as whole cents (int64), the reason by row where one cannot be, and how many snapped.
-
-    Whole numbers, decimals, text and floats are understood; a float off a whole cent by more
-    than a millionth of a dollar is refused, never rounded.
-    """
-    if pd.api.types.is_bool_dtype(column.dtype):
-        raise TypeError(f"amount: column {column.name!r} holds truth values, not amounts")
-    missing = column.isna().to_numpy()
-    if pd.api.types.is_float_dtype(column.dtype):
-        return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing)
-    if pd.api.types.is_integer_dtype(column.dtype):
-        plain = column.fillna(0).to_numpy()
-        if not len(plain) or max(abs(int(plain.max())), abs(int(plain.min()))) < _LARGEST // _CENTS:
-            return plain.astype(np.int64) * _CENTS, _gone(missing), 0
-    return _of_objects(column, missing)
-
-
-def _gone(missing: np.ndarray) -> dict[int, str]:
-    return dict.fromkeys(np.flatnonzero(missing).tolist(), "amount: missing")
+def _marks(
+    frame: pd.DataFrame, lines: Lines, terms: TaxTerms, sales: Sales
+) -> dict[str, np.ndarray]:
+    """The rows that a person should look at, by the code of `tax_review`."""
+    marks = {
+        "partial_rate": lines.partial & ~lines.reasons.given,
+        "freight_taxable_unknown": lines.freight_unknown & ~lines.inputs.given,
+        "over_cap": above_cap(lines, sales.states),
+    }
+    if terms.ship_from is not None:
+        sourced, unknown = origins(frame, terms.ship_from, sales.states)
+        marks |= {"origin_sourced": sourced, "origin_unknown": unknown}
+    if sales.channel is not None:
+        marks["channel_unknown"] = sales.channel.unknown
+    return marks
 
 
-def _of_floats(amounts: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, dict[int, str], int]:
-    usable = np.isfinite(amounts) & (np.abs(amounts) < _LARGEST / _CENTS / 2)
-    safe = np.where(usable, amounts, 0.0)
-    cents = np.rint(safe * _CENTS)
-    nearest = cents / _CENTS
-    exact = nearest == safe
-    near = np.abs(nearest - safe) <= _SNAP
-    wrong = _gone(missing)
-    for index in np.flatnonzero(~(usable & (exact | near)) & ~missing).tolist():
-        wrong[index] = f"amount: {float(amounts[index])!r} is not a whole number of cents"
-    return cents.astype(np.int64), wrong, int(np.count_nonzero(usable & near & ~exact))
+def _marketplace_only(sales: Sales, register: Register) -> np.ndarray:
+    """Which direct sales went to states where the register has marketplace records only."""
+    alone = of_states(*sales.states, register.marketplace_only)
+    return alone if sales.channel is None else alone & sales.channel.direct
 
 
-def _of_objects(column: pd.Series, missing: np.ndarray) -> tuple[np.ndarray, dict[int, str], int]:
-    values = column.tolist()
-    floats = np.array([isinstance(value, float) for value in values], bool) & ~missing
-    plain = [value if known else 0.0 for value, known in zip(values, floats, strict=True)]
-    cents, wrong, snapped = _of_floats(np.array(plain, np.float64), missing)
-    read: dict[tuple[type, str], int | str] = {}
-    for index in np.flatnonzero(~floats & ~missing).tolist():
-        value = values[index]
-        key = (type(value), str(value))
-        if key not in read:
-            read[key] = _one(value)
-        amount = read[key]
-        if isinstance(amount, str):
-            wrong[index] = amount
-        else:
-            cents[index] = amount
-    return cents, wrong, snapped
+def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray, np.ndarray]:
+    """The tax of each row in cents, 0 where it has none; and rows of incomplete invoices."""
+    units = lines.rates.units
+    if terms.invoice is None:
+        known = np.where(lines.reasons.given, 0, lines.taxable)
+        return rounded_tax(known, units, terms.rounding), np.zeros(len(frame), bool)
+    codes, named = invoice_codes(frame, terms.invoice)
+    rows = np.flatnonzero(~lines.reasons.given)
+    products = lines.taxable[rows] * units[rows]
+    tax = np.zeros(len(frame), np.int64)
+    tax[rows], too_large = tax_by_invoice(products, units[rows], codes[rows], terms.rounding)
+    for row in rows[too_large].tolist():
+        lines.refuse(row, "invoice: its lines are too large together for exact tax")
+    untaxed = lines.reasons.given
+    tax[untaxed] = 0
+    lacking = np.zeros(int(codes.max(initial=0)) + 1, bool)
+    lacking[codes[untaxed & named]] = True
+    return tax, ~untaxed & named & lacking[codes]
 
 
-def _one(value: object) -> int | str:
-    """One amount in cents, or why it is none."""
-    shown = str(value)[:40]
-    try:
-        cents_exact = Decimal(_plain_number(value)) * _CENTS
-    except ArithmeticError:
-        return f"amount: {shown!r} is not a number of dollars such as 12.50"
-    if not cents_exact.is_finite() or abs(cents_exact) > _LARGEST // 2:
-        return f"amount: {shown} is out of range"
-    if cents_exact != int(cents_exact):
-        return f"amount: {shown} is not a whole number of cents"
-    return int(cents_exact)
+def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, ExtensionArray]:
+    """The columns of money that are always there, and `shipping_tax`, where asked for."""
+    untaxed = lines.reasons.given
+    units, taxable = lines.rates.units, lines.taxable
+    known = np.where(untaxed, 0, taxable)
+    parts = [level.units for level in lines.levels]
+    split = untaxed | (sum(parts) != units)
+    for level in lines.levels:
+        split |= level.missing
+    levels = shared_out(
+        np.where(split, 0, tax), [np.where(split, 0, known) * part for part in parts]
+    )
+    around = tax_range(lines, tax, terms.rounding)
+    columns = {
+        "tax": decimals(tax, untaxed, MONEY),
+        "tax_error": lines.reasons.column(),
+        "taxable_amount": decimals(known, untaxed, MONEY),
+        "exempt_amount": decimals(lines.goods + lines.shipping - known, untaxed, MONEY),
+    }
+    for name, cents in zip(LEVEL_TAX_COLUMNS, levels, strict=True):
+        columns[name] = decimals(cents, split, MONEY)
+    columns["tax_low"] = decimals(around.low, around.no_low, MONEY)
+    columns["tax_high"] = decimals(around.high, around.no_high, MONEY)
+    columns["at_stake"] = decimals(
+        np.abs(around.high - around.low), around.no_low | around.no_high, MONEY
+    )
+    if terms.shipping is not None:
+        goods = np.where(untaxed, 0, lines.taxable_goods * units)
+        delivery = np.where(untaxed, 0, lines.taxable_shipping * units)
+        columns["shipping_tax"] = decimals(shared_out(tax, [goods, delivery])[1], untaxed, MONEY)
+    return columns
 
 
-def _plain_number(value: object) -> str:
-    """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
-    if not isinstance(value, str):
-        return "" if isinstance(value, bool) else str(value)
-    text = "".join(value.split()).replace("$", "", 1)
-    bracketed = text.startswith("(") and text.endswith(")")
-    signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]
-    digits = text[1:-1] if bracketed else text.removeprefix("-").removesuffix("-")
-    if sum(signs) > 1 or not digits or not _NUMBER.fullmatch(digits):
-        return ""
-    return f"{'-' if any(signs) else ''}{digits.replace(',', '')}"
+def _notes(
+    lines: Lines, columns: Mapping[str, ExtensionArray], channel: Channel | None
+) -> list[str]:
+    """What a person should hear of it, in sentences."""
+    said = []
+    if most := lines.reasons.most_frequent():
+        count = int(np.count_nonzero(lines.reasons.given))
+        said.append(
+            f"rows without a tax: {count:,}; most frequent reason: {most[0]} (rows: {most[1]:,})"
+        )
+    if lines.snapped:
+        said.append(
+            f"floats off a whole cent by a rounding error, read as that cent: {lines.snapped:,}"
+        )
+    if marked := int((~columns["tax_review"].isna()).sum()):
+        said.append(f"rows to review before the tax is used (tax_review): {marked:,}")
+    if "tax_due" in columns:
+        none = int(columns["tax_due"].isna().sum())
+        said.append(f"rows for which no tax is due from you, or it cannot be said: {none:,}")
+    if channel is not None and channel.odd:
+        shown = ", ".join(map(repr, channel.odd[:_SHOWN]))
+        more = f" and {len(channel.odd) - _SHOWN} more" if len(channel.odd) > _SHOWN else ""
+        said.append(f"channels that are neither direct nor marketplace: {shown}{more}")
+    return said
 
 
-def _units(column: pd.Series) -> tuple[np.ndarray, dict[int, str]]:
-    """Rates as units of 10^-5, whatever form the lookup gave them, and why one cannot be used."""
-    codes, uniques = pd.factorize(column)
-    read = [_rate(value) for value in uniques.tolist()]
-    units = np.array([0 if isinstance(one, str) else one for one in read] + [0], np.int64)
-    wrong = dict.fromkeys(np.flatnonzero(codes < 0).tolist(), "the row has no rate")
-    for code, one in enumerate(read):
-        if isinstance(one, str):
-            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
-    return units[codes], wrong
-
-
-def _rate(value: object) -> int | str:
-    """One rate in units, or why it is none."""
-    text = repr(value) if isinstance(value, float) else str(value).strip()
-    if not text:
-        return "the row has no rate"
-    try:
-        units = rate_to_units(Decimal(text))
-    except (InvalidOperation, ValueError):
-        return f"combined_rate: {text[:40]!r} is not a rate such as 0.08250"
-    if 0 <= units < UNITS_PER_ONE:
-        return units
-    return f"combined_rate: {text[:40]} is not a fraction from 0 to 1"
+def _raise_for(lines: Lines, taxed: pd.DataFrame) -> None:
+    most = lines.reasons.most_frequent()
+    if most is None:
+        return
+    count = int(np.count_nonzero(lines.reasons.given))
+    raise TaxFailedError(
+        f"{count:,} of {len(taxed):,} rows have no tax; most frequent reason: {most[0]} (rows:"
+        f" {most[1]:,}). The frame with every tax that could be computed is in the exception's"
+        " `frame`.",
+        taxed,
+    )

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.frames.tax import whole_cents
+import numpy as np
+import pandas as pd
+
+from svc_tools.frames.amounts import whole_cents
+from svc_tools.frames.coded import first_column
+from svc_tools.frames.exact import MONEY, cents_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable
 
-    import pandas as pd
+    from svc_tools.frames.coded import Coded
 
-__all__ = ["Totals", "add_up", "cents", "dollars", "grouped", "row_sums", "totals"]
+__all__ = ["Money", "Totals", "dollars", "money", "sums_by", "totals_by"]
 
-_FIELDS = 9
+_HALF = 31
+"""Sums are kept in two parts of so many bits: exact for any number of rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,50 +64,72 @@ class Totals:
         return self.taxed_sales + self.partial_sales + self.open_sales
 
 
-def cents(column: pd.Series) -> list[int | None]:
-    """Money as whole cents; `None` where it is missing or not a whole number of cents."""
-    values, wrong, _ = whole_cents(column)
-    return [None if row in wrong else value for row, value in enumerate(values.tolist())]
+class Money(NamedTuple):
+    """A column of money: whole cents, and a mask of the rows that have none (their cents are 0)."""
+
+    cents: np.ndarray
+    missing: np.ndarray
+
+    def total(self, rows: np.ndarray | None = None) -> Decimal | None:
+        """The exact sum in dollars (of the rows in the mask); `None` where no row has a value."""
+        there = ~self.missing if rows is None else ~self.missing & rows
+        if not there.any():
+            return None
+        (cents,) = sums_by(np.zeros(int(there.sum()), np.int64), self.cents[there], 1)
+        return dollars(cents)
 
 
-def grouped(keys: Sequence[str], rows: Sequence[tuple[int, ...]]) -> dict[str, list[int]]:
-    """The rows' sums (of `row_sums`) by key."""
-    groups: dict[str, list[tuple[int, ...]]] = {}
-    for key, row in zip(keys, rows, strict=True):
-        groups.setdefault(key, []).append(row)
-    return {key: add_up(group) for key, group in groups.items()}
+def money(frame: pd.DataFrame, name: Hashable) -> Money:
+    """A column of dollars in whole cents; missing where it is none, or not a whole cent."""
+    column = first_column(frame, name)
+    if column is None:
+        return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
+    if column.dtype == pd.ArrowDtype(MONEY):
+        return Money(*cents_of(column))
+    cents, wrong, _ = whole_cents(column)
+    missing = np.zeros(len(frame), bool)
+    missing[list(wrong)] = True
+    return Money(np.where(missing, 0, cents), missing)
 
 
-def add_up(rows: Iterable[Sequence[int]]) -> list[int]:
-    """The column sums of rows of `row_sums`; those of no rows are zeros."""
-    columns = list(zip(*rows, strict=True))
-    return [sum(column) for column in columns] or [0] * _FIELDS
+def sums_by(codes: np.ndarray, cents: np.ndarray, size: int) -> list[int]:
+    """The exact sum of `cents` for each code from 0 to `size` - 1."""
+    halves = []
+    for part in (cents >> _HALF, cents & ((1 << _HALF) - 1)):  # neither sum can overflow
+        sums = np.zeros(size, np.int64)
+        np.add.at(sums, codes, part)
+        halves.append(sums.tolist())
+    return [(high << _HALF) + low for high, low in zip(*halves, strict=True)]
 
 
-def row_sums(status: str, amount: int | None, tax: int | None) -> tuple[int, ...]:
-    """One row's share in `Totals`, in whole cents and in its order of fields."""
-    sale, due = amount or 0, tax or 0
-    if status == "partial":
-        return (1, 0, 0, 1, sale, due, sale if tax is None else 0, 0, 0)
-    if status == "ok" and tax is not None:
-        return (1, sale, due, 0, 0, 0, 0, 0, 0)
-    return (1, 0, 0, 0, 0, 0, 0, 1, sale)
+def totals_by(
+    codes: np.ndarray, size: int, status: Coded, sales: Money, tax: Money
+) -> list[Totals]:
+    """The totals of the rows of each code from 0 to `size` - 1."""
+    partial = status.where(lambda value: value == "partial")
+    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    open_ = ~partial & ~whole
 
+    def count(rows: np.ndarray) -> list[int]:
+        counted: list[int] = np.bincount(codes[rows], minlength=size).tolist()
+        return counted
 
-def totals(sums: Sequence[int]) -> Totals:
-    """The totals of rows whose `row_sums` were added up."""
-    rows, taxed, tax, partial_rows, partial, partial_tax, untaxed, open_rows, open_sales = sums
-    return Totals(
-        rows=rows,
-        taxed_sales=dollars(taxed),
-        tax=dollars(tax),
-        partial_rows=partial_rows,
-        partial_sales=dollars(partial),
-        partial_tax=dollars(partial_tax),
-        untaxed_sales=dollars(untaxed),
-        open_rows=open_rows,
-        open_sales=dollars(open_sales),
+    def add(of: Money, rows: np.ndarray) -> list[Decimal]:
+        return [dollars(sum_) for sum_ in sums_by(codes[rows], of.cents[rows], size)]
+
+    fields = zip(
+        count(np.ones(len(codes), bool)),
+        add(sales, whole),
+        add(tax, whole),
+        count(partial),
+        add(sales, partial),
+        add(tax, partial),
+        add(sales, partial & tax.missing),
+        count(open_),
+        add(sales, open_),
+        strict=True,
     )
+    return [Totals(*one) for one in fields]
 
 
 def dollars(whole_cents: int) -> Decimal:

@@ -31,6 +31,19 @@ def whole_file(path: Path) -> Iterator[Path]:
     draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield draft
+        _on_disk(draft)
         os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
+        _on_disk(path.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _on_disk(path: Path) -> None:
+    """Have the disk hold it before anything relies on it: power may fail between two steps."""
+    if path.is_dir() and os.name == "nt":
+        return  # there a folder cannot be opened
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,6 +1,7 @@
 """Many places at once: each distinct one is asked for once, and every one gets an outcome."""
 
-from svc_tools.lookup.engine import look_up
+from svc_tools.lookup.engine import Run, look_up
+from svc_tools.lookup.many import alookup_many, lookup_many
 from svc_tools.lookup.outcomes import (
     STATUSES,
     Component,
@@ -17,9 +18,12 @@ __all__ = [
     "Component",
     "Found",
     "Outcome",
+    "Run",
     "Status",
+    "alookup_many",
     "lacking",
     "look_up",
+    "lookup_many",
     "part_is_known",
     "refused",
 ]

@@ -1,151 +1,118 @@
-"""Ask for many distinct places over one client, a few at a time."""
+"""Ask for many distinct places over one client; the door for code that waits for the answers."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svc_sdk import (
-    AuthError,
-    ForbiddenError,
-    PaymentRequiredError,
-    RateLimitError,
-    ServiceError,
-    SvcError,
-    TransportError,
-)
-from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
+from svc_tools.config import source_of
+from svc_tools.lookup.driving import Driver
+from svc_tools.lookup.outcomes import not_attempted
+from svc_tools.lookup.terms import Terms
+from svc_tools.lookup.writing import keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from svc_sdk import Svc
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
 
-__all__ = ["look_up"]
+__all__ = ["Run", "look_up"]
 
-_IN_FLIGHT = 8
-"""Requests under way at once. One thread each: a notebook's running event loop does not matter."""
 
-_GRACE = 1.0
-"""Seconds that requests under way get after an interrupt: most answers still come, and count."""
-_GIVE_UP = 5 * _IN_FLIGHT
-"""How many failures in a row, retries spent, mean that a service that did answer is gone."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of a run.
 
-_FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
+    Attributes:
+        outcomes: an outcome for each distinct place, in the order in which they were given.
+        stopped: why the run ended early; `None` where it did not.
+        asked: how many places were asked for over the wire.
+        cached: how many answers came from the cache.
+        requests: how many requests were sent, tries after failures included.
+        waited: the seconds for which none was sent because the service wished so.
+    """
+
+    outcomes: dict[Place, Outcome]
+    stopped: str | None
+    asked: int
+    cached: int
+    requests: int
+    waited: float
 
 
 def look_up(
     client: Svc,
     places: Iterable[Place],
     *,
-    on_outcome: Callable[[], object] | None = None,
-) -> tuple[dict[Place, Outcome], str | None]:
-    """Ask for every distinct place once.
+    cache: Answers | None = None,
+    detail: bool = False,
+    concurrency: int = 16,
+    deadline: float | None = None,
+    on_outcome: Callable[[Outcome], object] | None = None,
+) -> Run:
+    """Ask for every distinct place once, and for none that the cache knows.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
-    would be refused too; so does a service that fails one place after the other, and an
-    interrupt, at once. The places that are left are `not_attempted`.
+    would be refused too; so does a service that fails one place after the other, the deadline, and
+    an interrupt (Ctrl+C), which returns what there is. The places that are left are
+    `not_attempted`.
 
     Args:
-        client: the client; its retries apply to every request.
+        client: the client; its retries and delays apply to every request (SPEC 8), and a
+            `Retry-After` to all of them. The timeout is for a whole request.
         places: the places; equal ones are asked for once.
-        on_outcome: called once for each distinct place that got an answer or failed.
+        cache: answers that are known, and where new ones are committed before they are reported.
+        detail: ask for the full answer, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be under way at once; fewer are where the service
+            refuses some for coming too fast, or becomes slow under them.
+        deadline: the seconds that the whole run may take; requests under way then get one more.
+        on_outcome: called in the caller's thread with the outcome of each distinct place that is
+            known, got an answer or failed, once it is committed.
 
-    Returns:
-        An outcome for each distinct place, and why the run ended early (`None` where it did not).
+    Raises:
+        ValueError: `concurrency` or `deadline` is out of range.
+        TypeError: one of them is no number.
+        ImportError: the extra for bulk lookups is not installed.
     """
+    terms = Terms(detail=detail, concurrency=concurrency, deadline=deadline)
     distinct = dict.fromkeys(places)
-    outcomes: dict[Place, Outcome] = {}
-    stop = _Stop()
-    waiting = iter(distinct)
-    pool = ThreadPoolExecutor(_IN_FLIGHT, thread_name_prefix="svc-lookup")
-    under_way: dict[Future[Outcome], Place] = {}
+    source = source_of(client) if cache is not None else None
+    known: dict[Place, Outcome] = {}
+    keep = None
+    if cache is not None and source is not None and distinct:
+        known = cache.known(source, distinct, detail=detail)
+        keep = keeper(cache, source, detail=detail)
+    to_ask = [place for place in distinct if place not in known]
+    driver = Driver(client, terms, keep)
     try:
-        for place, outcome in _drive(pool, client, waiting, stop, under_way):
-            outcomes[place] = outcome
-            if on_outcome is not None and outcome.status != "not_attempted":
-                on_outcome()
+        for outcome in known.values():
+            _report(outcome, on_outcome)
+        if to_ask:
+            driver.feed(to_ask)
+            driver.close_feed()
+            driver.start()
+            for burst in driver.bursts():
+                for _, outcome in burst:
+                    _report(outcome, on_outcome)
     except KeyboardInterrupt:
-        stop.because("interrupted")
-        with contextlib.suppress(KeyboardInterrupt):  # a second one: no more waiting
-            done, _ = wait(under_way, timeout=_GRACE)
-            outcomes |= {under_way[future]: future.result() for future in done}
+        driver.interrupt()
     finally:
-        # what hangs after an interrupt ends by itself: nobody waits for it
-        pool.shutdown(wait=False, cancel_futures=True)
-    rest = not_attempted(stop.cause or "the run ended early")
-    return {place: outcomes.get(place, rest) for place in distinct}, stop.cause
+        driver.end()
+    run, outcomes = driver.lookups, known | driver.outcomes
+    rest = not_attempted(run.stopped or "the run ended early")
+    return Run(
+        {place: outcomes.get(place, rest) for place in distinct},
+        run.stopped,
+        run.asked,
+        len(known),
+        run.requests,
+        run.waited,
+    )
 
 
-class _Stop:
-    """Why the run ends early; the first cause counts."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._in_a_row = 0
-        self._alive = False
-        self.cause: str | None = None
-
-    def answered(self) -> None:
-        """The service answered, be it to say that it does not know a place."""
-        with self._lock:
-            self._alive = True
-            self._in_a_row = 0
-
-    def is_dead(self, error: SvcError) -> bool:
-        """Whether the service has failed so many places in a row that it will fail the rest."""
-        if not isinstance(error, TransportError | ServiceError | RateLimitError):
-            self.answered()
-            return False
-        with self._lock:
-            self._in_a_row += 1
-            return self._in_a_row >= (_GIVE_UP if self._alive else _IN_FLIGHT)
-
-    def because(self, cause: str) -> None:
-        with self._lock:
-            self.cause = self.cause or cause
-
-
-def _drive(
-    pool: ThreadPoolExecutor,
-    client: Svc,
-    waiting: Iterator[Place],
-    stop: _Stop,
-    under_way: dict[Future[Outcome], Place],
-) -> Iterator[tuple[Place, Outcome]]:
-    """Keep a few requests under way, and yield outcomes as they come."""
-
-    def start(count: int) -> None:
-        for place in islice(waiting, count):
-            under_way[pool.submit(_ask, client, place, stop)] = place
-
-    start(2 * _IN_FLIGHT)
-    while under_way:
-        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield under_way.pop(future), future.result()
-        if stop.cause is None:
-            start(len(done))
-
-
-def _ask(client: Svc, place: Place, stop: _Stop) -> Outcome:
-    if stop.cause is not None:
-        return not_attempted(stop.cause)
-    try:
-        answer = client.lookup(place.state, **place.arguments())
-    except SvcError as error:
-        if isinstance(error, _FATAL) or _quota_is_used_up(error) or stop.is_dead(error):
-            stop.because(str(error))
-        return failed(error)
-    except Exception as error:  # noqa: BLE001 - one odd place must not lose the others' answers
-        return Outcome("failed", f"{type(error).__name__}: {error}")
-    stop.answered()
-    return of_answer(place, answer)
-
-
-def _quota_is_used_up(error: SvcError) -> bool:
-    return isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED"
+def _report(outcome: Outcome, on_outcome: Callable[[Outcome], object] | None) -> None:
+    if on_outcome is not None and outcome.status != "not_attempted":
+        on_outcome(outcome)

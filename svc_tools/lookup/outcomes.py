@@ -10,6 +10,7 @@ from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from svc_tools.places import Place, Refusal
@@ -113,29 +114,44 @@ class Outcome:
     cached: bool = False
 
 
-def of_answer(place: Place, answer: TaxResponse) -> Outcome:
+def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) -> Outcome:
     """The outcome of an answer: `ok`, `partial`, `unresolved`; `failed` where it cannot be used.
 
     That is where it has no rate, or is for another place than the one that was asked about.
+
+    Args:
+        place: what was asked.
+        answer: what came.
+        at: when the service answered (aware, UTC).
     """
     if answer.confidence == "none":
-        return Outcome(
-            "unresolved", "the service found no rate it could stand by (confidence none)"
-        )
+        why = "the service found no rate it could stand by (confidence none)"
+        return Outcome("unresolved", why, looked_up_at=at)
     try:
         _check_place(place, answer)
         found = _found(answer)
     except ValueError as error:
-        return Outcome("failed", f"the answer cannot be used: {error}")
+        return Outcome("failed", f"the answer cannot be used: {error}", looked_up_at=at)
     codes = lacking(answer)
-    return Outcome("partial", ", ".join(codes), found) if codes else Outcome("ok", None, found)
+    if codes:
+        return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
+    return Outcome("ok", None, found, looked_up_at=at)
 
 
-def failed(error: SvcError) -> Outcome:
-    """The outcome of a call that failed: 404 is `unresolved`, everything else `failed`."""
-    if isinstance(error, NotFoundError):
-        return Outcome("unresolved", _sentence(error.message))
-    return Outcome("failed", _sentence(str(error)))
+def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
+    """The outcome of a call that failed: 404 is `unresolved`, everything else `failed`.
+
+    What the service said to quote to support is kept. `at` counts where the service answered at
+    all: a connection that failed has no such moment.
+    """
+    gone = isinstance(error, NotFoundError)
+    return Outcome(
+        "unresolved" if gone else "failed",
+        _sentence(error.message if gone else _without_reference(error)),
+        support_reference=error.support_reference,
+        error_code=error.error_code,
+        looked_up_at=at if error.status_code is not None else None,
+    )
 
 
 def refused(refusal: Refusal) -> Outcome:
@@ -156,6 +172,7 @@ def _found(answer: TaxResponse) -> Found:
         raise ValueError("it has no combined_rate")
     freight = rate.freight_taxable
     places = extra.get("accepted_places")
+    low, high = _range(answer, combined)
     return Found(
         combined=combined,
         state=_units("state_rate", rate.state_rate),
@@ -175,7 +192,64 @@ def _found(answer: TaxResponse) -> Found:
         source=_text(extra.get("source")),
         edition=_text(extra.get("edition")),
         accepted_places=tuple(map(str, places)) if isinstance(places, list) else (),
+        low=low,
+        high=high,
+        components=_components(answer),
     )
+
+
+def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
+    """The lowest and the highest combined rate that the place may have; missing where it is one.
+
+    Told by the advisories of a doubt about the place, and by the candidates of a full answer. What
+    is not a rate there is left out: it says nothing, and the rate itself is not in doubt for it.
+    """
+    told = [
+        units
+        for one in answer.warnings
+        if isinstance(one, Advisory) and one.model_extra
+        for name in ("lowest_combined_rate", "highest_combined_rate")
+        if (units := _told_units(one.model_extra.get(name))) is not None
+    ]
+    rows = list(_rows(answer, "candidates"))
+    candidates = [_told_units(one.get("combined_rate")) for one in rows]
+    if len(rows) > 1:
+        told += [units for units in candidates if units is not None]
+    return (min(*told, combined), max(*told, combined)) if told else (None, None)
+
+
+def _components(answer: TaxResponse) -> tuple[Component, ...]:
+    """The jurisdictions of a full answer; none where one of them cannot be read.
+
+    A list with a hole would look whole, and a filing by jurisdiction would lose what is missing.
+    """
+    components = []
+    for one in _rows(answer, "components"):
+        level, name = one.get("level"), one.get("name")
+        units = _told_units(one.get("rate"))
+        if not (isinstance(level, str) and isinstance(name, str)) or units is None:
+            return ()
+        code = one.get("code")
+        known = isinstance(code, str | int) and not isinstance(code, bool) and code != ""
+        components.append(Component(level, name, str(code) if known else None, units))
+    return tuple(components)
+
+
+def _rows(answer: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
+    value = answer.model_extra.get(name) if answer.model_extra else None
+    if isinstance(value, list):
+        for one in value:  # what is no object is kept as an empty one: it counts, and says nothing
+            yield one if isinstance(one, dict) else {}
+
+
+def _told_units(rate: object) -> int | None:
+    """A rate that explains an answer, in units; `None` where it is none."""
+    if not isinstance(rate, str):
+        return None
+    try:
+        return _units("rate", rate)
+    except ValueError:
+        return None
 
 
 def lacking(answer: TaxResponse) -> tuple[str, ...]:
@@ -223,6 +297,11 @@ def _units(field: str, rate: str | None) -> int | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _without_reference(error: SvcError) -> str:
+    """The error in a sentence; equal failures read equally, so that they can be counted."""
+    return str(error).replace(f"support reference {error.support_reference}, ", "")
 
 
 def _sentence(text: str) -> str:

@@ -1,20 +1,38 @@
 """Places as people write them, as questions that the service can answer."""
 
+from svc_tools.places.days import GRAINS, Grain, day_of, first_day, time_zone
 from svc_tools.places.names import same_place
-from svc_tools.places.place import Cells, Place, Question, Refusal, question
+from svc_tools.places.place import (
+    NO_DATE,
+    Cells,
+    Place,
+    Question,
+    Refusal,
+    on_day,
+    question,
+    where,
+)
 from svc_tools.places.states import STATES, Elsewhere, state_code
 from svc_tools.places.zips import normal_zip, states_of
 
 __all__ = [
+    "GRAINS",
+    "NO_DATE",
     "STATES",
     "Cells",
     "Elsewhere",
+    "Grain",
     "Place",
     "Question",
     "Refusal",
+    "day_of",
+    "first_day",
     "normal_zip",
+    "on_day",
     "question",
     "same_place",
     "state_code",
     "states_of",
+    "time_zone",
+    "where",
 ]

@@ -5,27 +5,36 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from svc_tools.places.days import day_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
+from svc_tools.places.text import text_of
 from svc_tools.places.zips import normal_zip, states_of
 
-__all__ = ["Cells", "Place", "Refusal", "question"]
+if TYPE_CHECKING:
+    from datetime import date, tzinfo
+
+__all__ = ["Cells", "Place", "Question", "Refusal", "on_day", "question", "where"]
 
 Mode = Literal["address", "coordinates", "zip", "place"]
 
 _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
 _ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
-_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
+
+class _Hashed:
+    """Remembers its hash: a place is looked up many times on its way."""
+
+    __slots__ = ("_hash",)
+    _hash: int
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(_Hashed):
     """One question to the service. Equal places are asked for once."""
 
     state: str
@@ -37,6 +46,16 @@ class Place:
     lat: float | None = None
     lng: float | None = None
     as_of: date | None = None
+
+    def __hash__(self) -> int:
+        """That of its fields, computed once in each process: hashes of text differ between them."""
+        try:
+            return self._hash
+        except AttributeError:
+            fields = (self.address, self.city, self.zip, self.location, self.lat, self.lng)
+            value = hash((self.state, self.mode, *fields, self.as_of))
+            object.__setattr__(self, "_hash", value)
+            return value
 
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `Svc.lookup`, the state apart."""
@@ -79,20 +98,56 @@ class Question:
     """The row's city where it is not sent: it is compared with the answer instead."""
 
 
-def question(cells: Cells, *, dated: bool) -> Question | Refusal:
+def question(cells: Cells, *, dated: bool, tz: tzinfo | None = None) -> Question | Refusal:
     """What a row asks: address, else coordinates, else ZIP, else place name.
 
     Args:
         cells: the row.
         dated: whether the row must have a date: a missing one is then refused, because the
             rate of today would look right and be wrong.
+        tz: where the calendar date of a moment in a time zone is read.
     """
+    asked = where(cells)
+    if isinstance(asked, Refusal):
+        return asked
     try:
-        return _question(cells, dated=dated)
+        day = day_of(cells.as_of, tz)
+    except ValueError as error:
+        return Refusal("invalid", str(error))
+    return on_day(asked, day) if day or not dated else NO_DATE
+
+
+def where(cells: Cells) -> Question | Refusal:
+    """What a row asks, apart from its date: `on_day` adds that."""
+    try:
+        return _question(cells)
     except ValueError as error:
         return Refusal("invalid", str(error))
     except _ElsewhereError as error:
         return Refusal("unsupported", error.reason)
+
+
+def on_day(asked: Question, day: date | None) -> Question:
+    """The same question about a day; `None` for today."""
+    if day is None:
+        return asked
+    place = asked.place
+    dated = Place(
+        place.state,
+        place.mode,
+        place.address,
+        place.city,
+        place.zip,
+        place.location,
+        place.lat,
+        place.lng,
+        day,
+    )
+    return Question(dated, asked.state_from_zip, asked.zip_repaired, asked.named_city)
+
+
+NO_DATE = Refusal("invalid", "as_of: the row has no date")
+"""A row without a date where the others have one."""
 
 
 class _ElsewhereError(Exception):
@@ -101,17 +156,14 @@ class _ElsewhereError(Exception):
         self.reason = elsewhere.reason
 
 
-def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
+def _question(cells: Cells) -> Question:
     _check_country(cells.country)
-    as_of = _date(cells.as_of)
-    address, city, location = _text(cells.address), _text(cells.city), _text(cells.location)
+    address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
     state = _state(cells.state)
     zip_code = _zip(cells, state)
     point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
     if not (address or city or location or point or zip_code):
         raise ValueError("the row gives no address, coordinates, ZIP or place name")
-    if dated and as_of is None:
-        raise ValueError("as_of: the row has no date")
     found = state or (_state_in(address) if address and not zip_code else None)
     found = found or _state_of(zip_code)
     place, named_city = _place(
@@ -121,12 +173,11 @@ def _question(cells: Cells, *, dated: bool) -> Question | Refusal:
         location=location,
         point=point,
         zip_code=zip_code,
-        as_of=as_of,
     )
     return Question(
         place,
         state_from_zip=state is None,
-        zip_repaired=zip_code is not None and zip_code != _text(cells.zip),
+        zip_repaired=zip_code is not None and zip_code != text_of(cells.zip),
         named_city=_bare_city(named_city, found),
     )
 
@@ -139,34 +190,33 @@ def _place(
     location: str | None,
     point: tuple[float, float] | None,
     zip_code: str | None,
-    as_of: date | None,
 ) -> tuple[Place, str | None]:
     """The place in the first mode that the row can answer to, and the city to compare."""
     unfit = ""
     if address:
         if city:
-            return Place(state, "address", address, city, zip_code, as_of=as_of), None
+            return Place(state, "address", address, city, zip_code), None
         # the client appends ", ST 12345" to a line that has no ZIP
         length = len(address) + (len(zip_code) + 5 if zip_code else 0)
         if _LINE[0] <= length <= _LINE[1]:
-            return Place(state, "address", address, zip=zip_code, as_of=as_of), None
+            return Place(state, "address", address, zip=zip_code), None
         unfit = (
             f"address: {address[:40]!r} has {length} characters; expected {_LINE[0]} to {_LINE[1]}"
         )
     if point:
-        return Place(state, "coordinates", lat=point[0], lng=point[1], as_of=as_of), city
+        return Place(state, "coordinates", lat=point[0], lng=point[1]), city
     if zip_code:
-        return Place(state, "zip", zip=zip_code, as_of=as_of), city or location
+        return Place(state, "zip", zip=zip_code), city or location
     name = location or city
     if not name:
         raise ValueError(unfit)
     if len(name) > _LONGEST_NAME:
         raise ValueError(f"location: {name[:40]!r} has more than {_LONGEST_NAME} characters")
-    return Place(state, "place", location=name, as_of=as_of), None
+    return Place(state, "place", location=name), None
 
 
 def _state(value: object) -> str | None:
-    text = _text(value)
+    text = text_of(value)
     if text is None:
         return None
     code = state_code(text)
@@ -200,7 +250,7 @@ def _bare_city(city: str | None, state: str) -> str | None:
 
 
 def _check_country(value: object) -> None:
-    text = _text(value)
+    text = text_of(value)
     plain = re.sub(r"\(.*?\)|[^a-z]|^the ", "", (text or "").lower())
     if text is not None and plain not in _UNITED_STATES:
         raise _ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
@@ -218,7 +268,7 @@ def _state_of(zip_code: str | None) -> str:
 
 
 def _zip(cells: Cells, state: str | None) -> str | None:
-    if _text(cells.zip) is None:
+    if text_of(cells.zip) is None:
         return None
     zip_code = normal_zip(cells.zip, state)
     if isinstance(zip_code, Elsewhere):
@@ -226,17 +276,9 @@ def _zip(cells: Cells, state: str | None) -> str | None:
     return zip_code
 
 
-def _text(value: object) -> str | None:
-    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
-    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
-        return None
-    text = " ".join(str(value).split())
-    return None if text.lower() in _MISSING_WORDS else text
-
-
 def _point(lat: object, lng: object, *, alone: bool) -> tuple[float, float] | None:
     """The coordinates of a row; half of them, or 0,0, are none where something else tells."""
-    given = [value for value in (lat, lng) if _text(value) is not None]
+    given = [value for value in (lat, lng) if text_of(value) is not None]
     if not given or (len(given) == 1 and not alone):
         return None
     point = _degrees("lat", lat, 90), _degrees("lng", lng, 180)
@@ -244,7 +286,7 @@ def _point(lat: object, lng: object, *, alone: bool) -> tuple[float, float] | No
 
 
 def _degrees(name: str, value: object, limit: int) -> float:
-    text = _text(value)
+    text = text_of(value)
     if text is None:
         raise ValueError(f"{name}: missing; lat and lng go together")
     try:
@@ -254,28 +296,3 @@ def _degrees(name: str, value: object, limit: int) -> float:
     if not (math.isfinite(number) and abs(number) <= limit):
         raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
     return number
-
-
-def _date(value: object) -> date | None:
-    """The calendar date of a cell; text must be ISO, for 03/04/2024 has two meanings."""
-    text = _text(value)
-    if text is None:
-        return None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    try:
-        # other forms of ISO would turn numbers, such as a time in milliseconds, into dates
-        if not isinstance(value, datetime) and not _DATE.fullmatch(text):
-            raise ValueError  # noqa: TRY301 - the one message below
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
-            " first, for instance with pd.to_datetime(..., format='%m/%d/%Y')"
-        ) from None
-    if moment.tzinfo is not None:
-        raise ValueError(
-            f"as_of: {text[:40]} is a moment in a time zone, so its calendar date depends on the"
-            " place; convert it to the date of the sale first"
-        )
-    return moment.date()

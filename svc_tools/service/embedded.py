@@ -28,7 +28,7 @@ from svc_tools.service.store import Store
 if TYPE_CHECKING:
     from svc_tools.service.ratebook import Book
 
-__all__ = ["EmbeddedService", "StartError", "StoreError", "start"]
+__all__ = ["EmbeddedService", "StartError", "StoreError", "running", "start"]
 
 
 class EmbeddedService:
@@ -103,6 +103,11 @@ class _Services:
                 service = self._running[db] = EmbeddedService(db)
             return service
 
+    def running(self, db: Path | SecretStr) -> EmbeddedService | None:
+        with self._lock:
+            service = self._running.get(db)
+            return service if service is not None and service.running else None
+
     def close(self) -> None:
         with self._lock:
             services = list(self._running.values())
@@ -134,9 +139,18 @@ def start(db: Path | SecretStr | None = None) -> EmbeddedService:
     Raises:
         StartError: it cannot start; `StoreError` where the database is the reason.
     """
+    return _services.start(_target(db))
+
+
+def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
+    """The service of this process over a database, where it runs; see `start`."""
+    return _services.running(_target(db))
+
+
+def _target(db: Path | SecretStr | None) -> Path | SecretStr:
     if isinstance(db, SecretStr):
         target = db.get_secret_value()
         if is_address(target):
-            return _services.start(db)
+            return db
         db = Path(target)
-    return _services.start(Path(db or default_path()).resolve())
+    return Path(db or default_path()).resolve()

@@ -186,3 +186,30 @@ def test_text_from_a_service_is_shown_as_it_is(account):
 def test_help_and_version():
     assert "lookup" in svc_tools("--help").stdout
     assert svc_tools("--version").stdout.startswith("svc-tools 0.")
+
+
+def test_a_program_that_reads_json_gets_the_error_as_an_object(account):
+    faults, environment = account
+    error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'
+    faults.will(answer(404, error, x_request_id="ref-3"))
+    done = svc_tools("lookup", "TX", "--zip", "99999", "--json", **environment)
+    told = json.loads(done.stdout)["error"]
+    assert (done.returncode, told["code"], told["status_code"]) == (1, "NOT_FOUND", 404)
+    assert (told["message"], told["support_reference"]) == ("no such ZIP", "ref-3")
+    assert "no such ZIP" in done.stderr
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--json")
+    assert done.returncode == 2
+    assert "SVC_BASE_URL" in json.loads(done.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize(("city", "differs"), [("Austin", False), ("Dallas", True)])
+def test_a_city_beside_a_zip_is_compared_with_the_answer(account, city, differs):
+    faults, environment = account
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--city", city, **environment)
+    assert done.returncode == 0
+    assert "city=" not in faults.seen[0].target
+    assert ("place_input_mismatch" in done.stdout) is differs
+    assert ("of Austin, not of Dallas" in " ".join(done.stdout.split())) is differs
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--city", city, "--json", **environment)
+    warnings = json.loads(done.stdout)["meta"]["warnings"]
+    assert [one["customer_input_place"] for one in warnings] == ([city] if differs else [])

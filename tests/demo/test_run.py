@@ -2,6 +2,8 @@
 
 import csv
 import io
+import signal
+import threading
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -10,7 +12,7 @@ import openpyxl
 import pytest
 from PIL import Image
 from rich.console import Console
-from support.faults import KEY, answer, serving
+from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
 from svc_tools import connect
@@ -88,7 +90,7 @@ def test_tax_is_exact_and_missing_where_the_rate_is_not_whole(enriched_rows):
 def test_the_workbook_and_the_chart_hold_the_same_rows(ran, enriched_rows):
     folder, _, _ = ran
     book = openpyxl.load_workbook(folder / "orders.xlsx", read_only=True)
-    assert book.sheetnames == ["Summary", "Lines", "Attention"]
+    assert book.sheetnames == ["Summary", "Lines", "Failures", "Review", "Sources"]
     assert sum(1 for _ in book["Lines"].iter_rows(max_col=1)) == len(enriched_rows) + 1
     book.close()
     with Image.open(folder / "tax_by_state.png") as image:
@@ -165,17 +167,16 @@ def test_a_service_that_refuses_loses_no_rows_and_is_told_by_the_exit_code(tmp_p
     assert last.endswith(f"of {len(rows):,} rows not attempted.")
 
 
-class _InterruptedSvc(Svc):
-    """Answers some calls, then Ctrl+C is pressed."""
+def interrupting(after):
+    """A step of the server's script: after so many answers somebody presses Ctrl+C."""
+    calls = count(1)
 
-    def __init__(self, base_url):
-        super().__init__(KEY, base_url=base_url)
-        self.calls = count()
+    def step(seen):
+        if next(calls) == after:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        return echo(seen)
 
-    def lookup(self, state, **arguments):
-        if next(self.calls) == 40:
-            raise KeyboardInterrupt
-        return super().lookup(state, **arguments)
+    return step
 
 
 def test_ctrl_c_keeps_what_was_found_apart_from_whole_runs_and_says_what_is_missing(
@@ -184,7 +185,8 @@ def test_ctrl_c_keeps_what_was_found_apart_from_whole_runs_and_says_what_is_miss
     mine = tmp_path / "enriched.csv"
     mine.write_text("a whole run", encoding="utf-8")
     file = io.StringIO()
-    with serving() as faults, _InterruptedSvc(faults.base_url) as client:
+    with serving() as faults, Svc(KEY, base_url=faults.base_url) as client:
+        faults.will(interrupting(after=40))
         console = Console(file=file, width=80)
         assert run_demo(tmp_path, client=client, console=console, progress=False) == 1
     assert mine.read_text(encoding="utf-8") == "a whole run"

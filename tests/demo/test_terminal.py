@@ -119,9 +119,9 @@ def test_it_counts_the_rows_that_need_a_person_and_says_what_to_do():
     groups = [line.split()[:3] for line in listed.splitlines() if re.match(r"\w+ +1 ", line)]
     assert groups == [
         ["unresolved", "1", "40.00"],
-        ["place_mismatch", "1", "100.00"],
-        ["low_confidence", "1", "80.00"],
         ["partial", "1", "1,300.00"],
+        ["place_input_mismatch", "1", "100.00"],
+        ["low_confidence", "1", "80.00"],
     ]
     assert "Check the place against the order." in listed
     assert "need a person" not in shown(enriched(row()))

@@ -63,8 +63,8 @@ def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_
 def test_sources_and_editions_are_those_of_answered_rows():
     summary = summarize(enriched(row(), row(), row(lookup_edition=None), row(rate=None)))
     assert summary.sources == (
-        Source("embedded service: state table", "2026-11", 2),
-        Source("embedded service: state table", "not stated", 1),
+        Source("embedded service: state table", "2026-11", 2, Decimal("13.26")),
+        Source("embedded service: state table", "not stated", 1, Decimal("6.63")),
     )
 
 
@@ -160,8 +160,9 @@ def test_the_rows_that_need_a_person_are_counted():
     summary = summarize(enriched(*DATED))
     assert [(group.kind, group.rows) for group in summary.attention] == [
         ("unresolved", 1),
-        ("other_date", 2),
         ("partial", 1),
+        ("as_of_before_history", 1),
+        ("as_of_after_edition", 1),
     ]
     assert summary.attention_rows == 4
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+import inspect
+import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -12,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.tax import rounded_tax, whole_cents
-
-CENT = Decimal("0.01")
+from svc_tools.frames.amounts import whole_cents
+from svc_tools.frames.enriched import TAX_COLUMNS
+from svc_tools.frames.tax import TaxFailedError
 
 
 def looked_up(**columns):
@@ -49,31 +51,6 @@ def test_tax_is_exact_and_half_a_cent_goes_away_from_zero(amount, rate, tax):
     assert result["tax"].iloc[0] == Decimal(tax)
     assert result["tax_error"].isna().all()
     assert str(result["tax"].dtype) == "decimal128(18, 2)[pyarrow]"
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(-(10**10), 10**10), st.integers(0, 25_000)), min_size=1, max_size=50
-    )
-)
-def test_tax_is_what_decimal_says(pairs):
-    cents = np.array([cents for cents, _ in pairs], np.int64)
-    units = np.array([units for _, units in pairs], np.int64)
-    expected = [
-        int((Decimal(c) * u / 100_000).quantize(Decimal(1), ROUND_HALF_UP)) for c, u in pairs
-    ]
-    assert rounded_tax(cents, units).tolist() == expected
-
-
-def test_a_million_ties_and_refunds_against_decimal():
-    random = np.random.default_rng(7)
-    cents = random.integers(-2_000_000, 2_000_000, 200_000)
-    cents[::3] = cents[::3] // 100 * 100 + 50  # many exact ties at rates ending in 00
-    units = random.integers(0, 120, 200_000) * 125
-    tax = rounded_tax(cents, units)
-    exact = (cents.astype(object) * units.astype(object)).tolist()
-    expected = [(abs(v) + 50_000) // 100_000 * (1 if v >= 0 else -1) for v in exact]
-    assert tax.tolist() == expected
 
 
 @pytest.mark.parametrize("form", ["decimal", "string", "float"])
@@ -294,3 +271,148 @@ def test_a_tax_of_yours_stays(embedded):
             looked.assign(amount=1).svc.tax()
     with pytest.raises(ValueError, match="'tax_error' that is not ours"):
         looked_up(amount=[1], tax_error=["mine"]).svc.tax()
+
+
+def test_the_columns_stand_in_their_documented_order():
+    frame = looked_up(amount=["10.00"], freight_taxable=True)
+    taxed = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
+    added = [*TAX_COLUMNS, "shipping_tax", "tax_due", "tax_due_reason"]
+    assert list(taxed.columns) == [*frame.columns, *added]
+    money = {"tax_error", "tax_review", "tax_due_reason"}.symmetric_difference(added)
+    assert {str(taxed[name].dtype) for name in money} == {"decimal128(18, 2)[pyarrow]"}
+
+
+def test_the_arguments_are_those_of_the_issue():
+    arguments = inspect.signature(pd.DataFrame({"amount": [1]}).svc.tax).parameters
+    terms = {
+        "amount": "amount",
+        "shipping": None,
+        "exempt": None,
+        "rounding": "half_up",
+        "invoice": None,
+        "partial": None,
+        "nexus": None,
+        "channel": None,
+        "ship_from": None,
+    }
+    assert {name: arguments[name].default for name in terms} == terms
+    assert list(arguments)[: len(terms)] == list(terms)
+
+
+def test_an_exception_only_where_it_was_asked_for():
+    frame = looked_up(amount=["10.00", "ten", "1.005", "ten"])
+    with pytest.raises(TaxFailedError, match=r"3 of 4 rows have no tax.*'ten'.*rows: 2") as failed:
+        frame.svc.tax(errors="raise", progress=False)
+    assert failed.value.frame["tax"].iloc[0] == Decimal("0.83")
+    whole = frame.iloc[:1].svc.tax(errors="raise", progress=False)
+    assert whole["tax"].iloc[0] == Decimal("0.83")
+    with pytest.raises(ValueError, match="'coerce' or 'raise'"):
+        frame.svc.tax(errors="ignore")
+
+
+def test_rows_keep_their_index_whatever_it_is():
+    for index in (
+        pd.Index([7, 7, 7]),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 1), ("b", 2)]),
+        pd.to_datetime(["2026-05-03", "2026-05-01", "2026-05-02"]),
+    ):
+        frame = looked_up(amount=["1.00", "2.00", "3.00"], order=[1, 1, 2]).set_axis(index)
+        taxed = frame.svc.tax(invoice="order", progress=False)
+        assert taxed.index.equals(index)
+        assert list(taxed["tax"]) == [Decimal("0.08"), Decimal("0.17"), Decimal("0.25")]
+
+
+def test_an_empty_frame_has_every_column_on_every_term():
+    frame = looked_up(
+        amount=pd.Series([], dtype=object),
+        combined_rate=pd.Series([], dtype=object),
+        order=pd.Series([], dtype=object),
+        resolved_state=pd.Series([], dtype="str"),
+        freight_taxable=pd.Series([], dtype="boolean"),
+        lookup_as_of=pd.Series([], dtype="datetime64[ns]"),
+    )
+    taxed = frame.svc.tax(
+        shipping="1.00",
+        exempt="order",
+        invoice="order",
+        nexus=[{"state": "NY", "nexus_type": "physical"}],
+        channel="order",
+        ship_from="order",
+    )
+    assert len(taxed) == 0
+    assert {*TAX_COLUMNS, "shipping_tax", "tax_due"} <= set(taxed.columns)
+
+
+def test_a_tax_on_other_terms_replaces_the_former_one():
+    frame = looked_up(amount=["10.00"], freight_taxable=True)
+    first = frame.svc.tax(shipping="1.00", channel="direct", progress=False)
+    again = first.svc.tax(rounding="down", progress=False)
+    assert list(again.columns) == [*frame.columns, *TAX_COLUMNS]
+    assert again["tax"].iloc[0] == Decimal("0.82")
+    assert first["tax"].iloc[0] == Decimal("0.91")
+
+
+@pytest.mark.parametrize("name", ["shipping_tax", "tax_due", "tax_due_reason"])
+def test_an_optional_column_of_yours_is_not_overwritten(name):
+    frame = looked_up(amount=["10.00"], freight_taxable=True, **{name: ["mine"]})
+    with pytest.raises(ValueError, match=f"'{name}' that is not ours"):
+        frame.svc.tax(shipping="1.00", channel="direct", progress=False)
+    assert list(frame.svc.tax(progress=False)[name]) == ["mine"]
+
+
+def test_the_terms_are_remembered_by_prefix_and_survive_a_file(tmp_path):
+    frame = looked_up(amount=["10.00"]).add_prefix("svc_").rename(columns={"svc_amount": "amount"})
+    frame["svc_freight_taxable"] = True
+    taxed = frame.svc.tax(shipping="1.00", prefix="svc_", rounding="up", progress=False)
+    terms = taxed.attrs["svc_tax_terms"]
+    assert terms == json.loads(json.dumps(terms))
+    assert terms["svc_"] == {
+        "amount": "amount",
+        "shipping": "1.00",
+        "exempt": None,
+        "rounding": "up",
+        "invoice": None,
+        "partial": None,
+        "nexus": None,
+        "channel": None,
+        "ship_from": None,
+    }
+    taxed.to_parquet(tmp_path / "taxed.parquet")
+    back = pd.read_parquet(tmp_path / "taxed.parquet")
+    assert back.attrs["svc_tax_terms"] == terms
+    again = back.svc.tax(prefix="svc_", progress=False)  # what a file brings back has other forms
+    assert again["svc_tax"].iloc[0] == Decimal("0.83")
+    assert "svc_shipping_tax" not in again
+
+
+def test_a_file_of_text_gives_the_same_tax(tmp_path, embedded):
+    frame = pd.DataFrame(
+        {
+            "state": ["CA", "TX", "NY", "OR", "CA"],
+            "zip": ["94105", "78701", "10001", "97201", "94105"],
+            "amount": ["10.00", "19.99", "0.05", "100.00", "-4.00"],
+            "delivery": ["5.00", "0.00", "1.00", "2.00", "0.00"],
+        }
+    )
+    looked = frame.svc.lookup(client=embedded, as_of="2026-02-01", progress=False)
+    looked.to_csv(tmp_path / "looked.csv", index=False)
+    text = pd.read_csv(tmp_path / "looked.csv", dtype="str")
+    terms = {"shipping": "delivery", "nexus": [{"state": "CA", "nexus_type": "physical"}]}
+    expected = looked.svc.tax(**terms, progress=False)
+    found = text.svc.tax(**terms, progress=False)
+    for name in (*TAX_COLUMNS, "shipping_tax", "tax_due", "tax_due_reason"):
+        assert found[name].isna().tolist() == expected[name].isna().tolist()
+        assert found[name].dropna().tolist() == expected[name].dropna().tolist()
+
+
+def test_answers_of_the_service_carry_their_levels_and_what_is_at_stake(embedded):
+    frame = pd.DataFrame({"state": "CA", "zip": ["94105", "95014"], "amount": "100.00"})
+    taxed = frame.svc.lookup(client=embedded, as_of="2026-02-01", progress=False).svc.tax(
+        progress=False
+    )
+    levels = taxed[["state_tax", "county_tax", "city_tax", "combined_district_tax"]]
+    assert [sum(row) for row in levels.itertuples(index=False)] == list(taxed["tax"])
+    at_stake = taxed["tax_high"] - taxed["tax_low"]
+    assert list(at_stake) == list(taxed["at_stake"])
+    several = taxed["rate_low"] < taxed["rate_high"]
+    assert (taxed.loc[several.fillna(value=False), "at_stake"] > 0).all()

@@ -1,22 +1,27 @@
 """The workbook, read back by another library."""
 
 import io
+import re
 import zipfile
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.utils import range_boundaries
+from openpyxl.utils.datetime import from_excel
 from support.enriched import MONEY, enriched, partial, row
 
-from svc_tools.frames import workbook
-from svc_tools.frames.cells import Cell, Column, cell_of, column_kind, open_book
+from svc_tools.frames import SvcAccessor, book, sheet_table, workbook
+from svc_tools.frames.book import open_book
+from svc_tools.frames.cells import Cell, cell_of, serial
 from svc_tools.frames.rate_notes import RATE_NOTES
+from svc_tools.frames.sheet_table import Column, column_kind
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.workbook import write_workbook
 
@@ -46,14 +51,14 @@ def words(sheet):
 
 def test_lines_hold_every_row_and_column_in_order(written):
     frame = enriched(row(), partial(), row(rate=None), order_id=["A1", "A2", "A3"])
-    book = written(frame)
-    assert book.sheetnames == ["Summary", "Lines", "Attention"]
-    lines = table(book["Lines"])
+    made = written(frame)
+    assert made.sheetnames == ["Summary", "Lines", "Failures", "Review", "Sources"]
+    lines = table(made["Lines"])
     assert set(lines[0]) == set(frame.columns)
     # the user's columns in their order, then what matters most
-    assert list(lines[0])[:9] == [
+    assert list(lines[0])[:10] == [
         *("state", "zip", "amount", "order_id"),
-        *("combined_rate", "tax", "lookup_status", "confidence", "warnings"),
+        *("combined_rate", "tax", "at_stake", "lookup_status", "confidence", "warnings"),
     ]
     assert [line["order_id"].value for line in lines] == ["A1", "A2", "A3"]
     assert [line["lookup_status"].value for line in lines] == ["ok", "partial", "unresolved"]
@@ -82,13 +87,14 @@ def test_blanks_of_every_sort_are_empty_cells(written):
 
 
 def test_every_sheet_prints_one_page_wide_with_its_header_on_every_page(written):
-    book = written(enriched(row(), partial()))
+    made = written(enriched(row(), partial()))
     for name, orientation in (
         ("Summary", "portrait"),
         ("Lines", "landscape"),
-        ("Attention", "landscape"),
+        ("Failures", "landscape"),
+        ("Review", "landscape"),
     ):
-        sheet = book[name]
+        sheet = made[name]
         assert sheet.page_setup.orientation == orientation
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert (sheet.page_setup.fitToWidth or 1, sheet.page_setup.fitToHeight) == (1, 0)
@@ -131,28 +137,32 @@ def test_dates_are_dates_and_zips_keep_their_zeros(written):
     "text", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|'/C calc'!A0", "\t=1", "http://a.example"]
 )
 def test_text_from_the_data_never_becomes_a_formula_or_a_link(written, tmp_path, text):
-    book = written(enriched(row(rate=None, lookup_error=text), note=[text]))
-    (line,) = table(book["Lines"])
+    made = written(enriched(row(rate=None, lookup_error=text), note=[text]))
+    (line,) = table(made["Lines"])
     assert (line["note"].data_type, line["note"].value) == ("s", text)
     assert line["note"].hyperlink is None
-    (flag,) = table(book["Attention"])
-    assert flag["needs_attention"].value == text
+    (flag,) = table(made["Failures"])
+    assert flag["reason"].value == text
     if not text.startswith("http"):
         assert line["note"].quotePrefix
-        assert flag["needs_attention"].quotePrefix
+        assert flag["reason"].quotePrefix
     with zipfile.ZipFile(tmp_path / "book.xlsx") as parts:
-        for name in parts.namelist():
-            if name.startswith("xl/worksheets/"):
-                assert b"<f>" not in parts.read(name), name
+        sheets = [name for name in parts.namelist() if name.startswith("xl/worksheets/sheet")]
+        formulas = {name: re.findall(rb"<f>(.*?)</f>", parts.read(name)) for name in sheets}
+        # ours alone, on the sheet Summary
+        assert {name for name, found in formulas.items() if found} == {sheets[0]}
+        assert all(one.startswith(b"ROUND(") for one in formulas[sheets[0]])
+        assert not any(b"hyperlink" in parts.read(name) for name in sheets)
 
 
 def test_headers_are_frozen_and_filtered(written):
-    book = written(enriched(row(), row(rate=None)))
-    assert book["Lines"].freeze_panes == "B2"
-    assert book["Attention"].freeze_panes == "A2"
-    assert book["Lines"].auto_filter.ref.startswith("A1:")
-    assert book["Lines"].auto_filter.ref.endswith("3")
-    assert book["Attention"].auto_filter.ref.endswith("2")
+    made = written(enriched(row(), row(rate=None)))
+    assert made["Lines"].freeze_panes == "B2"
+    assert made["Failures"].freeze_panes == "A2"
+    assert made["Lines"].auto_filter.ref.startswith("A1:")
+    assert made["Lines"].auto_filter.ref.endswith("3")
+    assert made["Failures"].auto_filter.ref.endswith("2")
+    assert made["Review"].auto_filter.ref.endswith("1")
 
 
 def test_columns_are_as_wide_as_what_they_hold(written):
@@ -163,11 +173,11 @@ def test_columns_are_as_wide_as_what_they_hold(written):
     assert sheet.column_dimensions[letters["state"]].width < 12
 
 
-def test_attention_lists_the_rows_for_a_person_with_reason_and_line(written):
+def test_failures_lists_the_rows_without_a_tax_with_reason_and_line(written):
     frame = enriched(row(), partial(), row(rate=None, lookup_error="no ZIP 00000"), row())
-    first, second = table(written(frame)["Attention"])
+    first, second = table(written(frame)["Failures"])
     assert (first["group"].value, second["group"].value) == ("unresolved", "partial")
-    assert first["needs_attention"].value == "no ZIP 00000"
+    assert first["reason"].value == "no ZIP 00000"
     assert first["row_in_lines"].value == 4
     assert first["lookup_status"].value == "unresolved"
     assert second["row_in_lines"].value == 3
@@ -175,8 +185,74 @@ def test_attention_lists_the_rows_for_a_person_with_reason_and_line(written):
     assert "lookup_error" not in first
 
 
-def test_nothing_to_attend_to_leaves_the_sheet_with_its_header(written):
-    assert table(written(enriched(row()))["Attention"]) == []
+def test_review_lists_the_doubtful_rows_with_what_the_tax_may_be(written):
+    ranged = {"rate_low": "0.06000", "rate_high": "0.07000"}
+    made = written(enriched(row(), row(confidence="low"), row(**ranged), row(rate=None)))
+    first, second = table(made["Review"])
+    assert (first["group"].value, second["group"].value) == ("several_rates", "low_confidence")
+    assert (first["tax_low"].value, first["tax_high"].value, first["at_stake"].value) == (6, 7, 1)
+    assert first["row_in_lines"].value == 4
+    assert len(table(made["Failures"])) == 1
+
+
+def test_nothing_to_attend_to_leaves_the_sheets_with_their_headers(written):
+    made = written(enriched(row()))
+    assert table(made["Failures"]) == table(made["Review"]) == []
+
+
+def test_sources_say_where_rates_are_from_and_what_each_word_means(written):
+    frame = enriched(row(), row(confidence="low"), row(rate=None), partial())
+    said = words(written(frame)["Sources"])
+    assert {"embedded service: state table", "2026-11", "embedded service"} <= set(said)
+    assert {"Rounding", "to the cent, half a cent away from zero", "column 'amount'"} <= set(said)
+    for code in ("ok", "unresolved", "partial", "low", "low_confidence"):
+        assert code in said
+    for column in frame.columns[3:]:
+        assert column in said, column
+
+
+def test_the_totals_are_added_up_again_from_the_lines(written):
+    frame = enriched(row(), row("WA", "-19.99", "0.10000"), partial(), row(amount=None))
+    sheet = written(frame)["Summary"]
+    rows = {cells[0].value: [cell.value for cell in cells[2:5]] for cells in sheet.iter_rows()}
+    assert rows["Sales"][0] == "=ROUND(SUM('Lines'!C2:C5),2)"
+    assert rows["Sales"][1] == 180.01
+    assert rows["Tax, partial rates included"][0] == "=ROUND(SUM('Lines'!E2:E5),2)"
+    assert rows["Tax, partial rates included"][1] == 4.63
+
+
+def test_amounts_that_are_text_are_not_added_up_by_the_sheet(written):
+    frame = enriched(row(), taxed=False)
+    frame["amount"] = ["$1,000.00"]
+    taxed = SvcAccessor(frame).tax("amount", progress=False)
+    names = [cells[0].value for cells in written(taxed)["Summary"].iter_rows()]
+    assert names.count("Sales") == 1
+    assert "Tax, partial rates included" in names
+
+
+def test_lines_go_on_on_further_sheets(written, monkeypatch):
+    monkeypatch.setattr(book, "MOST_ROWS", 2)
+    frame = enriched(row(), row(), row(rate=None), row(), row(rate=None), order_id=list("abcde"))
+    made = written(frame)
+    assert made.sheetnames == [
+        *("Summary", "Lines", "Lines 2", "Lines 3", "Failures", "Review", "Sources")
+    ]
+    sheets = [made[name] for name in ("Lines", "Lines 2", "Lines 3")]
+    assert [line["order_id"].value for sheet in sheets for line in table(sheet)] == list("abcde")
+    for flag in table(made["Failures"]):
+        sheet = sheets[flag["lines_sheet"].value - 1]
+        assert sheet.cell(flag["row_in_lines"].value, 4).value == flag["order_id"].value
+    tied = [cell.value for cells in made["Summary"].iter_rows() for cell in cells]
+    assert "=ROUND(SUM('Lines'!F2:F3,'Lines 2'!F2:F3,'Lines 3'!F2:F2),2)" in tied
+
+
+def test_more_lines_than_a_block_holds_are_all_there(written, monkeypatch):
+    monkeypatch.setattr(sheet_table, "_BLOCK", 3)
+    monkeypatch.setattr(sheet_table, "_REMEMBERED", 2)
+    frame = enriched(*(row(amount=f"{number}.00") for number in range(8)))
+    lines = table(written(frame)["Lines"])
+    assert [line["amount"].value for line in lines] == list(range(8))
+    assert [line["tax"].value for line in lines] == [float(tax) for tax in frame["tax"]]
 
 
 def test_the_summary_says_counts_totals_sources_and_limits(written):
@@ -184,7 +260,6 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
     sheet = written(frame)["Summary"]
     said = words(sheet)
     assert {"Rows", "Distinct places asked", "embedded service", "no such place"} <= set(said)
-    assert {"embedded service: state table", "2026-11"} <= set(said)
     for note in RATE_NOTES:
         assert f"\u2022 {note}" in said
     by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
@@ -206,18 +281,18 @@ def test_the_summary_says_what_rests_on_rates_of_another_date(written):
     assert not any("such rates" in str(word) for word in words(written(enriched(row()))["Summary"]))
 
 
-def test_the_summary_lists_the_groups_of_the_sheet_attention_in_its_order(written):
+def test_the_summary_lists_the_groups_of_both_sheets_in_their_order(written):
     dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
-    book = written(enriched(partial(), dated, row(rate=None), dated, row()))
-    cells = [[cell.value for cell in cells[:5]] for cells in book["Summary"].iter_rows()]
-    start = cells.index(["Group", "Rows", "Sales", "Tax", "What to do"])
-    assert cells[start + 1 : start + 4] == [
-        [*("unresolved", 1, 100, None), cells[start + 1][4]],
-        ["other_date", 2, 20, 2, "Check the rate for this date with the state."],
-        [*("partial", 1, 100, None), cells[start + 3][4]],
-    ]
-    kinds = [line["group"].value for line in table(book["Attention"])]
-    assert kinds == ["unresolved", "other_date", "other_date", "partial"]
+    made = written(enriched(partial(), dated, row(rate=None), dated, row()))
+    cells = [[cell.value for cell in cells[:6]] for cells in made["Summary"].iter_rows()]
+    heads = [row for row, line in enumerate(cells) if line[0] == "Group"]
+    failed, doubtful = (cells[start + 1] for start in heads)
+    assert failed[:4] == ["unresolved", 1, 100, None]
+    assert cells[heads[0] + 2][:4] == ["partial", 1, 100, None]
+    assert doubtful[:4] == ["as_of_before_history", 2, 20, 2]
+    assert doubtful[5] == "Check the rate for this date with the state."
+    kinds = [line["group"].value for name in ("Failures", "Review") for line in table(made[name])]
+    assert kinds == ["unresolved", "partial", "as_of_before_history", "as_of_before_history"]
 
 
 def test_tax_from_partial_rates_is_said_apart(written):
@@ -244,17 +319,17 @@ def test_a_frame_without_tax_has_no_table_of_tax(written):
 def test_an_index_that_says_something_is_kept(written):
     frame = enriched(row(), row(rate=None))
     frame.index = pd.Index(["A1", "A2"], name="order")
-    book = written(frame)
-    assert [line["order"].value for line in table(book["Lines"])] == ["A1", "A2"]
-    assert [line["order"].value for line in table(book["Attention"])] == ["A2"]
+    made = written(frame)
+    assert [line["order"].value for line in table(made["Lines"])] == ["A1", "A2"]
+    assert [line["order"].value for line in table(made["Failures"])] == ["A2"]
 
 
 def test_a_prefix_is_followed(written):
-    book = written(enriched(row(), row(rate=None), prefix="p_"), prefix="p_")
-    line, _ = table(book["Lines"])
+    made = written(enriched(row(), row(rate=None), prefix="p_"), prefix="p_")
+    line, _ = table(made["Lines"])
     assert line["p_combined_rate"].number_format.startswith("0.000%")
     assert line["p_tax"].value == 6.63
-    assert len(table(book["Attention"])) == 1
+    assert len(table(made["Failures"])) == 1
 
 
 def test_an_empty_frame_makes_a_workbook(written):
@@ -288,8 +363,8 @@ def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypa
         write_workbook(pd.DataFrame({"zip": ["78701"]}), tmp_path / "book.xlsx")
     with pytest.raises(FileNotFoundError, match="create it"):
         write_workbook(enriched(row()), tmp_path / "no" / "book.xlsx")
-    monkeypatch.setattr(workbook, "_MOST_ROWS", 1)
-    with pytest.raises(ValueError, match=r"2 rows.*in parts"):
+    monkeypatch.setattr(book, "MOST_COLUMNS", 20)
+    with pytest.raises(ValueError, match=r"20 columns.*leave columns out"):
         write_workbook(enriched(row(), row()), tmp_path / "book.xlsx")
     assert list(tmp_path.iterdir()) == []
 
@@ -334,20 +409,32 @@ def test_half_a_surrogate_pair_does_not_stop_the_workbook(written):
     assert line["note"].value == "a?b"
 
 
-def test_kinds_of_columns_are_seen_from_their_values():
-    assert column_kind([None, pd.Timestamp("2026-01-01")]) == "date"
-    assert column_kind([pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01 10:00")]) == "time"
-    assert column_kind([Decimal("1.50"), None]) == "money"
-    assert column_kind([Decimal("1.50"), Decimal("1.505")]) == "plain"
-    assert column_kind(["a", 1]) == "plain"
-    assert column_kind([None]) == "plain"
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pd.Series([None, pd.Timestamp("2026-01-01")]), "date"),
+        (pd.to_datetime(pd.Series(["2026-01-01 00:00", "2026-01-01 10:00"])), "time"),
+        (pd.Series([date(2026, 1, 1), None], dtype=object), "date"),
+        (pd.Series([date(2026, 1, 1)], dtype=pd.ArrowDtype(pa.date32())), "date"),
+        (pd.Series([datetime(2026, 1, 1, 3)], dtype=object), "time"),  # noqa: DTZ001 - as above
+        (pd.Series([Decimal("1.50"), None], dtype=object), "money"),
+        (pd.Series([Decimal("1.50")], dtype=MONEY), "money"),
+        (pd.Series([Decimal("1.50"), Decimal("1.505")], dtype=object), "plain"),
+        (pd.Series(["a", 1], dtype=object), "plain"),
+        (pd.Series(["a"], dtype="category"), "plain"),
+        (pd.Series([None], dtype=object), "plain"),
+    ],
+)
+def test_kinds_of_columns_are_seen_from_their_values(values, kind):
+    assert column_kind(values) == kind
 
 
+@settings(max_examples=40)
 @given(st.lists(st.decimals("-1e8", "1e8", places=5), min_size=1, max_size=20))
 def test_decimals_have_their_own_digits_in_the_file(numbers):
     file = io.BytesIO()
-    with open_book(file, title="numbers") as book:
-        book.sheet("Numbers").table([Column("number", numbers, "plain", 64)], len(numbers))
+    with open_book(file, title="numbers") as made:
+        made.table("Numbers", [Column("number", pd.Series(numbers), "plain")], len(numbers))
     sheet = openpyxl.load_workbook(file)["Numbers"]
     assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
 
@@ -356,3 +443,64 @@ def test_amounts_that_are_decimals_are_shown_as_money(written):
     frame = enriched(row(), unit_price=pd.array([Decimal("3.50")], dtype=MONEY))
     (line,) = table(written(frame)["Lines"])
     assert line["unit_price"].number_format.startswith("#,##0.00")
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.one_of(st.text(), st.integers(-(10**17), 10**17), st.booleans(), st.none()),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_whatever_a_cell_holds_comes_back_as_it_was(values):
+    file = io.BytesIO()
+    column = Column("=1+1", pd.Series(values, dtype=object), "plain")
+    with open_book(file, title="=1") as made:
+        made.table("Values", [column], len(values))
+    sheet = openpyxl.load_workbook(file)["Values"]
+    assert (sheet["A1"].value, sheet["A1"].data_type) == ("=1+1", "s")
+    cells = [sheet.cell(number, 1) for number in range(2, len(values) + 2)]
+    for given_, cell in zip(values, cells, strict=True):
+        if given_ is None or given_ == "":
+            assert cell.value is None
+        elif isinstance(given_, bool):
+            assert cell.value is given_
+        elif isinstance(given_, int):
+            assert str(given_) == str(cell.value)
+        else:
+            assert cell.data_type == "s"
+            # an XML reader takes every kind of line end for a line feed
+            assert _unescaped(str(cell.value)) == _fits(given_)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<f>1</f>", "a & b", "&lt;", "_x0041_", " blanks ", "\r=1", "\n=1", "\uff1d1", "]]>", "\x07"],
+)
+def test_text_that_looks_like_the_files_own_words_stays_text(written, text):
+    (line,) = table(written(enriched(row(), note=[text]))["Lines"])
+    assert line["note"].data_type == "s"
+    assert _unescaped(line["note"].value) == text
+    assert line["note"].quotePrefix == text.startswith(("\r", "\n", "\uff1d"))
+
+
+def _unescaped(text):
+    return re.sub("_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)
+
+
+def _fits(text):
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31)))  # noqa: DTZ001 - as above
+def test_moments_are_the_numbers_that_a_sheet_counts_by(moment):
+    days = Decimal(serial(moment))
+    told = from_excel(float(days))
+    near = told if isinstance(told, datetime) else datetime.combine(date(1900, 1, 1), told)
+    if moment >= datetime(1900, 3, 1):  # noqa: DTZ001 - as above
+        assert abs(near - moment) <= timedelta(milliseconds=1)
+
+
+def test_the_title_is_the_reports(written):
+    assert written(enriched(row()), title="=Orders")["Summary"]["A1"].value == "=Orders: summary"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
+import zipfile
 from decimal import Decimal
 
 import pandas as pd
 import pytest
+from support.enriched import enriched, partial, row
 from support.tools import soffice
 
 from svc_tools.frames.workbook import write_workbook
 
-LINES = 2  # the second sheet
+SUMMARY, LINES = 1, 2  # the first and the second sheet
+TAX = "Tax, partial rates included"
 # comma, quote, UTF-8, values rather than what is shown, and which sheet
 CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,{}"
 
@@ -26,7 +30,7 @@ def number(cell):
 def as_csv(tmp_path):
     """Open a workbook in LibreOffice and read one sheet back, cells as they are shown."""
 
-    def convert(workbook, sheet):
+    def convert(workbook, sheet, read=csv.DictReader):
         output = tmp_path / "csv"
         subprocess.run(
             [
@@ -45,7 +49,7 @@ def as_csv(tmp_path):
         )
         (made,) = output.glob("*.csv")
         with made.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+            return list(read(file))
 
     return convert
 
@@ -74,3 +78,31 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
         "",
         Decimal(0),
     ]
+
+
+def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv, tmp_path):
+    rows = [
+        row("WA", f"{number * 997 % 10_000}.{number % 100:02}", "0.10250") for number in range(700)
+    ]
+    frame = enriched(*rows, row("WA", "-100000.01", "0.10250"), row(rate=None), partial())
+    path = tmp_path / "totals.xlsx"
+    write_workbook(frame, path)
+    _forget_values(path)
+    lines = as_csv(path, SUMMARY, csv.reader)
+    tied = {line[0]: line[2:5] for line in lines if line and line[0] in {"Sales", TAX}}
+    for name, column in (("Sales", "amount"), (TAX, "tax")):
+        total = sum(frame[column].dropna(), Decimal(0))
+        found, said, difference = (number(cell.replace(",", "")) for cell in tied[name])
+        assert (found, said, difference) == (total, total, 0)
+
+
+def _forget_values(path):
+    """Take the values out of the formulas' cells, so that they must be computed anew."""
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    emptied = re.sub(rb"(</f>)<v>[^<]*</v>", rb"\1", parts[sheet])
+    assert emptied != parts[sheet]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in (parts | {sheet: emptied}).items():
+            book.writestr(name, part)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from support.faults import RESET, answer, echo, echoing
 
-from svc_tools.lookup import look_up
+from svc_tools.lookup import Run, driving, look_up
 from svc_tools.places import Place
+
+LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
 
 
 @pytest.fixture
@@ -20,18 +23,23 @@ def places(count):
     return [Place("TX", "zip", zip=f"{78000 + number}") for number in range(count)]
 
 
+def statuses(run):
+    return Counter(outcome.status for outcome in run.outcomes.values())
+
+
 def only(client):
-    (outcome,) = look_up(client, places(1))[0].values()
+    (outcome,) = look_up(client, places(1)).outcomes.values()
     return outcome
 
 
 def test_distinct_places_are_asked_once_and_every_one_has_an_outcome(client, faults):
     asked = places(50)
     seen = []
-    outcomes, stopped = look_up(client, asked * 3, on_outcome=lambda: seen.append(1))
-    assert stopped is None
-    assert list(outcomes) == asked
-    assert {outcome.status for outcome in outcomes.values()} == {"ok"}
+    run = look_up(client, asked * 3, on_outcome=seen.append)
+    assert run.stopped is None
+    assert list(run.outcomes) == asked
+    assert statuses(run) == {"ok": 50}
+    assert (run.asked, run.cached, run.requests, run.waited) == (50, 0, 50, 0)
     assert len(faults.seen) == len(seen) == 50
     assert len({request.target for request in faults.seen}) == 50
 
@@ -104,18 +112,17 @@ def test_a_part_that_is_missing_stays_missing(client, faults):
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome_status", "said"),
-    [(404, "unresolved", "gone"), (400, "failed", "ref-7"), (503, "failed", "ref-7")],
+    ("status", "outcome_status"), [(404, "unresolved"), (400, "failed"), (503, "failed")]
 )
-def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcome_status, said):
+def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcome_status):
     error = b'{"error": {"code": "X", "message": "it is gone", "support_reference": "ref-7"}}'
     faults.will(answer(status, error), echo)
-    outcomes, stopped = look_up(client, places(20))
-    assert stopped is None
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert statuses.count(outcome_status) == 1
-    assert statuses.count("ok") == 19
-    assert [said in o.error for o in outcomes.values() if o.status == outcome_status] == [True]
+    run = look_up(client, places(20))
+    assert run.stopped is None
+    assert statuses(run) == {outcome_status: 1, "ok": 19}
+    (refused,) = (one for one in run.outcomes.values() if one.status == outcome_status)
+    assert "it is gone" in refused.error
+    assert (refused.support_reference, refused.error_code) == ("ref-7", "X")
 
 
 @pytest.mark.parametrize(
@@ -130,45 +137,46 @@ def test_a_refusal_of_one_place_leaves_the_others(client, faults, status, outcom
 def test_a_refused_key_plan_or_quota_ends_the_run(client, faults, status, code):
     body = json.dumps({"error": {"code": code, "message": "no more"}}).encode()
     faults.will(*[echo] * 5, answer(status, body))
-    outcomes, stopped = look_up(client, places(500))
-    assert code in stopped
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert statuses.count("ok") == 5
-    assert statuses.count("not_attempted") > 450
-    assert len(faults.seen) < 50
-    assert {o.error for o in outcomes.values() if o.status == "not_attempted"} == {stopped}
+    run = look_up(client, places(500))
+    assert code in run.stopped
+    # the cause is said once: at the place that was refused, and as that of the others
+    assert statuses(run) == {"ok": 5, "failed": 1, "not_attempted": 494}
+    assert len(faults.seen) <= 5 + 16
+    assert {o.error for o in run.outcomes.values() if o.status == "not_attempted"} == {run.stopped}
 
 
-def test_a_limit_that_passes_does_not_end_the_run(client, faults):
-    body = b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}'
-    faults.will(answer(429, body), echo)
-    outcomes, stopped = look_up(client, places(20))
-    assert stopped is None
-    assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 19
+def test_a_limit_that_passes_fails_no_place_and_does_not_end_the_run(client, faults):
+    faults.will(*[echo] * 5, LIMITED, echo)
+    run = look_up(client, places(20))
+    assert run.stopped is None
+    assert statuses(run) == {"ok": 20}
+    assert run.requests == len(faults.seen) == 21
 
 
-def test_an_interrupt_keeps_what_was_found(client, faults):
+def test_an_interrupt_keeps_what_was_found(client, faults, monkeypatch):
+    monkeypatch.setattr(driving, "GRACE", 20.0)  # a busy machine takes its time
     seen = []
 
-    def interrupt():
-        seen.append(1)
+    def interrupt(outcome):
+        seen.append(outcome)
         if len(seen) == 10:
             raise KeyboardInterrupt
 
-    outcomes, stopped = look_up(client, places(200), on_outcome=interrupt)
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert stopped == "interrupted"
-    assert statuses.count("ok") >= 10
-    assert statuses.count("not_attempted") > 100
-    assert statuses.count("ok") == len(faults.seen)  # answers on their way count too
+    run = look_up(client, places(2000), on_outcome=interrupt)
+    assert run.stopped == "interrupted"
+    found = statuses(run)
+    assert found["ok"] >= 10
+    assert found["not_attempted"] > 1000
+    assert found["ok"] == len(faults.seen)  # answers on their way count too
 
 
-def test_something_odd_at_one_place_does_not_lose_the_others(client):
+def test_something_odd_at_one_place_does_not_lose_the_others(client, faults):
     odd = Place("", "zip", zip="78701")  # the client refuses an empty state
-    outcomes, _ = look_up(client, [*places(5), odd])
-    assert outcomes[odd].status == "failed"
-    assert "state" in outcomes[odd].error
-    assert sum(outcome.status == "ok" for outcome in outcomes.values()) == 5
+    run = look_up(client, [*places(5), odd])
+    assert run.outcomes[odd].status == "failed"
+    assert "state" in run.outcomes[odd].error
+    assert statuses(run) == {"ok": 5, "failed": 1}
+    assert (run.asked, len(faults.seen)) == (5, 5)
 
 
 def test_parts_that_add_up_to_something_else_are_said(client, faults):
@@ -180,29 +188,35 @@ def test_parts_that_add_up_to_something_else_are_said(client, faults):
 
 def test_a_service_that_was_never_reached_ends_the_run(client, faults):
     faults.will(RESET)
-    outcomes, stopped = look_up(client, places(300))
-    assert "broke" in stopped
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert statuses.count("not_attempted") > 250
+    run = look_up(client, places(300))
+    assert "broke" in run.stopped
+    assert statuses(run)["not_attempted"] > 250
+    assert len(faults.seen) < 40
 
 
 def test_a_service_that_answers_is_not_given_up(client, faults):
     faults.will(*[echo] * 30, *[RESET] * 20, echo)
-    outcomes, stopped = look_up(client, places(150))
-    assert stopped is None
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert (statuses.count("failed"), statuses.count("ok")) == (20, 130)
+    run = look_up(client, places(150))
+    assert run.stopped is None
+    assert statuses(run) == {"failed": 20, "ok": 130}
 
 
 def test_a_service_that_dies_on_the_way_is_given_up(client, faults):
     faults.will(*[echo] * 30, answer(503, b""))
-    outcomes, stopped = look_up(client, places(500))
-    assert "503" in stopped
-    statuses = [outcome.status for outcome in outcomes.values()]
-    assert statuses.count("ok") == 30
-    assert statuses.count("failed") < 80
+    run = look_up(client, places(500))
+    assert "503" in run.stopped
+    found = statuses(run)
+    assert found["ok"] == 30
+    assert found["failed"] < 80
+
+
+def test_a_service_that_answers_nothing_that_can_be_read_is_given_up(client, faults):
+    faults.will(answer(200, b"<html>It works!</html>"))
+    run = look_up(client, places(2000))
+    assert "not JSON" in run.stopped
+    assert statuses(run)["not_attempted"] > 1000
 
 
 def test_nothing_to_ask_is_no_request(client, faults):
-    assert look_up(client, []) == ({}, None)
+    assert look_up(client, []) == Run({}, None, 0, 0, 0, 0.0)
     assert faults.seen == []

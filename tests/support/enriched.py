@@ -8,7 +8,13 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.enriched import LOOKUP_COLUMNS, RATE_COLUMNS
+from svc_tools.frames.enriched import (
+    LOOKUP_COLUMNS,
+    RANGE_COLUMNS,
+    RATE_COLUMNS,
+    warning_codes,
+)
+from svc_tools.lookup.review import REVIEW_REASONS
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
@@ -52,6 +58,7 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
 
     `columns` are further columns of the user's own, put before those of the lookup.
     """
+    rows = [_reviewed(one) for one in rows]
     frame = pd.DataFrame(
         {
             "state": pd.array([one["state"] for one in rows], dtype="str"),
@@ -73,8 +80,13 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
             frame[prefix + name] = pd.array(
                 [one.get(name) for one in rows], dtype=pd.ArrowDtype(pa.date32())
             )
-        elif name == "freight_taxable":
+        elif name in {"freight_taxable", "needs_review"}:
             frame[prefix + name] = pd.array([one.get(name) for one in rows], dtype="boolean")
+        elif name in RANGE_COLUMNS:
+            given = [one.get(name) for one in rows]
+            frame[prefix + name] = pd.array(
+                [None if rate is None else Decimal(rate) for rate in given], dtype=RATE
+            )
         else:
             frame[prefix + name] = pd.array([one.get(name) for one in rows], dtype="str")
     frame.attrs["svc_lookup"] = {
@@ -87,6 +99,22 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
     return SvcAccessor(frame).tax(
         "amount", partial="use" if use_partial else None, prefix=prefix, progress=False
     )
+
+
+def _reviewed(one):
+    """The row with what the lookup's rules say about it."""
+    status, codes = one["lookup_status"], [*warning_codes(one["warnings"])]
+    if status not in {"ok", "partial"}:
+        reasons = [status or "not_attempted"]
+    else:
+        reasons = [code for code in REVIEW_REASONS if code in codes]
+        reasons = [code for code in reasons if code != "zip_spans_jurisdictions"]
+        reasons += [status] if status == "partial" else []
+        reasons += ["low_confidence"] if one["confidence"] in {"low", "none"} else []
+        if one.get("rate_low") != one.get("rate_high"):
+            reasons.append("several_rates")
+    said = {"needs_review": bool(reasons), "lookup_review_reason": "; ".join(reasons) or None}
+    return said | one
 
 
 def _rate(rate, name):

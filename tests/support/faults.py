@@ -117,6 +117,7 @@ def serving():
 
     class Server(socketserver.ThreadingTCPServer):
         allow_reuse_address = True
+        request_queue_size = 512  # else a burst of connections waits for the system to try again
         daemon_threads = True
         block_on_close = False
 

@@ -1,0 +1,141 @@
+"""`svc-tools cache ...`: the answers that lookups keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from svc_tools import config
+from svc_tools.cli.running import explained
+from svc_tools.lookup.cache_upkeep import cache_info, clear_cache, is_of_service
+from svc_tools.printing import print_table, print_text
+
+if TYPE_CHECKING:
+    from svc_tools.lookup.cache_upkeep import CacheInfo, SourceInfo
+
+__all__ = ["cache"]
+
+cache = typer.Typer(
+    no_args_is_help=True,
+    help="The answers that lookups keep, so that no question is paid for twice. They are in one"
+    f" file, readable by you alone; {config.CACHE_VARIABLE} names another file, or 'off' for none.",
+)
+
+_File = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", help=f"The cache's file; else {config.CACHE_VARIABLE}, else the user's own."
+    ),
+]
+_HEADS = ("~Service", "Account", ">Answers", ">For ever", ">For a time", ">Expired", "Newest")
+_DIGEST = 12
+_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+@cache.command("info")
+def show_info(
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    file: _File = None,
+) -> None:
+    """Show where the cache is, its size, and what it holds of which service and account."""
+    with explained():
+        path = _path(file)
+        if path is None:
+            told = "off: no answers are kept"
+            typer.echo(
+                json.dumps({"path": None, "note": told}) if as_json else f"The cache is {told}."
+            )
+            return
+        info = cache_info(path)
+    if as_json:
+        typer.echo(json.dumps(asdict(info), indent=2, default=_plain))
+        return
+    _show(Console(highlight=False), info)
+
+
+@cache.command("clear")
+def clear(
+    service: Annotated[
+        str | None,
+        typer.Option(help="Only answers of this service: its address, or 'embedded'."),
+    ] = None,
+    expired: Annotated[bool, typer.Option("--expired", help="Only what expired.")] = False,  # noqa: FBT002 - a flag
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002 - a flag
+    file: _File = None,
+) -> None:
+    """Remove answers, after saying which; notebooks that run notice at their next lookup."""
+    with explained():
+        path = _path(file)
+        if path is None:
+            raise ValueError(f"the cache is off ({config.CACHE_VARIABLE}); name a file with --file")
+        info = cache_info(path)
+        chosen = [
+            one for one in info.sources if service is None or is_of_service(one.service, service)
+        ]
+        if service is not None and not chosen and info.sources:
+            there = ", ".join(sorted({_named(one) for one in info.sources}))
+            raise ValueError(f"the cache has no answers of {service}; it has those of {there}")
+        goes = sum(one.expired if expired else one.answers for one in chosen)
+        console = Console(highlight=False)
+        if not goes:
+            print_text(console, f"Nothing to remove in {path}.")
+            return
+        of = ", ".join(sorted({_named(one) for one in chosen}))
+        kind = "expired answers" if expired else "answers"
+        print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
+        if not expired:
+            print_text(console, "Lookups will ask, and pay, for these places again.")
+        if not yes and not typer.confirm("Remove them?"):
+            raise typer.Exit(1)
+        removed = clear_cache(path, service=service, expired=expired)
+        print_text(console, f"Removed: {removed:,}.")
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _path(file: Path | None) -> Path | None:
+    return file.expanduser().absolute() if file is not None else config.cache_path()
+
+
+def _show(console: Console, info: CacheInfo) -> None:
+    if info.size is None:
+        print_text(console, f"There is no cache yet; the first lookup makes {info.path}.")
+        return
+    total = sum(one.answers for one in info.sources)
+    print_text(console, ("Cache", "bold"), f" {info.path}: {total:,} answers, {_size(info.size)}")
+    for note in info.notes:
+        print_text(console, note)
+    if info.sources:
+        console.print()
+        print_table(console, _HEADS, [_row(one) for one in info.sources])
+
+
+def _row(one: SourceInfo) -> tuple[str, ...]:
+    counts = (one.answers, one.for_ever, one.for_a_time, one.expired)
+    account = one.account or "its own"
+    return (_named(one), account, *(f"{count:,}" for count in counts), _day(one.newest))
+
+
+def _named(one: SourceInfo) -> str:
+    """The address, or which rate book of the embedded service."""
+    kind, _, digest = one.service.partition("embedded:")
+    return one.service if kind else f"embedded, book {digest[:_DIGEST]}"
+
+
+def _day(moment: datetime | None) -> str:
+    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d")
+
+
+def _size(count: int) -> str:
+    for unit, name in _UNITS:
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"

@@ -1,0 +1,369 @@
+"""`svc-tools enrich`: rates and tax onto the rows of a file, larger than memory too."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from rich.console import Console
+
+from svc_tools import config
+from svc_tools.cli.client import client_of
+from svc_tools.cli.running import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from svc_sdk import Svc
+    from svc_tools.frames.file_job import FileJob, FileRun
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.plan import Plan
+    from svc_tools.places import Grain
+
+__all__ = ["enrich"]
+
+INCOMPLETE_ROWS = 1
+STOPPED = 3
+INTERRUPTED = 130
+_MANY = 1_000
+"""Lookups above which a person at a terminal is asked first."""
+
+_PLACE, _TAX, _FILE, _RUN = "Places and dates", "Tax", "Files", "The run"
+
+
+def enrich(  # noqa: PLR0917 - Typer reads the signature
+    source: Annotated[Path, typer.Argument(help="A .csv, .tsv, .xlsx or .parquet file.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The .csv, .xlsx or .parquet file to write; - prints."),
+    ],
+    state: Annotated[
+        str | None, typer.Option(help="Column of states, or one.", rich_help_panel=_PLACE)
+    ] = None,
+    zip_code: Annotated[
+        str | None, typer.Option("--zip", help="Column of ZIP Codes.", rich_help_panel=_PLACE)
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Column of street addresses.", rich_help_panel=_PLACE)
+    ] = None,
+    city: Annotated[
+        str | None, typer.Option(help="Column of cities.", rich_help_panel=_PLACE)
+    ] = None,
+    location: Annotated[
+        str | None, typer.Option(help="Column of place names.", rich_help_panel=_PLACE)
+    ] = None,
+    lat: Annotated[
+        str | None, typer.Option(help="Column of latitudes.", rich_help_panel=_PLACE)
+    ] = None,
+    lng: Annotated[
+        str | None, typer.Option(help="Column of longitudes.", rich_help_panel=_PLACE)
+    ] = None,
+    country: Annotated[
+        str | None, typer.Option(help="Column of countries.", rich_help_panel=_PLACE)
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave one of these out, such as city.", rich_help_panel=_PLACE),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="Column of sale dates, a date, or today.", rich_help_panel=_PLACE),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(help="How dates are written, as %m/%d/%Y.", rich_help_panel=_PLACE),
+    ] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option(help="Whose calendar counts, as America/Chicago.", rich_help_panel=_PLACE),
+    ] = None,
+    as_of_grain: Annotated[
+        str, typer.Option(help="day, month or quarter: fewer lookups.", rich_help_panel=_PLACE)
+    ] = "day",
+    tax: Annotated[
+        str | None, typer.Option(help="Column of amounts: add the tax.", rich_help_panel=_TAX)
+    ] = None,
+    shipping: Annotated[
+        str | None, typer.Option(help="Column of delivery charges.", rich_help_panel=_TAX)
+    ] = None,
+    exempt: Annotated[
+        str | None, typer.Option(help="Column of exempt lines.", rich_help_panel=_TAX)
+    ] = None,
+    invoice: Annotated[
+        str | None, typer.Option(help="Column of invoices: round once each.", rich_help_panel=_TAX)
+    ] = None,
+    rounding: Annotated[
+        str | None, typer.Option(help="half_up, half_even, up or down.", rich_help_panel=_TAX)
+    ] = None,
+    partial: Annotated[
+        str | None, typer.Option(help="use: tax from partial rates too.", rich_help_panel=_TAX)
+    ] = None,
+    nexus: Annotated[
+        Path | None, typer.Option(help="CSV of nexus records: what is due.", rich_help_panel=_TAX)
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of sales channels.", rich_help_panel=_TAX)
+    ] = None,
+    ship_from: Annotated[
+        str | None, typer.Option(help="State goods are sent from.", rich_help_panel=_TAX)
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="Before the added columns' names.", rich_help_panel=_FILE)
+    ] = "",
+    columns: Annotated[
+        str | None, typer.Option(help="Rate columns to add: a,b,c.", rich_help_panel=_FILE)
+    ] = None,
+    detail: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--detail", help="Add the jurisdictions.", rich_help_panel=_FILE)
+    ] = False,
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a workbook, else the first.", rich_help_panel=_FILE)
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between the cells of a CSV.", rich_help_panel=_FILE)
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a CSV, as cp1252.", rich_help_panel=_FILE)
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report: .xlsx, .html.", rich_help_panel=_FILE)
+    ] = None,
+    force: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--force", help="Replace the output.", rich_help_panel=_FILE)
+    ] = False,
+    locked: Annotated[
+        Path | None, typer.Option(help="Answers of a .svclock file.", rich_help_panel=_RUN)
+    ] = None,
+    plan: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--plan", help="Say what would be asked, no more.", rich_help_panel=_RUN)
+    ] = False,
+    price: Annotated[
+        str | None, typer.Option(help="Dollars a lookup, for --plan.", rich_help_panel=_RUN)
+    ] = None,
+    resume: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option(help="Take answers from the cache.", rich_help_panel=_RUN)
+    ] = True,
+    concurrency: Annotated[
+        int, typer.Option(help="Requests under way at once.", min=1, rich_help_panel=_RUN)
+    ] = 16,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds for asking.", rich_help_panel=_RUN)
+    ] = None,
+    embedded: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--embedded", help="Ask the embedded service.", rich_help_panel=_RUN)
+    ] = False,
+    base_url: Annotated[
+        str | None, typer.Option(help="Service (else SVC_BASE_URL).", rich_help_panel=_RUN)
+    ] = None,
+    yes: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--yes", help="Ask no question.", rich_help_panel=_RUN)
+    ] = False,
+    as_json: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--json", help="The summary as JSON.", rich_help_panel=_RUN)
+    ] = False,
+    quiet: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--quiet", help="Only errors.", rich_help_panel=_RUN)
+    ] = False,
+) -> None:
+    """Add the rate, and with --tax the tax, to every row of a file.
+
+    Columns are found by their usual names, else name them. Your own columns
+    stay as they are; a CSV is text throughout, so no ZIP loses its zero. Each
+    distinct place is asked for once, and answers are kept: run it again after
+    it was broken off, and it asks only for the rest. The output appears whole
+    or not at all; where a run ends early, what was found is in a file beside
+    it whose name ends in -incomplete.
+
+    Exit codes:
+
+    0 every row has a whole rate (and, with --tax, a tax)
+
+    1 done, but some rows have none; their columns say why
+
+    2 the command or a file is not usable
+
+    3 ended early: key, quota, service gone, deadline
+
+    130 interrupted
+    """
+    places = {
+        "state": state,
+        "zip": zip_code,
+        "address": address,
+        "city": city,
+        "location": location,
+        "lat": lat,
+        "lng": lng,
+        "country": country,
+        "as_of": as_of,
+    }
+    taxes = {
+        "amount": tax,
+        "shipping": shipping,
+        "exempt": exempt,
+        "invoice": invoice,
+        "rounding": rounding,
+        "partial": partial,
+        "nexus": nexus,
+        "channel": channel,
+        "ship_from": ship_from,
+    }
+    console = Console(stderr=True, highlight=False)
+    started = time.monotonic()
+    with explained(), _interruptible(console, output):
+        from svc_tools.cli.file_progress import FileProgress  # noqa: PLC0415 - when it is run
+        from svc_tools.frames.file_job import FileJob  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.file_terms import Terms  # noqa: PLC0415 - as above
+        from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
+        from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
+        from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above
+
+        terms = Terms(
+            lookup=_given(places, without or []),
+            tax=_tax(taxes),
+            prefix=prefix,
+            detail=detail,
+            columns=None if columns is None else [one.strip() for one in columns.split(",")],
+            date_format=date_format,
+            tz=tz,
+            grain=cast("Grain", as_of_grain),
+        )
+        job_of = FileJob(
+            source,
+            output,
+            terms,
+            sheet=sheet,
+            delimiter=_delimiter(delimiter),
+            encoding=encoding,
+            force=force or plan,
+            progress=FileProgress(console, shown=not quiet),
+        )
+        with job_of as job:
+            if locked is not None:
+                lock = read_lock(locked)
+                _survey(job, quiet=quiet)
+                job.take(lock)
+            else:
+                with client_of(embedded=embedded, base_url=base_url) as client:
+                    _survey(job, quiet=quiet)
+                    with opened_cache() as cache:
+                        known = cache if resume else None
+                        if plan:
+                            told = job.plan(client, known, price=price_of(price))
+                            _show_plan(told, job, as_json=as_json)
+                            return
+                        _confirm(job, client, known, wanted=not yes)
+                        job.ask(
+                            *(client, cache),
+                            resume=resume,
+                            concurrency=concurrency,
+                            deadline=deadline,
+                        )
+            run = job.finish(started, report=report)
+    _show(run, output, as_json=as_json, quiet=quiet, taxed=tax is not None)
+    raise typer.Exit(_exit_code(run))
+
+
+def _given(places: dict[str, str | None], without: list[str]) -> dict[str, object]:
+    """The arguments of the lookup: those that were named, and `False` for what is left out."""
+    unknown = [name for name in without if name not in places and name != "as-of"]
+    if unknown:
+        raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(places)}")
+    given: dict[str, object] = {name: value for name, value in places.items() if value is not None}
+    return given | {name.replace("-", "_"): False for name in without}
+
+
+def _tax(taxes: dict[str, Any]) -> dict[str, Any] | None:
+    given = {name: value for name, value in taxes.items() if value is not None}
+    if given and "amount" not in given:
+        raise ValueError(f"--{next(iter(given)).replace('_', '-')} is for a tax: name --tax too")
+    return given or None
+
+
+def _delimiter(given: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(given or "", given)
+
+
+@contextlib.contextmanager
+def _interruptible(console: Console, output: Path) -> Iterator[None]:
+    """Broken off while a file is read or written: nothing that was there is changed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print(
+            f"Interrupted; {output} was not written. Answers that came are kept: run the same"
+            " command again to go on.",
+            markup=False,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:  # whoever read the output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(STOPPED) from None
+
+
+def _survey(job: FileJob, *, quiet: bool) -> None:
+    from svc_tools.frames.notes import say  # noqa: PLC0415 - when it is run
+
+    job.survey()
+    if not quiet:
+        say(job.notes)
+
+
+def _show_plan(plan: Plan, job: FileJob, *, as_json: bool) -> None:
+    from svc_tools.cli.show_run import show_plan  # noqa: PLC0415 - when it is run
+
+    if not as_json:
+        show_plan(Console(highlight=False), plan, name=job.source.name)
+        return
+    told = {
+        "rows": plan.rows,
+        "places": plan.places,
+        "cached": plan.cached,
+        "to_ask": plan.to_ask,
+        "to_ask_by_grain": dict(plan.grains),
+        "service": plan.service,
+        "cost": None if plan.cost is None else str(plan.cost),
+        "quota_remaining": plan.quota_remaining,
+        "never_asked": [
+            {"status": one.status, "reason": one.reason, "rows": one.rows} for one in plan.refused
+        ],
+        "notes": list(plan.notes),
+    }
+    typer.echo(json.dumps(told, indent=2))
+
+
+def _confirm(job: FileJob, client: Svc, cache: Answers | None, *, wanted: bool) -> None:
+    """Ask a person first where many lookups of an account would be spent."""
+    if not wanted or isinstance(client, config.EmbeddedSvc):
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    count = len(job.surveyed.places) - len(job.known(client, cache))
+    question = f"Ask {config.service_name(client)} for {count:,} places?"
+    if count > _MANY and not typer.confirm(question, err=True):
+        typer.echo("Nothing was asked.", err=True)
+        raise typer.Exit(STOPPED)
+
+
+def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool, taxed: bool) -> None:
+    from svc_tools.cli.show_run import show_run  # noqa: PLC0415 - when it is run
+
+    if as_json:
+        typer.echo(json.dumps(run.as_json(), indent=2), err=str(output) == "-")
+    elif not quiet or run.stopped is not None:
+        console = Console(stderr=str(output) == "-" or quiet, highlight=False)
+        show_run(console, run, taxed=taxed)
+
+
+def _exit_code(run: FileRun) -> int:
+    if run.interrupted:
+        return INTERRUPTED
+    if run.stopped is not None:
+        return STOPPED
+    return 0 if run.all_known else INCOMPLETE_ROWS

@@ -1,0 +1,271 @@
+"""Money as people keep it in columns, as whole cents: read exactly or refused, never rounded.
+
+Whole numbers, decimals, floats and text are understood, in NumPy, pandas and Arrow columns and in
+categories of them. A float within a millionth of a dollar of a whole cent is that cent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_tools.frames.buffers import chunks_of, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LARGEST", "one_amount", "whole_cents"]
+
+LARGEST = 2**63 - 1
+"""The largest whole number that the arithmetic holds."""
+_SNAP = 1e-6
+"""How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
+_NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
+_WRITTEN = r"^-?\$?(?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
+"""Amounts as they are mostly written: 1234.5, -12.50, $1,234.50."""
+_CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
+_USUAL = pa.decimal128(38, 9)
+_SHOWN = 40
+
+
+@dataclass(slots=True)
+class _Read:
+    """Cents by row, why a row has none, and which rows snapped."""
+
+    cents: np.ndarray
+    wrong: dict[int, str]
+    snapped: np.ndarray | None = None
+
+
+def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, dict[int, str], int]:
+    """Amounts as whole cents (int64), the reason by row where one cannot be, and how many snapped.
+
+    A float off a whole cent by more than a millionth of a dollar is refused, never rounded; so is
+    a decimal or a text with a fraction of a cent.
+
+    Args:
+        column: dollars, also as accountants write them: $1,234.50, (15.00), 15.00-.
+        named: the word that the reasons start with.
+
+    Raises:
+        TypeError: the column holds truth values.
+    """
+    read = _cents(column, named)
+    if read.wrong:
+        read.cents[np.fromiter(read.wrong, np.int64, len(read.wrong))] = 0
+    return read.cents, read.wrong, 0 if read.snapped is None else int(read.snapped.sum())
+
+
+def one_amount(value: object, named: str) -> int:
+    """One amount of dollars in cents.
+
+    Raises:
+        ValueError: it is none, or has a fraction of a cent.
+    """
+    cents, wrong, _ = whole_cents(pd.Series([value], dtype=object), named)
+    if wrong:
+        raise ValueError(wrong[0])
+    return int(cents[0])
+
+
+def _cents(column: pd.Series, named: str) -> _Read:
+    dtype = column.dtype
+    if pd.api.types.is_bool_dtype(dtype):
+        raise TypeError(f"{named}: column {column.name!r} holds truth values, not amounts")
+    if isinstance(dtype, pd.CategoricalDtype):
+        categories = pd.Series(column.cat.categories, name=column.name)
+        return _taken(_cents(categories, named), column.cat.codes.to_numpy(), named)
+    if isinstance(dtype, pd.ArrowDtype):
+        return _of_arrow(column, dtype.pyarrow_dtype, named)
+    missing = column.isna().to_numpy()
+    if pd.api.types.is_float_dtype(dtype):
+        return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing, named)
+    if pd.api.types.is_integer_dtype(dtype):
+        return _of_integers(column, missing, named)
+    if isinstance(dtype, pd.StringDtype):
+        return _of_texts(_as_text(column), missing, named)
+    return _of_objects(column, missing, named)
+
+
+def _of_arrow(column: pd.Series, kind: pa.DataType, named: str) -> _Read:
+    array = pa.array(column.array)
+    if pa.types.is_dictionary(kind):
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        distinct = pd.Series(array.dictionary.to_pandas(types_mapper=pd.ArrowDtype))
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return _taken(_cents(distinct, named), codes, named)
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
+        return _of_decimals(array, named)
+    missing = column.isna().to_numpy()
+    if pa.types.is_floating(kind):
+        return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing, named)
+    if pa.types.is_integer(kind):
+        return _of_integers(column, missing, named)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _of_texts(array, missing, named)
+    return _of_objects(column.astype(object), missing, named)
+
+
+def _gone(missing: np.ndarray, named: str) -> dict[int, str]:
+    return dict.fromkeys(np.flatnonzero(missing).tolist(), f"{named}: missing")
+
+
+def _taken(distinct: _Read, codes: np.ndarray, named: str) -> _Read:
+    """What was read of the distinct values, for each row; a code of -1 is missing."""
+    gone = codes < 0
+    wrong = _gone(gone, named)
+    for code, reason in distinct.wrong.items():
+        wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), reason)
+    with_none = np.append(distinct.cents, 0)
+    snapped = None if distinct.snapped is None else np.append(distinct.snapped, [False])[codes]
+    return _Read(with_none[codes], wrong, snapped)
+
+
+def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
+    plain = (column.fillna(0) if missing.any() else column).to_numpy()
+    largest = LARGEST // _CENTS
+    if len(plain) and (int(plain.max()) >= largest or int(plain.min()) <= -largest):
+        return _of_objects(column, missing, named)
+    return _Read(plain.astype(np.int64) * _CENTS, _gone(missing, named))
+
+
+def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
+    usable = np.isfinite(amounts) & (np.abs(amounts) < LARGEST / _CENTS / 2)
+    safe = np.where(usable, amounts, 0.0)
+    cents = np.rint(safe * _CENTS)
+    nearest = cents / _CENTS
+    exact = nearest == safe
+    near = np.abs(nearest - safe) <= _SNAP
+    wrong = _gone(missing, named)
+    for row in np.flatnonzero(~(usable & (exact | near)) & ~missing).tolist():
+        wrong[row] = f"{named}: {float(amounts[row])!r} is not a whole number of cents"
+    return _Read(cents.astype(np.int64), wrong, usable & near & ~exact)
+
+
+def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:
+    """Arrow decimals, from their buffers; what does not fit 64 bits is read one by one."""
+    parts = [_of_decimal_chunk(chunk, named) for chunk in chunks_of(array)]
+    if len(parts) == 1:
+        return parts[0]
+    wrong: dict[int, str] = {}
+    start = 0
+    for part in parts:
+        wrong |= {start + row: reason for row, reason in part.wrong.items()}
+        start += len(part.cents)
+    return _Read(np.concatenate([part.cents for part in parts]), wrong)
+
+
+def _of_decimal_chunk(chunk: pa.Array, named: str) -> _Read:
+    values, fits, missing, scale = scaled(chunk)
+    larger, smaller = (10 ** max(by, 0) for by in (_CENT_DIGITS - scale, scale - _CENT_DIGITS))
+    fits &= (values < LARGEST // larger) & (values > -LARGEST // larger)
+    if smaller > LARGEST:  # so many digits: only one by one
+        fits, smaller = np.zeros_like(fits), 1
+    cents, rest = np.divmod(values, smaller) if smaller > 1 else (values * larger, 0)
+    wrong = _gone(missing, named)
+    for row in np.flatnonzero((~fits | (rest != 0)) & ~missing).tolist():
+        one = _one(chunk[row].as_py(), named)
+        if isinstance(one, str):
+            wrong[row] = one
+        else:
+            cents[row] = one
+    return _Read(cents, wrong)
+
+
+def _as_text(column: pd.Series) -> pa.Array:
+    return pa.array(column, pa.large_string(), from_pandas=True)
+
+
+def _of_texts(array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str) -> _Read:
+    """Text: what is written plainly all at once, the rest one by one."""
+    text = pa.concat_arrays(chunks_of(array))
+    money = pc.match_substring_regex(text, _WRITTEN)
+    digits = pc.if_else(money, text, pa.scalar(None, text.type))
+    if pc.any(pc.match_substring_regex(digits, "[$,]")).as_py():
+        digits = pc.replace_substring_regex(digits, "[$,]", "")
+    read = _of_decimal_chunk(pc.cast(digits, pa.decimal128(_DIGITS, _CENT_DIGITS)), named)
+    read.wrong = _gone(missing, named)
+    read_already = pc.coalesce(money, pa.scalar(True)).to_numpy(zero_copy_only=False)  # noqa: FBT003
+    rows = np.flatnonzero(~read_already)
+    if len(rows):
+        codes, distinct = pd.factorize(text.take(pa.array(rows)).to_numpy(zero_copy_only=False))
+        others = _taken(_one_by_one(distinct.tolist(), named), codes, named)
+        read.cents[rows] = others.cents
+        read.wrong |= {int(rows[place]): reason for place, reason in others.wrong.items()}
+    return read
+
+
+def _of_objects(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "string":
+        return _of_texts(_as_text(column), missing, named)
+    if kind == "decimal" and (quick := _of_plain_decimals(column, named)) is not None:
+        return quick
+    values = column.tolist()
+    floats = np.array([isinstance(value, float) for value in values], bool) & ~missing
+    plain = [value if known else 0.0 for value, known in zip(values, floats, strict=True)]
+    read = _of_floats(np.array(plain, np.float64), missing, named)
+    rows = np.flatnonzero(~floats & ~missing).tolist()
+    others = _one_by_one([values[row] for row in rows], named)
+    read.cents[rows] = others.cents
+    read.wrong |= {rows[place]: reason for place, reason in others.wrong.items()}
+    return read
+
+
+def _of_plain_decimals(column: pd.Series, named: str) -> _Read | None:
+    """Decimals of usual length all at once; nothing where one of them is not."""
+    try:
+        return _of_decimals(pa.array(column, _USUAL, from_pandas=True), named)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None  # NaN, or more digits than that
+
+
+def _one_by_one(values: Sequence[object], named: str) -> _Read:
+    """Values of any kind; equal ones of a kind are read once."""
+    read: dict[tuple[type, str], int | str] = {}
+    cents = np.zeros(len(values), np.int64)
+    wrong: dict[int, str] = {}
+    for row, value in enumerate(values):
+        key = (type(value), str(value))
+        if key not in read:
+            read[key] = _one(value, named)
+        amount = read[key]
+        if isinstance(amount, str):
+            wrong[row] = amount
+        else:
+            cents[row] = amount
+    return _Read(cents, wrong)
+
+
+def _one(value: object, named: str) -> int | str:
+    """One amount in cents, or why it is none."""
+    shown = str(value)[:_SHOWN]
+    try:
+        exact = Decimal(_plain_number(value)) * _CENTS
+    except ArithmeticError:
+        return f"{named}: {shown!r} is not a number of dollars such as 12.50"
+    if not exact.is_finite() or abs(exact) > LARGEST // 2:
+        return f"{named}: {shown} is out of range"
+    if exact != int(exact):
+        return f"{named}: {shown} is not a whole number of cents"
+    return int(exact)
+
+
+def _plain_number(value: object) -> str:
+    """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
+    if not isinstance(value, str):
+        return "" if isinstance(value, bool | np.bool_) else str(value)
+    text = "".join(value.split()).replace("$", "", 1)
+    bracketed = text.startswith("(") and text.endswith(")")
+    signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]
+    digits = text[1:-1] if bracketed else text.removeprefix("-").removesuffix("-")
+    if sum(signs) > 1 or not digits or not _NUMBER.fullmatch(digits):
+        return ""
+    return f"{'-' if any(signs) else ''}{digits.replace(',', '')}"

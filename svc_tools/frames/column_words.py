@@ -1,0 +1,52 @@
+"""What each column of ours holds, one line each, for the people who read a report."""
+
+from __future__ import annotations
+
+__all__ = ["COLUMN_MEANINGS"]
+
+COLUMN_MEANINGS = {
+    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25 %",
+    "state_rate": "its part for the state",
+    "county_rate": "its part for the county",
+    "city_rate": "its part for the city",
+    "combined_district_rate": "its part for special districts",
+    "rate_low": "the lowest rate among the places that the answer could not tell apart",
+    "rate_high": "the highest rate among them",
+    "freight_taxable": "whether separately stated delivery is taxable",
+    "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
+    "warnings": "advisories of the answer, as codes",
+    "resolved_via": "how the place was found",
+    "effective_date": "the day from which the rate is law, where its publisher says so",
+    "effective_date_basis": "what that day rests on",
+    "resolved_state": "the state that the rate is for",
+    "resolved_zip": "the ZIP Code that the rate is for",
+    "resolved_city": "the city that the rate is for",
+    "resolved_county": "the county that the rate is for",
+    "lookup_as_of": "the day that was asked about",
+    "as_of_status": "verified: the answer itself proves that the rate was law on that day",
+    "needs_review": "whether a person should look at the rate before it is relied on",
+    "lookup_review_reason": "why, as codes",
+    "lookup_status": "what became of the row: ok, partial, or why there is no rate",
+    "lookup_error": "the reason where there is no whole rate",
+    "support_reference": "what to quote to the service's support",
+    "lookup_source": "where the rate is from",
+    "lookup_edition": "the edition of that source",
+    "looked_up_at": "when the service answered (UTC)",
+    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
+    "tax": "the tax at the destination, US dollars; empty where it cannot be said, never 0 then",
+    "tax_error": "why there is no tax",
+    "taxable_amount": "what the tax is on, US dollars",
+    "exempt_amount": "what of the sale is not taxed, US dollars",
+    "state_tax": "the state's part of the tax",
+    "county_tax": "the county's part of the tax",
+    "city_tax": "the city's part of the tax",
+    "combined_district_tax": "the special districts' part of the tax",
+    "tax_low": "the tax at the lowest rate that the place may have",
+    "tax_high": "the tax at the highest rate that the place may have",
+    "at_stake": "what lies between the two, US dollars",
+    "tax_review": "why a person should look at the tax, as codes",
+    "shipping_tax": "the part of the tax that is on delivery",
+    "tax_due": "the tax that the seller owes, US dollars",
+    "tax_due_reason": "why none is due, or why that cannot be said",
+}
+"""The meaning of a column by its name without the prefix."""

@@ -1,0 +1,126 @@
+"""A CSV file as rows of text, by chunks."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyarrow import csv
+
+from svc_tools.frames.files.chunk import Chunk, FileError
+from svc_tools.frames.files.csv_dialect import dialect_of
+from svc_tools.frames.files.csv_text import Utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from svc_tools.frames.files.csv_dialect import Dialect
+
+__all__ = ["CsvRows"]
+
+_BLOCK = 2 << 20
+"""Bytes that are read at once; no row may be longer."""
+
+
+class CsvRows:
+    """A CSV file; every cell is text as it stands there, an empty one is missing."""
+
+    def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
+        self._path = path
+        self._dialect: Dialect = dialect_of(path, encoding=encoding, delimiter=delimiter)
+        self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
+        self.notes = list(self._dialect.notes)
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """See `Rows.chunks`.
+
+        Raises:
+            FileError: a row has another number of cells than the header; it says which row.
+        """
+        wanted = range(len(self.schema)) if positions is None else positions
+        schema = pa.schema([self.schema.field(position) for position in wanted])
+        broken: list[csv.InvalidRow] = []
+        if not self._dialect.has_rows:
+            return
+        try:
+            with (
+                closing(Utf8(self._path, self._dialect.encoding)) as text,
+                pa.PythonFile(text, mode="r") as file,
+                self._reader(file, wanted, broken) as reader,
+            ):
+                for batch in reader:
+                    if batch.num_rows:
+                        table = pa.Table.from_batches([batch.cast(_plain(batch, schema))])
+                        yield Chunk(table.rename_columns(schema.names))
+        except UnicodeDecodeError as error:
+            raise FileError(f"{self._path.name} is not {self._dialect.encoding}: {error}") from None
+        except pa.ArrowInvalid as error:
+            raise self._explained(error, broken) from None
+
+    def close(self) -> None:
+        """Nothing is held open between two readings."""
+
+    def _reader(
+        self, file: pa.NativeFile, wanted: Sequence[int], broken: list[csv.InvalidRow]
+    ) -> csv.CSVStreamingReader:
+        count = len(self.schema)
+        keys = [str(number) for number in range(count)]  # two columns may have one name
+
+        def refuse(row: csv.InvalidRow) -> str:
+            broken.append(row)
+            return "error"
+
+        return csv.open_csv(
+            file,
+            csv.ReadOptions(
+                use_threads=False,  # only then rows are counted
+                block_size=_BLOCK,
+                column_names=keys,
+                skip_rows_after_names=1,
+            ),
+            csv.ParseOptions(
+                delimiter=self._dialect.delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=count > 1,
+                invalid_row_handler=refuse,
+            ),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(keys, pa.string()),
+                include_columns=[keys[position] for position in wanted],
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+
+    def _explained(self, error: pa.ArrowInvalid, broken: list[csv.InvalidRow]) -> FileError:
+        name = self._path.name
+        if broken:
+            row = broken[0]
+            at = "a row" if row.number is None else f"row {row.number:,}"
+            return FileError(
+                f"{name}: {at} has {row.actual_columns} cells where the header names"
+                f" {row.expected_columns} columns: {_short(row.text)!r}. Mend it there (a cell that"
+                " holds the delimiter needs quotation marks), or name the delimiter"
+            )
+        if "straddling" in str(error):
+            return FileError(
+                f"{name}: a row is longer than {_BLOCK >> 20} MB; a quotation mark is probably"
+                " opened and never closed"
+            )
+        return FileError(f"{name} cannot be read as CSV: {error}")
+
+
+def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
+    return pa.schema(
+        [
+            pa.field(field.name, meant.type)
+            for field, meant in zip(batch.schema, schema, strict=True)
+        ]
+    )
+
+
+def _short(text: str | None) -> str:
+    shown = (text or "").replace("\r", " ").replace("\n", " ")
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line

@@ -1,0 +1,207 @@
+"""Rows into a file, chunk by chunk: CSV, Parquet or a workbook's sheet."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from svc_tools.frames.cells import cell_of
+from svc_tools.frames.files.cell_kinds import cell_text
+from svc_tools.frames.files.chunk import FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from svc_tools.frames.files.chunk import Chunk
+
+__all__ = ["MOST_SHEET_ROWS", "CsvWriter", "ParquetWriter", "SheetWriter", "Writer"]
+
+MOST_SHEET_ROWS = 1_048_575
+"""A sheet's rows less the header."""
+MOST_SHEET_COLUMNS = 16_384
+_WIDEST = 40  # characters
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Writer(Protocol):
+    """Takes chunks of one schema, in order."""
+
+    def write(self, chunk: Chunk) -> None:
+        """Add rows."""
+
+    def close(self) -> None:
+        """Write what is not written yet; the file is whole after that."""
+
+
+class ParquetWriter:
+    """A Parquet file, one row group per chunk."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._writer = parquet.ParquetWriter(path, schema, compression="zstd")
+
+    def write(self, chunk: Chunk) -> None:
+        """See `Writer`."""
+        self._writer.write_table(chunk.table)
+
+    def close(self) -> None:
+        """See `Writer`."""
+        self._writer.close()
+
+
+class CsvWriter:
+    """CSV in UTF-8, commas, quoted where a cell needs it; missing is empty.
+
+    Decimals and dates are written in full, truth values as True and False.
+    """
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._file = file
+        names = pa.table([pa.array([name], pa.string()) for name in schema.names], schema.names)
+        self._lines(list(names.columns))
+
+    def write(self, chunk: Chunk) -> None:
+        """See `Writer`."""
+        columns = []
+        for position, column in enumerate(chunk.table.columns):
+            stored = chunk.stored.get(position)
+            if stored is None:
+                columns.append(_texts(column))
+            else:
+                cells = [None if cell is None else cell_text(cell) for cell in stored]
+                columns.append(pa.chunked_array([pa.array(cells, pa.large_string())]))
+        self._lines(columns)
+
+    def close(self) -> None:
+        """See `Writer`; the standard output stays open."""
+        self._file.flush()
+        if self._file is not sys.stdout.buffer:
+            self._file.close()
+
+    def _lines(self, columns: list[pa.ChunkedArray]) -> None:
+        cells = [_quoted(column.cast(pa.large_string())) for column in columns]
+        joined = pc.binary_join_element_wise(
+            *cells, pa.scalar(",", pa.large_string()), null_handling="replace", null_replacement=""
+        )
+        ended = pc.binary_join_element_wise(
+            joined, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
+        )
+        for piece in ended.chunks:
+            if len(piece):
+                offsets = memoryview(piece.buffers()[1]).cast("q")
+                start, end = offsets[piece.offset], offsets[piece.offset + len(piece)]
+                self._file.write(memoryview(piece.buffers()[2])[start:end])
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The cells of a column as they are written."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _texts(column.cast(kind.value_type))
+    if pa.types.is_boolean(kind):
+        yes, no = pa.scalar("True", pa.large_string()), pa.scalar("False", pa.large_string())
+        return pc.if_else(column, yes, no)
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        texts = [None if cell is None else str(cell) for cell in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.large_string())])
+    return column.cast(pa.large_string())
+
+
+def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The cells in quotation marks where they hold a mark, a comma or an end of line."""
+    needs = pc.match_substring_regex(column, '[",\r\n]')
+    if not pc.any(needs).as_py():
+        return column
+    mark, none = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    doubled = pc.replace_substring(column, '"', '""')
+    return pc.if_else(needs, pc.binary_join_element_wise(mark, doubled, mark, none), column)
+
+
+class SheetWriter:
+    """An `.xlsx` workbook with one sheet; cells hold values, never formulas that came from data."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        try:
+            from xlsxwriter import Workbook  # noqa: PLC0415 - only for workbooks
+        except ModuleNotFoundError as error:
+            raise FileError(
+                f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})"
+            ) from None
+        # row by row into a temporary file: the memory does not grow with the sheet
+        self._book = Workbook(path, {"constant_memory": True})
+        self._book.set_calc_mode("auto")
+        self._sheet = self._book.add_worksheet("Lines")
+        self._formats = {
+            "head": self._book.add_format({"bold": True, "bottom": 1}),
+            "text": self._book.add_format({"num_format": "@"}),
+            "date": self._book.add_format({"num_format": "yyyy-mm-dd"}),
+            "time": self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+        }
+        self._kinds = [self._kind(field.type) for field in schema]
+        self._rows = 1
+        self._sheet.freeze_panes(1, 0)
+        for position, field in enumerate(schema):
+            # in this mode widths are only taken before the first row
+            width = min(max(len(field.name) + 2, 11), _WIDEST)
+            self._sheet.set_column(position, position, width)
+        for position, name in enumerate(schema.names):
+            self._sheet.write_string(0, position, name, self._formats["head"])
+
+    def write(self, chunk: Chunk) -> None:
+        """See `Writer`."""
+        columns = [
+            chunk.stored.get(position) or column.to_pylist()
+            for position, column in enumerate(chunk.table.columns)
+        ]
+        for row in zip(*columns, strict=True):
+            for position, value in enumerate(row):
+                if value is not None:
+                    self._put(position, value)
+            self._rows += 1
+
+    def close(self) -> None:
+        """See `Writer`."""
+        last = len(self._kinds) - 1
+        if last >= 0:
+            self._sheet.autofilter(0, 0, self._rows - 1, last)
+        from xlsxwriter.exceptions import FileCreateError  # noqa: PLC0415 - only for workbooks
+
+        try:
+            self._book.close()
+        except FileCreateError as error:  # it wraps what the system said
+            raise OSError(str(error)) from error
+
+    def _put(self, position: int, value: Any) -> None:  # noqa: ANN401  # a cell
+        form, held = cell_of((getattr(value, "replace", None) and _naive(value)) or value)
+        row, shown = self._rows, self._kinds[position]
+        if form == "number":
+            self._sheet.write_number(row, position, held, shown)
+        elif form == "boolean":
+            self._sheet.write_boolean(row, position, held)
+        elif form == "moment":
+            whole_day = getattr(held, "hour", None) is None or _at_midnight(held)
+            kind = self._formats["date" if whole_day and shown is None else "time"]
+            self._sheet.write_datetime(row, position, held, shown or kind)
+        elif form == "text":
+            risky = str(held).startswith(_FORMULA_STARTS)
+            self._sheet.write_string(row, position, held, self._formats["text"] if risky else None)
+
+    def _kind(self, kind: pa.DataType) -> Any:  # noqa: ANN401  # a format of xlsxwriter
+        """How numbers and moments of a column are shown."""
+        if pa.types.is_decimal(kind):
+            return self._book.add_format({"num_format": f"0.{'0' * kind.scale}"})
+        if pa.types.is_timestamp(kind):
+            return self._formats["time"]
+        return self._formats["date"] if pa.types.is_date(kind) else None
+
+
+def _naive(value: Any) -> Any:  # noqa: ANN401  # a cell
+    """A moment without its zone: a cell has none (ours are UTC)."""
+    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+
+
+def _at_midnight(value: Any) -> bool:  # noqa: ANN401  # a moment
+    return (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)

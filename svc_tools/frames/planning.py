@@ -1,0 +1,149 @@
+"""What a lookup of a frame will take: counted from its rows and the cache, without a request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from svc_tools.config import (
+    configured,
+    connect,
+    running_embedded,
+    service_name,
+    source_of,
+)
+from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.notes import repairs
+from svc_tools.frames.ownership import free_columns
+from svc_tools.frames.questions import ask
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.plan import Plan, Refused
+from svc_tools.places import GRAINS, Question, Refusal, first_day, on_day
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from svc_tools.config import Source
+    from svc_tools.frames.options import Options
+    from svc_tools.frames.questions import Asked
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.places import Place
+
+__all__ = ["make_plan", "plan_of", "service_of"]
+
+
+def make_plan(
+    frame: pd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
+) -> Plan:
+    """What `enrich` with the same arguments will take. Asks nothing, starts no service.
+
+    Raises:
+        ValueError: `locked` is among the options; and whatever the lookup itself would refuse.
+    """
+    if options.locked is not None:
+        raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
+    free_columns(frame, options.prefix, options.names)
+    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
+    asked = ask(frame, inputs)
+    notes = (*inputs.notes, *repairs(asked))
+    with opened_cache(options.cache) as cache:
+        service, source = service_of(options)
+        return plan_of(
+            asked,
+            service=service,
+            source=source,
+            cache=cache,
+            options=options,
+            price=price,
+            notes=notes,
+        )
+
+
+def plan_of(
+    asked: Asked,
+    *,
+    service: str,
+    source: Source | None,
+    cache: Answers | None,
+    options: Options,
+    price: Decimal | None = None,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """The plan for questions that are known.
+
+    Args:
+        asked: the questions, and how many rows have each.
+        service: the name of who would be asked.
+        source: whose answers in the cache count; `None` where that is not known.
+        cache: the cache; `None` where there is none.
+        options: those of the lookup.
+        price: dollars a lookup.
+        notes: what was decided without being told.
+    """
+    by_grain = {grain: _places(asked, grain) for grain in GRAINS}
+    places = by_grain[options.as_of_grain]
+    cached: dict[str, int] | None = dict.fromkeys(GRAINS, 0)
+    if cache is not None:
+        cached = None
+        if source is not None:
+            cached = {
+                grain: len(cache.known(source, of_grain, detail=options.detail))
+                for grain, of_grain in by_grain.items()
+            }
+    less = cached or {}
+    quota = None if cache is None or source is None else cache.quota(source)
+    return Plan(
+        rows=int(asked.rows.sum()),
+        places=len(places),
+        cached=None if cached is None else cached[options.as_of_grain],
+        to_ask=len(places) - less.get(options.as_of_grain, 0),
+        refused=_refused(asked),
+        grain=options.as_of_grain,
+        grains={name: len(by_grain[name]) - less.get(name, 0) for name in GRAINS},
+        service=service,
+        price=price,
+        quota_remaining=quota,
+        notes=notes,
+    )
+
+
+def _places(asked: Asked, grain: str) -> dict[Place, None]:
+    """The distinct questions at a grain of dates."""
+    if all(day is None for day in asked.days):
+        return dict.fromkeys(asked.places())
+    distinct: dict[tuple[Place, object], Place] = {}
+    for one, part, day in zip(asked.questions, asked.undated, asked.days, strict=True):
+        if not isinstance(one, Question) or not isinstance(part, Question):
+            continue
+        first = None if day is None else first_day(day, grain)  # type: ignore[arg-type]
+        key = (part.place, first)
+        if key not in distinct:
+            same = one.place.as_of == first
+            distinct[key] = one.place if same else on_day(part, first).place
+    return dict.fromkeys(distinct.values())
+
+
+def _refused(asked: Asked) -> tuple[Refused, ...]:
+    counted: Counter[tuple[str, str]] = Counter()
+    for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
+        if isinstance(one, Refusal):
+            counted[one.status, one.reason] += rows
+    return tuple(Refused(*said, rows) for said, rows in counted.most_common())
+
+
+def service_of(options: Options) -> tuple[str, Source | None]:
+    """Who would be asked, and whose answers count; nobody is started for it."""
+    client = options.client
+    if client is not None:
+        return service_name(client), source_of(client)
+    if configured():
+        with connect() as ready:
+            return service_name(ready), source_of(ready)
+    embedded = running_embedded()
+    if embedded is None:
+        return "embedded service", None
+    with embedded:
+        return service_name(embedded), source_of(embedded)

@@ -1,0 +1,252 @@
+"""Answers that were paid for are kept: the cache that every lookup reads first and writes to.
+
+One SQLite file for all notebooks and processes of a person. What is kept, and for how long, is
+`cache_keeping`'s table; under what key, `cache_keys`. Whatever is wrong with the file, a lookup
+goes on without it and says so: `notes`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+
+from svc_tools.config import cache_hours, cache_path
+from svc_tools.lookup.cache_file import NotUsableError
+from svc_tools.lookup.cache_store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from svc_tools.config import Source
+    from svc_tools.lookup.outcomes import Outcome
+    from svc_tools.places import Place
+
+__all__ = ["Answers", "Cache", "CacheChoice", "open_cache", "opened_cache"]
+
+_T = TypeVar("_T")
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """What a lookup asks before it asks the service, and tells what the service answered.
+
+    Attributes:
+        notes: sentences that a person should see.
+    """
+
+    notes: list[str]
+
+    def known(
+        self, source: Source, places: Collection[Place], *, detail: bool
+    ) -> dict[Place, Outcome]:
+        """The answers that are there, `cached` set. A full answer serves a simple question."""
+
+    def keep(
+        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
+    ) -> None:
+        """Keep what may be kept of these; on the disk when it returns. Raises nothing."""
+
+    def quota(self, source: Source) -> int | None:
+        """How many lookups of this month the account had left when it was last told."""
+
+    def told_quota(self, source: Source, remaining: int) -> None:
+        """The service said how many lookups the account has left this month."""
+
+
+CacheChoice = Path | str | Literal[False] | Answers | None
+"""What a person can say of the cache: a path, `False` for none, `None` for the configured one."""
+
+
+@contextmanager
+def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
+    """The cache that a person chose, for one run; `None` where answers are not to be kept.
+
+    Args:
+        choice: `None` for the configured one (`SVC_CACHE`, `SVC_CACHE_HOURS`), `False` for none,
+            the path of another, or one that is open already.
+
+    Raises:
+        TypeError: it is something else.
+        ConfigurationError: `SVC_CACHE_HOURS` cannot be used.
+    """
+    if choice is False:
+        yield None
+    elif choice is None or isinstance(choice, str | Path):
+        path = cache_path() if choice is None else Path(choice)
+        if path is None:
+            yield None
+            return
+        cache = open_cache(path, hours=cache_hours())
+        try:
+            yield cache
+        finally:
+            cache.flush()
+    elif isinstance(choice, Answers):
+        yield choice
+    else:
+        raise TypeError(
+            "cache: expected a path, False for none, or None for the configured one, not"
+            f" {type(choice).__name__}"
+        )
+
+
+def open_cache(
+    path: Path, *, hours: float | None = None, clock: Callable[[], datetime] | None = None
+) -> Cache:
+    """The cache at a path; the file is opened, or made, when it is first used.
+
+    Args:
+        path: the file.
+        hours: how long rates of today and of later dates are kept, where that is to be longer
+            than until the end of the local day.
+        clock: the time (aware); the machine's where left out.
+    """
+    return Cache(path, hours=hours, clock=clock)
+
+
+class Cache:
+    """`Answers` over a file. One for each run; all of them in a process share the open file.
+
+    Safe to use from several threads.
+
+    Attributes:
+        path: the file.
+        notes: sentences that a person should see: a damaged file was set aside, a full disk.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        hours: float | None = None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self.path = path.expanduser().absolute()
+        self.notes: list[str] = []
+        self._hours = hours
+        self._clock = clock or _now
+        self._reads = self._writes = True
+
+    def known(
+        self, source: Source, places: Collection[Place], *, detail: bool
+    ) -> dict[Place, Outcome]:
+        """The answers that are there; see `Answers`."""
+        if not self._reads or not places:
+            return {}
+        now = self._clock()
+        found = self._try(lambda store: store.known(source, places, detail=detail, now=now))
+        if found is None:
+            self._reads = False
+            return {}
+        return found
+
+    def keep(
+        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
+    ) -> None:
+        """Keep what may be kept of these, in one transaction; see `Answers`."""
+        if not self._writes or not answered:
+            return
+        now = self._clock()
+
+        def write(store: Store) -> bool:
+            store.keep(source, answered, detail=detail, now=now, hours=self._hours)
+            return True
+
+        if self._try(write) is None:
+            self._writes = False
+
+    def quota(self, source: Source) -> int | None:
+        """What the service last said of this month's quota; see `Answers`."""
+        if not self._reads:
+            return None
+        now = self._clock()
+        told = self._try(lambda store: (store.quota(source, now=now),))
+        return told[0] if told else None
+
+    def told_quota(self, source: Source, remaining: int) -> None:
+        """Remember what the service said of this month's quota; written with the next answers."""
+        now = self._clock()
+
+        def tell(store: Store) -> bool:
+            store.told_quota(source, remaining, now=now)
+            return True
+
+        if self._writes and self._try(tell) is None:
+            self._writes = False
+
+    def flush(self) -> None:
+        """Write what was told and not written yet: the remaining quota."""
+        if self._writes and self._try(Store.flush) is None:
+            self._writes = False
+
+    def _try(self, work: Callable[[Store], _T]) -> _T | None:
+        """The work on the file, once more where it turned out to be damaged; else a note."""
+        store = _stores.at(self.path)
+        with store.lock:
+            try:
+                return store.mending(work)
+            except NotUsableError as error:
+                self._note(str(error))
+            except (sqlite3.Error, OSError) as error:
+                self._note(_reason(error))
+            finally:
+                self.notes += store.take_notes()
+        return None
+
+    def _note(self, why: str) -> None:
+        told = f"the cache {self.path} cannot be used: {why}; the run goes on without it"
+        if told not in self.notes:
+            self.notes.append(told)
+
+
+def _reason(error: Exception) -> str:
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if kind in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return "another process has been writing to it for too long"
+    if kind == sqlite3.SQLITE_FULL:
+        return "the disk is full"
+    return str(error)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class _Stores:
+    """The open files of this process, by path. A forked child opens its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Path, Store] = {}
+        # What a child inherited is the parent's: kept, so that no finaliser of it runs here.
+        self._inherited: list[Store] = []
+
+    def at(self, path: Path) -> Store:
+        with self._lock:
+            store = self._open.get(path)
+            if store is None:
+                store = self._open[path] = Store(path)
+            return store
+
+    def close(self) -> None:
+        with self._lock:
+            for store in self._open.values():
+                with store.lock:
+                    store.close()
+
+    def leave_to_parent(self) -> None:
+        self._lock = threading.Lock()  # a thread that is not here may hold the parent's
+        self._inherited += self._open.values()
+        self._open = {}
+
+
+_stores = _Stores()
+atexit.register(_stores.close)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_stores.leave_to_parent)

@@ -1,0 +1,335 @@
+"""The answers in the cache's file, read and written in bulk, and those in memory before it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+from svc_tools.lookup.cache_file import CacheFile, is_damage
+from svc_tools.lookup.cache_keeping import LocalDays, keeps_until
+from svc_tools.lookup.cache_keys import place_key
+from svc_tools.lookup.cache_memory import Memory
+from svc_tools.lookup.cache_rows import (
+    NO_PROFILE,
+    DamageError,
+    Profile,
+    bodies_of,
+    checksum,
+    outcomes_of,
+    profile_of,
+    read_profile,
+    row_of,
+    text_checksum,
+    write_profile,
+)
+from svc_tools.lookup.many_objects import all_stay
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from svc_tools.config import Source
+    from svc_tools.lookup.outcomes import Outcome
+    from svc_tools.places import Place
+
+    _Kept = tuple[Place, Outcome, Profile | None, datetime, int]
+
+__all__ = ["Store"]
+
+_T = TypeVar("_T")
+
+_AT_ONCE = 20_000
+"""How many keys one query asks for."""
+_DAY = 86_400
+_OUTDATED = 30 * _DAY
+"""After how long without a new answer the embedded service's former rate books are forgotten."""
+
+_FIND = """
+SELECT asked.key, answer.detail, answer.expires, answer.body, answer.sum
+FROM json_each(?) AS asked CROSS JOIN answer
+ON answer.source = ? AND answer.place = asked.value
+WHERE answer.expires > ? AND answer.detail >= ?
+"""
+# a full answer says all that a simple one does, so it stays as long as it holds
+_KEEP = """
+INSERT INTO answer (source, place, detail, expires, body, sum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (source, place) DO UPDATE SET
+    detail = excluded.detail, expires = excluded.expires, body = excluded.body, sum = excluded.sum
+WHERE excluded.detail >= answer.detail OR answer.expires <= ?
+"""
+
+
+class Store:
+    """The file at a path, opened when it is first needed. Whoever uses it holds `lock`.
+
+    Attributes:
+        path: the file.
+        lock: one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._file: CacheFile | None = None
+        self._memory = Memory()
+        self._profiles: dict[int, Profile] = {}
+        self._days = LocalDays()
+        self._quotas: dict[Source, tuple[int, int]] = {}
+        self._notes: list[str] = []
+
+    def mending(self, work: Callable[[Store], _T]) -> _T:
+        """The result of work; where the file turns out to be damaged, on a new one.
+
+        Raises:
+            NotUsableError: the file cannot be used, and is left as it is.
+            sqlite3.Error: busy for too long, a full disk, no permission to write.
+        """
+        try:
+            return work(self)
+        except DamageError as error:
+            self._set_aside(str(error))
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            self._set_aside(str(error))
+        return work(self)
+
+    def take_notes(self) -> list[str]:
+        """What happened to the file since this was last asked."""
+        if self._file is not None:
+            self._notes += self._file.notes
+            self._file.notes = []
+        notes, self._notes = self._notes, []
+        return notes
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        if self._file is not None:
+            self._notes += self._file.notes
+            self._file.close()
+        self._file = None
+        self._memory.clear()
+        self._profiles.clear()
+
+    def known(
+        self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
+    ) -> dict[Place, Outcome]:
+        """The answers that hold at a moment."""
+        file = self._opened()
+        moment = int(now.timestamp())
+        memory = self._memory.of(source, detail=detail, changes=file.changes(), now=moment)
+        found = memory.known(places)
+        if len(found) < len(places):
+            missing = [place for place in places if place not in found]
+            with all_stay():
+                found |= self._read(file, source, missing, detail=detail, now=moment)
+        return found
+
+    def keep(
+        self,
+        source: Source,
+        answered: Sequence[tuple[Place, Outcome]],
+        *,
+        detail: bool,
+        now: datetime,
+        hours: float | None,
+    ) -> None:
+        """Write what may be kept of these answers, in one transaction."""
+        kept: list[_Kept] = []
+        for place, outcome in answered:
+            at = outcome.looked_up_at or now
+            today, ends = self._days.of(at)
+            until = keeps_until(
+                outcome, place.as_of, answered=at, today=today, day_ends=ends, hours=hours
+            )
+            if until is not None and until > now:
+                kept.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
+        if not kept:
+            return
+        file = self._opened()
+        with file.transaction(write=True) as connection:
+            number = _source_number(connection, source)
+            profiles = _profile_numbers(connection, {one[2] for one in kept})
+            moment = int(now.timestamp())
+            with all_stay():
+                rows = _rows(kept, profiles, number, detail=detail, moment=moment)
+            connection.executemany(_KEEP, rows)
+            connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
+            self._write_quotas(connection)
+            _tidy(connection, moment)
+        self._quotas.clear()
+        self._memory.forget(source, [one[0] for one in kept])
+
+    def quota(self, source: Source, *, now: datetime) -> int | None:
+        """What is left of this month's quota, as last told; a new month's is not known."""
+        told = self._quotas.get(source)
+        if told is None:
+            row = (
+                self._opened()
+                .connection.execute(
+                    "SELECT quota, quota_told FROM source WHERE service = ? AND account = ?",
+                    (source.service, source.account),
+                )
+                .fetchone()
+            )
+            if row is None or row[0] is None:
+                return None
+            told = (row[0], row[1])
+        return told[0] if told[1] == _month(now) else None
+
+    def told_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
+        """Remember it; it is written with the next answers, at once where nothing is left."""
+        self._quotas[source] = (remaining, _month(now))
+        if remaining <= 0:
+            self.flush()
+
+    def flush(self) -> bool:
+        """Write the quotas that were told; true, for it is done."""
+        if self._quotas:
+            with self._opened().transaction(write=True) as connection:
+                self._write_quotas(connection)
+            self._quotas.clear()
+        return True
+
+    def _write_quotas(self, connection: sqlite3.Connection) -> None:
+        for source, told in self._quotas.items():
+            connection.execute(
+                "UPDATE source SET quota = ?, quota_told = ? WHERE id = ?",
+                (*told, _source_number(connection, source)),
+            )
+
+    def _read(
+        self, file: CacheFile, source: Source, places: Sequence[Place], *, detail: bool, now: int
+    ) -> dict[Place, Outcome]:
+        """From the file, into memory too."""
+        found: dict[Place, Outcome] = {}
+        soonest: int | None = None
+        with file.transaction(write=False) as connection:
+            changes = file.changes()
+            number = _number_of(connection, source)
+            if number is None:
+                return {}
+            for start in range(0, len(places), _AT_ONCE):
+                part = places[start : start + _AT_ONCE]
+                keys = list(map(place_key, part))
+                rows = connection.execute(
+                    _FIND, (json.dumps(keys), number, now, int(detail))
+                ).fetchall()
+                if not rows:
+                    continue
+                for index, full, expires, body, seal in rows:
+                    if checksum(number, full, expires, keys[index], body) != seal:
+                        raise DamageError("an answer in it was changed by something else")
+                soonest = min([row[2] for row in rows] + ([soonest] if soonest else []))
+                self._load_profiles(connection)
+                outcomes = outcomes_of([row[3] for row in rows], self._profiles)
+                found |= zip([part[row[0]] for row in rows], outcomes, strict=True)
+        if soonest is not None:
+            memory = self._memory.of(source, detail=detail, changes=changes, now=now)
+            memory.add(found, soonest)
+        return found
+
+    def _load_profiles(self, connection: sqlite3.Connection) -> None:
+        """Those that were added since; a number is never given twice."""
+        newest = max(self._profiles, default=NO_PROFILE)
+        rows = connection.execute("SELECT id, text, sum FROM profile WHERE id > ?", (newest,))
+        for number, text, seal in rows.fetchall():
+            if text_checksum(number, text) != seal:
+                raise DamageError("a part of an answer in it was changed by something else")
+            try:
+                self._profiles[number] = read_profile(text)
+            except (ValueError, TypeError, LookupError) as error:
+                raise DamageError(f"a part of an answer cannot be read ({error!r})") from error
+
+    def _opened(self) -> CacheFile:
+        """The file; opened again where another one stands at its path."""
+        if self._file is not None and not self._file.is_there:
+            self.close()
+        if self._file is None:
+            self._file = CacheFile(self.path)
+        return self._file
+
+    def _set_aside(self, why: str) -> None:
+        if self._file is not None:
+            self._file.set_aside("damaged", f"is damaged ({why})")
+            self.close()
+
+
+def _rows(
+    kept: Sequence[_Kept],
+    profiles: Mapping[Profile | None, int],
+    source: int,
+    *,
+    detail: bool,
+    moment: int,
+) -> list[tuple[object, ...]]:
+    """Answers as they are written."""
+    bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in kept])
+    rows: list[tuple[object, ...]] = []
+    for (place, *_, expires), body in zip(kept, bodies, strict=True):
+        key = place_key(place)
+        seal = checksum(source, detail, expires, key, body)
+        rows.append((source, key, detail, expires, body, seal, moment))
+    return rows
+
+
+def _number_of(connection: sqlite3.Connection, source: Source) -> int | None:
+    row = connection.execute(
+        "SELECT id FROM source WHERE service = ? AND account = ?", (source.service, source.account)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def _source_number(connection: sqlite3.Connection, source: Source) -> int:
+    number = _number_of(connection, source)
+    if number is None:
+        number = connection.execute(
+            "INSERT INTO source (service, account) VALUES (?, ?)", (source.service, source.account)
+        ).lastrowid
+    if number is None:
+        raise DamageError("a source got no number")
+    return number
+
+
+def _profile_numbers(
+    connection: sqlite3.Connection, profiles: Iterable[Profile | None]
+) -> dict[Profile | None, int]:
+    """The number of each; new ones are written."""
+    numbers: dict[Profile | None, int] = {None: NO_PROFILE}
+    for profile in profiles:
+        if profile is None:
+            continue
+        text = write_profile(profile)
+        row = connection.execute("SELECT id FROM profile WHERE text = ?", (text,)).fetchone()
+        if row is None:
+            (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM profile").fetchone()
+            (used,) = connection.execute(
+                "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'profile'"
+            ).fetchone()
+            row = (max(last, used) + 1,)
+            connection.execute(
+                "INSERT INTO profile (id, text, sum) VALUES (?, ?, ?)",
+                (row[0], text, text_checksum(row[0], text)),
+            )
+        numbers[profile] = row[0]
+    return numbers
+
+
+def _tidy(connection: sqlite3.Connection, now: int) -> None:
+    """Once a day: remove what expired, and the answers of rate books that nobody asks any more."""
+    (cleaned,) = connection.execute("SELECT max(cleaned) FROM upkeep").fetchone()
+    if abs(now - cleaned) < _DAY:
+        return
+    connection.execute("DELETE FROM answer WHERE expires <= ?", (now,))
+    former = "SELECT id FROM source WHERE service LIKE 'embedded:%' AND told < ?"
+    connection.execute(f"DELETE FROM answer WHERE source IN ({former})", (now - _OUTDATED,))  # noqa: S608 - our own text
+    connection.execute(f"DELETE FROM source WHERE id IN ({former})", (now - _OUTDATED,))  # noqa: S608 - the same
+    connection.execute("UPDATE upkeep SET cleaned = ?", (now,))
+
+
+def _month(now: datetime) -> int:
+    """The calendar month (UTC) whose quota a figure is of."""
+    return now.year * 12 + now.month

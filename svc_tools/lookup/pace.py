@@ -1,0 +1,151 @@
+"""How many requests may be under way, and when the next one may start. Pure: time is given.
+
+One pace serves a whole run: what one request learns of the service holds for all.
+
+- A 429 halves the number of requests under way; so do answers that take far longer than they did.
+  Only requests that began after the last such cut count, so one burst counts once.
+- `Retry-After`, on a 429 or a 5xx, keeps every request back until then (SPEC 8). Random delays
+  only spread the first requests after a pause.
+- 429s without `Retry-After`, three and more with no good answer between them, pause the run as the
+  backoff of SPEC 8 does.
+- Good answers let the number grow again step by step: from nothing to all in two seconds at best.
+- Requests that hang are no load: after a while they no longer count as under way.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from svc_sdk._retry import backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Pace"]
+
+_GROWS_AFTER = 0.1
+"""Seconds between two steps of growth ..."""
+_STEPS = 16
+"""... and how many of them lead from nothing to all."""
+_REFUSED = 3
+"""So many 429s in a row, without a delay that was named, pause the run."""
+_CUT_AFTER = 1.0
+"""Seconds between two cuts for 429s: a few of them among many good answers slow nothing down."""
+_WINDOW = 32
+"""How many answers make one measurement of latency, at least."""
+_SLOWER = 4.0
+"""Answers take far longer when they take this many times the best mean of the run ..."""
+_SLOW = 0.5
+"""... and more than this many seconds."""
+_HANGS = 0.5
+"""A request hangs after this many seconds and `_SLOWER` times the mean of the others."""
+_FEWEST = 4
+"""Slow answers alone leave this many requests under way."""
+_RAMP = 0.1
+"""The share of a pause over which the first requests after it are spread ..."""
+_LONGEST_RAMP = 1.0
+"""... and the most seconds of it."""
+
+
+class Pace:
+    """The pace of one run.
+
+    Args:
+        most: how many requests may be under way at most.
+        chance: a random number from 0 to 1.
+
+    Attributes:
+        limit: how many requests may be under way now.
+        ready_at: when the next request may start.
+    """
+
+    def __init__(self, most: int, chance: Callable[[], float] = random.random) -> None:
+        self.limit = most
+        self.ready_at = 0.0
+        self._most = most
+        self._chance = chance
+        self._paused_until = 0.0
+        self._ramp_until = 0.0
+        self._paused = 0.0
+        self._cut_at = -_CUT_AFTER
+        self._grew_at = 0.0
+        self._good = 0
+        self._refusals = 0
+        self._best: float | None = None
+        self._mean: float | None = None
+        self._before_cut: float | None = None
+        self._sum = 0.0
+        self._count = 0
+
+    def started(self, now: float) -> None:
+        """A request starts; the first ones after a pause do so one by one."""
+        if now < self._ramp_until:
+            step = (self._ramp_until - self._paused_until) / self.limit
+            self.ready_at = now + 2 * step * self._chance()
+
+    def answered(self, began: float, now: float) -> None:
+        """A good answer came to a request that began then."""
+        self._refusals = 0
+        self._good += 1
+        if began >= self._cut_at:
+            self._measure(began, now)
+        grown = now - self._grew_at >= _GROWS_AFTER and self._good >= self.limit
+        if grown and self.limit < self._most:
+            self.limit = min(self.limit + max(self._most // _STEPS, 1), self._most)
+            self._good = 0
+            self._grew_at = now
+
+    def refused(self, began: float, now: float, retry_after: float | None) -> None:
+        """The service refused a request for coming too fast (429)."""
+        if retry_after is not None:
+            self.wait(now, retry_after)
+        if began < self._cut_at:
+            return  # it had begun before the last cut, which answered it
+        self._refusals += 1
+        if retry_after is None and self._refusals >= _REFUSED:
+            self.wait(now, backoff(self._refusals - _REFUSED))
+        if now - self._cut_at >= _CUT_AFTER:
+            self._cut(now, 1)
+
+    def wait(self, now: float, seconds: float) -> None:
+        """No request starts for so long."""
+        until = now + seconds
+        if seconds <= 0 or until <= self._paused_until:
+            return
+        self._paused += until - max(now, self._paused_until)
+        self._paused_until = self.ready_at = until
+        self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
+
+    def hangs_after(self) -> float:
+        """The seconds after which a request that is under way counts as one that hangs."""
+        return _HANGS + _SLOWER * (self._mean or 0.0)
+
+    def waited(self, now: float) -> float:
+        """The seconds for which no request might start, until now."""
+        return self._paused - max(self._paused_until - now, 0.0)
+
+    def _cut(self, now: float, fewest: int) -> None:
+        self.limit = max(self.limit // 2, min(fewest, self._most), 1)
+        self._cut_at = self._grew_at = now
+        self._good = 0
+        self._sum = self._count = 0
+
+    def _measure(self, began: float, now: float) -> None:
+        """Compare the mean latency of a window of answers with the best one so far."""
+        self._sum += now - began
+        self._count += 1
+        if self._count < max(_WINDOW, self.limit):
+            return
+        mean = self._mean = self._sum / self._count
+        self._sum = self._count = 0
+        if self._best is None or mean < self._best:
+            self._best = mean
+        if mean <= max(_SLOW, _SLOWER * self._best):
+            self._before_cut = None
+        elif self._before_cut is not None and mean > self._before_cut / 2:
+            # fewer requests did not make it faster: the service is slow, not overrun
+            self._best, self._before_cut = mean, None
+        elif self.limit > _FEWEST:
+            self._before_cut = mean
+            self._cut(now, _FEWEST)

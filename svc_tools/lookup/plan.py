@@ -1,0 +1,127 @@
+"""What a lookup will take, before anything is asked: counts, requests, price. Pure."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Plan", "Refused", "price_of"]
+
+_SHOWN = 5
+_CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rows that are never asked for: `invalid` or `unsupported`, the reason, and how many."""
+
+    status: str
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a lookup will take. Made without any request.
+
+    Attributes:
+        rows: the rows of the frame.
+        places: the distinct questions among them: place and day.
+        cached: how many of those are answered from the cache; `None` where that is not known.
+        to_ask: how many will be asked, at most: one request each, tries after failures apart.
+        refused: the rows that are never asked for, by reason; the most frequent first.
+        grain: the grain of the dates that was asked for.
+        grains: the requests that each grain of dates would take: "day", "month", "quarter".
+        service: who would be asked.
+        price: dollars a lookup, where it was given.
+        quota_remaining: how many lookups the account had left this month, where that was told.
+        notes: what was decided without being told, in sentences.
+    """
+
+    rows: int
+    places: int
+    cached: int | None
+    to_ask: int
+    refused: tuple[Refused, ...]
+    grain: str
+    grains: Mapping[str, int]
+    service: str
+    price: Decimal | None = None
+    quota_remaining: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Dollars that the requests cost at most, exact; `None` without a price."""
+        return None if self.price is None else self.price * self.to_ask
+
+    @property
+    def fits_quota(self) -> bool | None:
+        """Whether the account has lookups enough left; `None` where that is not known."""
+        return None if self.quota_remaining is None else self.to_ask <= self.quota_remaining
+
+    def refused_rows(self, status: str) -> int:
+        """How many rows are `invalid`, or `unsupported`."""
+        return sum(one.rows for one in self.refused if one.status == status)
+
+    def __str__(self) -> str:
+        """The plan in lines of text."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """The plan in a notebook: text, and nothing of the data is markup."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def _lines(self) -> list[str]:
+        lines = [f"{_counted(self.rows, 'row')}, {_counted(self.places, 'distinct place')}"]
+        if self.cached is None:
+            lines.append("  how many are in the cache is not known before the service runs")
+        else:
+            lines.append(f"  {self.cached:,} answered from the cache")
+        lines.append(f"  {self.to_ask:,} to be asked of {self.service}{self._money()}")
+        if self.quota_remaining is not None:
+            short = "" if self.fits_quota else ": NOT ENOUGH for this"
+            lines.append(f"  {_counted(self.quota_remaining, 'lookup')} left this month{short}")
+        if len(set(self.grains.values())) > 1:
+            grains = ", ".join(f"{name} {count:,}" for name, count in self.grains.items())
+            lines.append(f"  requests by as_of_grain: {grains} (now: {self.grain})")
+        for status in ("invalid", "unsupported"):
+            reasons = [one for one in self.refused if one.status == status]
+            if reasons:
+                lines.append(f"{_counted(self.refused_rows(status), 'row')} {status}, never asked")
+                lines += [f"  {one.rows:,}: {one.reason}" for one in reasons[:_SHOWN]]
+            if len(reasons) > _SHOWN:
+                rest = sum(one.rows for one in reasons[_SHOWN:])
+                lines.append(f"  {rest:,}: {len(reasons) - _SHOWN:,} other reasons")
+        return lines + [f"note: {note}" for note in self.notes]
+
+    def _money(self) -> str:
+        if self.price is None or self.cost is None:
+            return ""
+        return f": at most ${self.cost.quantize(_CENT, ROUND_UP):,} at ${self.price:f} each"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def price_of(value: str | Decimal | float | None) -> Decimal | None:
+    """Dollars a lookup, exact; `None` for none.
+
+    Raises:
+        ValueError: it is no amount of dollars, or below 0.
+    """
+    if value is None:
+        return None
+    try:
+        price = Decimal(repr(value) if isinstance(value, float) else str(value).strip().lstrip("$"))
+    except InvalidOperation:
+        price = Decimal("NaN")
+    if not price.is_finite() or price < 0 or isinstance(value, bool):
+        raise ValueError(f"price: {value!r} is not dollars a lookup, such as '0.004'")
+    return price

@@ -1,0 +1,186 @@
+"""Which answers need a person before they are relied on, and why. Pure; one table of rules."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from svc_tools.lookup.outcomes import NO_SUM, STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from svc_tools.lookup.outcomes import Found, Outcome
+
+__all__ = ["OTHER_DATE", "REVIEW_REASONS", "as_of_status", "review_reasons", "told_day"]
+
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
+"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
+
+_PROVED = "publisher_effective_date"
+_DOUBTFUL = frozenset({"low", "none"})
+_SPANS = "zip_spans_jurisdictions"
+
+REVIEW_REASONS = {
+    "partial": (
+        "the rate lacks its local or district part",
+        "the rate is a lower bound: no tax is computed from it unless asked for by name",
+    ),
+    "unresolved": (
+        "the service knows no rate for the place",
+        "the row has no tax until its place is corrected or its rate is got from the state",
+    ),
+    "invalid": (
+        "the row names no usable place or date",
+        "it was never asked; it has no tax until it is corrected",
+    ),
+    "unsupported": (
+        "the row lies outside the states and DC",
+        "no state's sales tax applies; something else may",
+    ),
+    "failed": (
+        "the service was asked and gave no usable answer",
+        "run again: it may be there then",
+    ),
+    "not_attempted": (
+        "the run ended before the row was asked for",
+        "run again: only what is missing is asked for",
+    ),
+    "place_input_mismatch": (
+        "the city given is not the place that the rate is for",
+        "one of city and ZIP is wrong, and with it perhaps the rate",
+    ),
+    "several_rates": (
+        "the place fits several jurisdictions, and their rates differ",
+        "rate_low and rate_high say how far the rate may be off; a full address decides",
+    ),
+    _SPANS: (
+        "the ZIP lies in several jurisdictions, and the answer does not tell their rates",
+        "whether they differ is not known; a full address decides",
+    ),
+    "zip_of_another_state": (
+        "only a part of the ZIP lies in the state of the row",
+        "with another state the whole rate would be another",
+    ),
+    "zip_crosses_state_line": (
+        "a part of the ZIP lies in another state",
+        "with another state the whole rate would be another",
+    ),
+    "near_state_line": (
+        "the point is nearer to another state than the map is exact",
+        "with another state the whole rate would be another",
+    ),
+    "near_map_edge": (
+        "the point is near the sea or another country",
+        "it may lie where no state's rate applies",
+    ),
+    "point_off_map": (
+        "the point lies in no county: the nearest one answered",
+        "it may lie where no state's rate applies",
+    ),
+    "source_conflict": (
+        "published sources disagree on the rate",
+        "only the state can say which is right",
+    ),
+    "as_of_before_history": (
+        "the sale is before the oldest rate known, which was used",
+        "the rate is that of another date",
+    ),
+    "as_of_after_edition": (
+        "the sale is after what the rates cover; the newest was used",
+        "the rate may have changed since",
+    ),
+    "effective_after_sale": (
+        "the rate took effect after the day of the row",
+        "the rate is that of another date",
+    ),
+    "seasonal_rates": (
+        "towns of the state have other rates in winter",
+        "the rate may be that of the other season",
+    ),
+    NO_SUM: (
+        "the parts of the rate are not its sum",
+        "either the rate or a part is wrong: tax by level cannot be told",
+    ),
+    "low_confidence": (
+        "the service itself has little confidence in the answer",
+        "its other reasons, where there are any, say why",
+    ),
+}
+"""Every reason to review an answer: its meaning, and why it matters. The most pressing first."""
+
+_BY_WARNING = (
+    REVIEW_REASONS.keys()
+    - set(STATUSES)
+    - {_SPANS, "several_rates", "effective_after_sale", "low_confidence"}
+)
+
+
+def review_reasons(
+    outcome: Outcome, warnings: Collection[str], own_day: date | None = None
+) -> tuple[str, ...]:
+    """Why a person should look at a row, as codes of `REVIEW_REASONS`; none where nobody need.
+
+    An answer of medium confidence or better, with one rate and of the right date, needs nobody:
+    that its date is unproved (`as_of_status`) is no reason of its own, because most publishers
+    give none. Warnings that are not in the table are none either.
+
+    Args:
+        outcome: what became of the row's place.
+        warnings: its warnings, ours (`place_input_mismatch`) among them.
+        own_day: the day of the row.
+    """
+    found = outcome.found
+    if found is None:
+        return (outcome.status,)
+    codes = {code for code in warnings if code in _BY_WARNING} if warnings else set()
+    if outcome.status != "ok":
+        codes.add(outcome.status)
+    if found.low is not None and found.low != found.high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and found.low is None:
+        codes.add(_SPANS)
+    if found.confidence in _DOUBTFUL:
+        codes.add("low_confidence")
+    since = _law_since(found)
+    if since is not None and own_day is not None and since > own_day:
+        codes.add("effective_after_sale")
+    if len(codes) > 1:
+        return tuple(code for code in REVIEW_REASONS if code in codes)
+    return tuple(codes)
+
+
+def as_of_status(
+    found: Found | None, asked_day: date | None, own_day: date | None
+) -> Literal["verified", "unverified"] | None:
+    """Whether the answer itself proves that its rate was in force on the day of the row.
+
+    `verified`: the publisher gives the day from which the rate is law, that is the day of the row
+    or before, the service does not say that the rate is of another date, and the day that was
+    asked about is the row's own. Everything else is `unverified`; no rate, no status.
+    """
+    if found is None:
+        return None
+    since = _law_since(found)
+    proved = (
+        since is not None
+        and own_day is not None
+        and since <= own_day == asked_day
+        and OTHER_DATE.isdisjoint(found.warnings)
+    )
+    return "verified" if proved else "unverified"
+
+
+def _law_since(found: Found) -> date | None:
+    """The day from which the publisher says that the rate is law."""
+    return told_day(found.effective_date) if found.effective_date_basis == _PROVED else None
+
+
+@lru_cache(maxsize=4096)
+def told_day(text: str | None) -> date | None:
+    """A date as the service writes it; `None` where there is none, or it is no date."""
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        return None

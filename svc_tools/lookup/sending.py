@@ -1,0 +1,231 @@
+"""How one request of a run goes out, and comes back as a plain value.
+
+Many requests go over aiohttp: at 64 in flight it costs a twentieth of what the HTTP client of
+`svc_sdk` does. Where a person has chosen how the service is reached, by an HTTP client of their own
+or by a proxy of the environment, the requests go through their client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import quote, urlencode
+from urllib.request import getproxies
+
+import httpx
+
+from svc_sdk import AsyncSvc
+from svc_sdk._requests import HEALTH
+from svc_sdk._settings import shared_tls
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+    from svc_sdk import Svc
+    from svc_sdk._requests import Call
+    from svc_sdk._responses import Failure, Reply
+    from svc_sdk._settings import Settings
+
+__all__ = ["Sender", "open_sender"]
+
+INSTALL_BULK = (
+    "Looking up many places needs aiohttp, which is not installed. Install it with:"
+    " pip install 'svc-tax-tools[bulk]'"
+)
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of an answer that are read: far above any answer, and no threat to the memory."""
+_KEEP_ALIVE = 3.0
+"""Seconds that a connection may idle: servers end theirs after five or more, and a request that
+meets the end of its connection is lost."""
+_PATIENCE = 4.0
+"""How many times the timeout a request may take through a person's own client, which times each
+phase of it: an answer that comes byte by byte must end, too."""
+_SUCCESS = range(200, 300)
+
+
+class Sender(Protocol):
+    """Sends requests from one event loop."""
+
+    async def exchange(self, call: Call) -> Reply | Failure:
+        """Send one request; whatever happens is the result, not an exception."""
+
+    async def close(self) -> None:
+        """Give everything back; requests under way are dropped."""
+
+
+async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
+    """The fastest sender that reaches the service as this client does.
+
+    Raises:
+        ImportError: aiohttp is needed and not installed.
+    """
+    settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
+    if client._owns_http and not _by_proxy(settings):  # noqa: SLF001
+        return _Direct(client, settings, concurrency)
+    if isinstance(client, AsyncSvc):
+        return _Awaited(client, settings)
+    return _Threaded(client, settings, concurrency)
+
+
+def _by_proxy(settings: Settings) -> bool:
+    """Whether the environment may have a proxy for the service: httpx knows the rules."""
+    if not settings.trust_env:
+        return False
+    return not {httpx.URL(settings.base_url).scheme, "all"}.isdisjoint(getproxies())
+
+
+class _Direct:
+    """Over aiohttp; one connection per request under way, each kept for the next."""
+
+    def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
+        try:
+            import aiohttp  # noqa: PLC0415 - optional, and 100 ms
+            from yarl import URL  # noqa: PLC0415 - comes with aiohttp
+        except ModuleNotFoundError as error:
+            raise ImportError(f"{INSTALL_BULK} ({error})") from error
+        self._settings = settings
+        self._make_url = URL
+        self._errors = _errors()
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=concurrency, ssl=shared_tls(), keepalive_timeout=_KEEP_ALIVE
+            ),
+            # the headers that the client itself sends, the key among them: in no variable here
+            headers=_own_headers(settings.request(client._http, HEALTH)),  # noqa: SLF001
+            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=settings.timeout),
+        )
+        # a request whose connection broke may have been answered, and counted: it is not sent
+        # again behind our back (WIRE)
+        self._session._retry_connection = False  # noqa: SLF001 - there is no public switch
+
+    async def exchange(self, call: Call) -> Reply | Failure:
+        status = None
+        try:
+            async with self._session.request(
+                call.method, self._url(call), allow_redirects=False
+            ) as response:
+                status = response.status
+                body = await _body(response)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+        except self._errors.told as error:
+            if status is None or status in _SUCCESS or isinstance(error, _TooLargeError):
+                return self._settings.failure(_as_httpx(error, self._errors))
+            body, headers = b"", {}  # the status alone decides
+        return self._settings.without_key(status, headers, body)
+
+    def _url(self, call: Call) -> URL:
+        query = f"?{urlencode(call.params, quote_via=quote)}" if call.params else ""
+        return self._make_url(f"{self._settings.base_url}{call.path}{query}", encoded=True)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+class _TooLargeError(Exception):
+    """An answer that is not read to its end."""
+
+
+class _Errors(NamedTuple):
+    """The exceptions of aiohttp, which is loaded late."""
+
+    told: tuple[type[Exception], ...]
+    connecting: tuple[type[Exception], ...]
+
+
+def _errors() -> _Errors:
+    import aiohttp  # noqa: PLC0415 - loaded by now
+
+    return _Errors(
+        (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLargeError),
+        (aiohttp.ClientConnectorError, aiohttp.ClientConnectorDNSError),
+    )
+
+
+def _own_headers(request: httpx.Request) -> dict[str, str]:
+    """The headers of a request but those that belong to its connection."""
+    ours = {
+        name: value
+        for name, value in request.headers.items()
+        if name not in {"host", "connection", "accept-encoding", "cookie"}
+    }
+    # a body of 700 bytes is not worth unpacking
+    return ours | {"accept-encoding": "identity"}
+
+
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    """The body, unless it is absurdly large."""
+    length = response.content_length
+    if length is not None and length <= _LARGEST and "content-encoding" not in response.headers:
+        return await response.read()
+    if length is not None and length > _LARGEST:
+        raise _too_large()
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > _LARGEST:
+            raise _too_large()
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large() -> _TooLargeError:
+    return _TooLargeError(f"it has more than {_LARGEST // 1024**2} MB")
+
+
+def _as_httpx(error: Exception, errors: _Errors) -> Exception:
+    """The exception that the HTTP client of `svc_sdk` raises for the same (WIRE)."""
+    if isinstance(error, TimeoutError):
+        return httpx.ReadTimeout("")
+    if isinstance(error, errors.connecting):
+        reason = getattr(error, "os_error", None) or error
+        return httpx.ConnectError(str(reason))
+    if isinstance(error, _TooLargeError | ValueError):
+        return error
+    return httpx.ReadError(str(error) or type(error).__name__)
+
+
+class _Awaited:
+    """Through an asynchronous client, on the loop that it belongs to."""
+
+    def __init__(self, client: AsyncSvc, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+
+    async def exchange(self, call: Call) -> Reply | Failure:
+        try:
+            async with asyncio.timeout(self._settings.timeout * _PATIENCE):
+                return await self._client._exchange(call)  # noqa: SLF001 - as in open_sender
+        except TimeoutError:
+            return self._settings.failure(httpx.ReadTimeout(""))
+
+    async def close(self) -> None:
+        """The client is its owner's."""
+
+
+class _Threaded:
+    """Through a synchronous client, in threads."""
+
+    def __init__(self, client: Svc, settings: Settings, concurrency: int) -> None:
+        self._client = client
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="svc-lookup")
+
+    async def exchange(self, call: Call) -> Reply | Failure:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._settings.timeout * _PATIENCE):
+                return await loop.run_in_executor(
+                    self._threads,
+                    self._client._exchange,  # noqa: SLF001 - as in open_sender
+                    call,
+                )
+        except TimeoutError:
+            return self._settings.failure(httpx.ReadTimeout(""))
+
+    async def close(self) -> None:
+        # what hangs ends by itself: nobody waits for it
+        self._threads.shutdown(wait=False, cancel_futures=True)

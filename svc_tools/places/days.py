@@ -1,0 +1,84 @@
+"""The calendar date of a sale, as cells give it, and the period that it lies in. Pure."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from datetime import date, datetime, tzinfo
+from typing import Literal, get_args
+
+from svc_tools.places.text import text_of
+
+__all__ = ["GRAINS", "Grain", "day_of", "first_day", "time_zone"]
+
+Grain = Literal["day", "month", "quarter"]
+GRAINS: tuple[str, ...] = get_args(Grain)
+"""How finely dates may be asked about."""
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
+
+
+def day_of(value: object, tz: tzinfo | None = None) -> date | None:
+    """The calendar date of a cell; text must be ISO, for 03/04/2024 has two meanings.
+
+    Args:
+        value: the cell.
+        tz: the time zone in which a moment of another zone (or of this one) has its date; moments
+            without a zone have the date that stands there.
+
+    Raises:
+        ValueError: it is no date, or a moment in a time zone and `tz` is not given.
+    """
+    text = text_of(value)
+    if text is None:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        # other forms of ISO would turn numbers, such as a time in milliseconds, into dates
+        if not isinstance(value, datetime) and not _DATE.fullmatch(text):
+            raise ValueError  # noqa: TRY301 - the one message below
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
+            " first, for instance with pd.to_datetime(..., format='%m/%d/%Y')"
+        ) from None
+    if moment.tzinfo is None:
+        return moment.date()
+    if tz is None:
+        raise ValueError(
+            f"as_of: {text[:40]} is a moment in a time zone, so its calendar date depends on the"
+            " place; say whose date counts, for instance with tz='America/Chicago'"
+        )
+    try:
+        return moment.astimezone(tz).date()
+    except OverflowError:  # the first and the last day that there are
+        raise ValueError(f"as_of: {text[:40]} is out of range") from None
+
+
+def first_day(day: date, grain: Grain) -> date:
+    """The first day of the period that a day lies in; the day itself for "day"."""
+    if grain == "day":
+        return day
+    return date(day.year, day.month if grain == "month" else (day.month - 1) // 3 * 3 + 1, 1)
+
+
+def time_zone(name: str | tzinfo | None) -> tzinfo | None:
+    """A time zone by its name ("America/Chicago"), or as it is given.
+
+    Raises:
+        ValueError: there is no such zone.
+        TypeError: it is neither a name nor a zone.
+    """
+    if name is None or isinstance(name, tzinfo):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"tz: expected a name such as 'America/Chicago', not {type(name).__name__}")
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"tz: {name!r} is not the name of a time zone; expected one such as 'America/Chicago',"
+            " 'America/New_York' or 'UTC'"
+        ) from None

@@ -1,0 +1,15 @@
+"""The text of a cell."""
+
+from __future__ import annotations
+
+__all__ = ["text_of"]
+
+_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
+
+def text_of(value: object) -> str | None:
+    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+        return None
+    text = " ".join(str(value).split())
+    return None if text.lower() in _MISSING_WORDS else text

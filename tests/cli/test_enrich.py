@@ -1,0 +1,339 @@
+"""`svc-tools enrich`: exit codes, broken-off runs, and files that are not as they should be."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+from support.command import svc_tools
+from support.faults import KEY, answer, echo, echoing, serving
+
+PLACES = 60
+
+
+@pytest.fixture
+def account(tmp_path):
+    with serving() as faults:
+        yield (
+            faults,
+            {
+                "SVC_API_KEY": KEY,
+                "SVC_BASE_URL": faults.base_url,
+                "SVC_CACHE": str(tmp_path / "cache" / "answers.db"),
+            },
+        )
+
+
+@pytest.fixture
+def orders(tmp_path):
+    """A file of sixty places, two rows each."""
+    path = tmp_path / "orders.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["order", "state", "zip", "date", "amount"])
+        for number in range(2 * PLACES):
+            zip_code = 78701 + number % PLACES
+            rows.writerow([f"{number:04}", "TX", zip_code, "2026-05-01", "100.00"])
+    return path
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, orders, tmp_path):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    done = svc_tools("enrich", orders, "-o", output, "--tax", "amount", **environment)
+    assert (done.returncode, len(faults.seen)) == (0, PLACES)
+    assert [row["tax"] for row in rows_of(output)] == ["8.25"] * 2 * PLACES
+    assert f"120 rows, 60 distinct places (60 asked of {faults.base_url})" in done.stdout.replace(
+        "\n", " "
+    )
+    assert "990.00" in done.stdout
+    assert f"Written: {output}" in done.stdout
+    assert "svc: " in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"Written: {output}"))
+
+
+def test_rows_without_a_rate_are_exit_code_1_with_their_reasons(account, orders, tmp_path):
+    faults, environment = account
+    error = b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}'
+    faults.will(lambda seen: answer(404, error) if "78703" in seen.target else echo(seen))
+    output = tmp_path / "out.csv"
+    done = svc_tools("enrich", orders, "-o", output, **environment)
+    assert done.returncode == 1
+    assert "no such ZIP" in done.stdout
+    statuses = [row["lookup_status"] for row in rows_of(output)]
+    assert (statuses.count("ok"), statuses.count("unresolved")) == (118, 2)
+
+
+def test_a_program_reads_the_summary_as_json(account, orders, tmp_path):
+    _, environment = account
+    done = svc_tools(
+        *("enrich", orders, "-o", tmp_path / "out.csv", "--tax", "amount", "--json", "--quiet"),
+        **environment,
+    )
+    told = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert (told["rows"], told["places"], told["asked"], told["cached"]) == (120, 60, 60, 0)
+    assert (told["statuses"], told["tax"], told["complete"]) == ({"ok": 120}, "990.00", True)
+
+
+def test_the_rows_alone_are_on_standard_output(account, orders):
+    _, environment = account
+    done = svc_tools("enrich", orders, "-o", "-", "--columns", "combined_rate", **environment)
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert (done.returncode, len(rows), rows[0]["combined_rate"]) == (0, 120, "0.08250")
+    assert "120 rows" in done.stderr
+
+
+def test_a_plan_asks_nothing_and_writes_nothing(account, orders, tmp_path):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    done = svc_tools("enrich", orders, "-o", output, "--plan", **environment)
+    assert (done.returncode, faults.seen, output.exists()) == (0, [], False)
+    assert "60" in done.stdout.split("to be asked (billable lookups)")[1].splitlines()[0]
+    svc_tools("enrich", orders, "-o", output, **environment)
+    told = json.loads(
+        svc_tools("enrich", orders, "-o", output, "--plan", "--json", **environment).stdout
+    )
+    assert (told["rows"], told["places"], told["cached"], told["to_ask"]) == (120, 60, 60, 0)
+    assert len(faults.seen) == PLACES
+
+
+def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    for extra, asked in [((), 60), ((), 60), (("--no-resume",), 120)]:
+        done = svc_tools("enrich", orders, "-o", output, "--force", *extra, **environment)
+        assert (done.returncode, len(faults.seen)) == (0, asked)
+
+
+@contextmanager
+def running(*arguments, **environment):
+    """A command that is under way."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "svc_tools", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "80"} | environment,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def hangs_after(faults, count):
+    """Answer so many requests, and let all others wait."""
+
+    def step(seen):
+        if len(faults.seen) > count:
+            faults.over.wait(60)
+        return echo(seen)
+
+    faults.will(step)
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def kept(environment):
+    """How many answers are in the cache."""
+    try:
+        with closing(sqlite3.connect(f"file:{environment['SVC_CACHE']}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT count(*) FROM answer").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_path, how):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    output.write_text("of an earlier day")
+    before = files_in(tmp_path)
+    hangs_after(faults, 30)
+    command = ("enrich", orders, "-o", output, "--force")
+    with running(*command, **environment) as process:
+        until(lambda: kept(environment) >= 25)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == (-9 if how == signal.SIGKILL else 130)
+    assert output.read_text() == "of an earlier day"
+    assert [name for name in files_in(tmp_path) if name not in {*before, "cache"}] == []
+    if how == signal.SIGINT:
+        assert "Interrupted" in out
+        assert "asks only" in " ".join(out.split())
+        assert "Traceback" not in err
+    found = kept(environment)
+    assert 25 <= found <= 30
+    asked = len(faults.seen)
+    faults.will(echo)
+    done = svc_tools(*command, "--json", **environment)
+    told = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (told["cached"], told["asked"]) == (found, PLACES - found)
+    assert len(faults.seen) - asked == PLACES - found
+    assert [row["lookup_status"] for row in rows_of(output)] == ["ok"] * 2 * PLACES
+
+
+def test_an_interrupt_without_a_cache_loses_nothing_either(account, orders, tmp_path):
+    faults, environment = account
+    hangs_after(faults, 30)
+    output = tmp_path / "out.csv"
+    environment["SVC_CACHE"] = "off"
+    with running("enrich", orders, "-o", output, **environment) as process:
+        until(lambda: len(faults.seen) > 40)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, output.exists()) == (130, False)
+    rows = rows_of(tmp_path / "out-incomplete.csv")
+    statuses = [row["lookup_status"] for row in rows]
+    assert len(rows) == 2 * PLACES
+    assert (statuses.count("ok"), statuses.count("not_attempted")) == (60, 60)
+    assert "out-incomplete.csv" in out
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(429, "QUOTA_EXCEEDED"), (401, "UNAUTHORIZED"), (402, "BILLING_REQUIRED")]
+)
+def test_a_service_that_refuses_ends_the_run_and_what_was_found_is_beside(
+    account, orders, tmp_path, status, code
+):
+    faults, environment = account
+    error = json.dumps({"error": {"code": code, "message": "so it is"}}).encode()
+    faults.will(lambda seen: echo(seen) if len(faults.seen) <= 30 else answer(status, error))
+    output = tmp_path / "out.csv"
+    done = svc_tools("enrich", orders, "-o", output, **environment)
+    assert (done.returncode, output.exists()) == (3, False)
+    assert "so it is" in done.stdout
+    assert "asks only for what is left" in " ".join(done.stdout.split())
+    statuses = [row["lookup_status"] for row in rows_of(tmp_path / "out-incomplete.csv")]
+    assert statuses.count("ok") == 60
+    assert set(statuses) <= {"ok", "failed", "not_attempted"}
+    faults.will(echo)
+    assert svc_tools("enrich", orders, "-o", output, **environment).returncode == 0
+    assert {row["lookup_status"] for row in rows_of(output)} == {"ok"}
+
+
+def test_a_deadline_ends_the_run_in_time(account, orders, tmp_path):
+    faults, environment = account
+    hangs_after(faults, 30)
+    done = svc_tools("enrich", orders, "-o", tmp_path / "o.csv", "--deadline", "2", **environment)
+    assert done.returncode == 3
+    assert "deadline" in done.stdout
+
+
+def test_an_output_that_is_there_is_not_replaced_unless_told(account, orders, tmp_path):
+    faults, environment = account
+    output = tmp_path / "out.csv"
+    output.write_text("precious")
+    done = svc_tools("enrich", orders, "-o", output, **environment)
+    assert (done.returncode, output.read_text(), faults.seen) == (2, "precious", [])
+    assert "--force" in done.stderr
+    assert svc_tools("enrich", orders, "-o", orders, "--force", **environment).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("none.csv", None, "there is no file"),
+        ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "row 3 has 3 cells"),
+        ("noplace.csv", b"a,b\n1,2\n", "no column names a place"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_exit_code_2_and_one_sentence(
+    account, tmp_path, name, content, told
+):
+    faults, environment = account
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = svc_tools("enrich", tmp_path / name, "-o", tmp_path / "out.csv", **environment)
+    assert (done.returncode, done.stdout, faults.seen) == (2, "", [])
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-o", "no/out.csv"), "the folder no does not exist"),
+        (("-o", "out.csv", "--rounding", "up"), "--rounding is for a tax: name --tax too"),
+        (("-o", "out.csv", "--without", "planet"), "--without planet"),
+        (("-o", "out.csv", "--locked", "no.svclock"), "no.svclock"),
+    ],
+)
+def test_a_command_that_cannot_be_meant_is_exit_code_2_before_any_request(
+    account, orders, monkeypatch, arguments, told
+):
+    faults, environment = account
+    monkeypatch.chdir(orders.parent)
+    done = svc_tools("enrich", orders, *arguments, **environment)
+    assert (done.returncode, done.stdout, faults.seen) == (2, "", [])
+    assert told in " ".join(done.stderr.split())
+
+
+def test_a_full_disk_is_said_and_leaves_what_was_there(account, orders, tmp_path):
+    _, environment = account
+    output = tmp_path / "out.csv"
+    output.write_text("of an earlier day")
+    environment["SVC_CACHE"] = "off"
+    done = subprocess.run(
+        [sys.executable, "-m", "svc_tools", "enrich", orders, "-o", output, "--force"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000)),
+    )
+    assert (done.returncode, output.read_text()) == (2, "of an earlier day")
+    assert f"cannot write {output}" in done.stderr
+    assert "unchanged" in done.stderr
+    assert files_in(tmp_path) == ["orders.csv", "out.csv"]
+
+
+def test_a_scheduled_job_never_gets_the_embedded_service_by_accident(orders, tmp_path):
+    done = svc_tools("enrich", orders, "-o", tmp_path / "out.csv")
+    assert done.returncode == 2
+    assert "--embedded" in done.stderr
+
+
+def test_the_help_tells_the_exit_codes():
+    done = svc_tools("enrich", "--help")
+    told = " ".join(done.stdout.split())
+    for text in ("0 every row", "1 done, but", "2 the command", "3 ended early", "130 interrupted"):
+        assert text in told
+
+
+def test_partial_rates_count_as_rows_without_a_tax(account, orders, tmp_path):
+    faults, environment = account
+    faults.will(echoing(warnings=[{"code": "districts_not_covered"}]))
+    done = svc_tools("enrich", orders, "-o", tmp_path / "a.csv", "--tax", "amount", **environment)
+    assert done.returncode == 1
+    used = ("--tax", "amount", "--partial", "use")
+    done = svc_tools("enrich", orders, "-o", tmp_path / "b.csv", *used, **environment)
+    assert done.returncode == 1
+    assert {row["tax"] for row in rows_of(tmp_path / "b.csv")} == {"8.25"}

@@ -1,0 +1,340 @@
+"""`ddf.svc`: the answers of pandas, each place asked for once, nothing asked when computing."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from datetime import date
+
+import cloudpickle
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.faults import KEY, answer, echo
+
+import svc_tools
+import svc_tools.frames.dask
+from svc_tools.frames.dask.distinct import distinct
+from svc_tools.frames.dask.table import ChangedDataError, Table
+from svc_tools.frames.enriched import LOOKUP_COLUMNS
+
+LATER = ["2026-02-01", "2026-03-01"]
+MIXED = pd.DataFrame(
+    {
+        "order": [f"o{number}" for number in range(8)],
+        "state": ["CA", "New Jersey", "tx", "PR", "OR", None, "CA", "WA"],
+        "zip": ["94105", "7030", "78701", "00901", "97201.0", "see notes", "94105", None],
+        "city": ["San Francisco", "Hoboken", "Austin", "San Juan", "Seattle", None, "Oakland", ""],
+        "sold": ["2026-02-01", "2026-02-01", "2026-01-31", None, "2026-02-01", "", *LATER],
+        "amount": [10.0, 20.25, 0.07, 1.0, 3.0, 4.0, -12.5, 1.005],
+    },
+    index=[10, 10, 7, 5, 3, 1, 0, 0],
+)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+def parted(frame, *sizes):
+    """A Dask frame whose partitions are the next so many rows each; divisions are not known."""
+    edges = np.cumsum([0, *sizes])
+    parts = [frame.iloc[start:stop] for start, stop in itertools.pairwise(edges)]
+    return dd.from_delayed(
+        [dask.delayed(part) for part in parts], meta=frame.iloc[:0], verify_meta=False
+    )
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A cache, so that both sides tell the same moment of an answer."""
+    return tmp_path / "answers.db"
+
+
+def assert_same(ddf, plain):
+    computed = ddf.compute()
+    pd.testing.assert_frame_equal(computed, plain)
+    return computed
+
+
+@pytest.mark.parametrize("sizes", [(8,), (3, 5), (0, 1, 2, 0, 4, 1, 0)], ids=str)
+@pytest.mark.parametrize("rates", ["decimal", "string", "float"])
+def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
+    asking = {"client": embedded, "progress": False, "cache": kept, "rates": rates}
+    plain = MIXED.svc.lookup(**asking)
+    computed = assert_same(parted(MIXED, *sizes).svc.lookup(**asking), plain)
+    assert list(computed.columns) == [*MIXED.columns, *LOOKUP_COLUMNS]
+    assert set(computed["lookup_status"]) >= {"ok", "partial", "unsupported", "invalid"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"as_of": "2026-02-01"},
+        {"as_of": "today", "prefix": "svc_"},
+        {"as_of_grain": "month"},
+        {"detail": True},
+        {"columns": ["combined_rate", "needs_review"]},
+        {"city": False},
+        {"zip": "78701", "state": "TX", "city": False, "as_of": date(2026, 2, 1)},
+    ],
+    ids=str,
+)
+def test_every_argument_means_what_it_does_in_pandas(embedded, kept, arguments):
+    asking = {"client": embedded, "progress": False, "cache": kept, **arguments}
+    assert_same(parted(MIXED, 3, 0, 5).svc.lookup(**asking), MIXED.svc.lookup(**asking))
+
+
+def test_partitions_are_what_the_frame_says_they_are(embedded):
+    ddf = parted(MIXED, 3, 0, 5).svc.lookup(client=embedded, progress=False).svc.tax("amount")
+    for part in dask.compute(*ddf.to_delayed()):
+        pd.testing.assert_series_equal(part.dtypes, ddf.dtypes)
+    assert [len(part) for part in dask.compute(*ddf.to_delayed())] == [3, 0, 5]
+
+
+def test_known_divisions_are_kept(embedded):
+    frame = MIXED.reset_index(drop=True)
+    ddf = dd.from_pandas(frame, npartitions=3)
+    looked = ddf.svc.lookup(client=embedded, progress=False)
+    assert looked.divisions == ddf.divisions
+    assert len(looked.loc[2:3].compute()) == 2
+
+
+def test_categories_may_be_unknown_and_differ_by_partition(embedded, kept):
+    frame = MIXED.astype({"state": "category", "zip": "category"})
+    parts = [MIXED.iloc[:3].astype({"zip": "category"}), MIXED.iloc[3:].astype({"zip": "category"})]
+    ddf = dd.from_delayed([dask.delayed(part) for part in parts], verify_meta=False)
+    asking = {"client": embedded, "progress": False, "cache": kept}
+    added = list(LOOKUP_COLUMNS)
+    plain = frame.svc.lookup(**asking)[added]
+    pd.testing.assert_frame_equal(ddf.svc.lookup(**asking).compute()[added], plain)
+    known = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
+    computed = known.svc.lookup(**asking).compute()[added]
+    pd.testing.assert_frame_equal(computed, plain.reset_index(drop=True))
+
+
+def test_each_place_of_all_partitions_is_asked_for_once_and_computing_asks_for_nothing(
+    faults, scripted
+):
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "75201", "78701 ", 78701.0] * 50})
+    ddf = dd.from_pandas(frame.astype({"zip": "str"}), npartitions=9)
+    looked = ddf.svc.lookup(client=scripted, progress=False)
+    assert len(faults.seen) == 2
+    assert set(looked.compute()["lookup_status"]) == {"ok"}
+    assert len(looked) == 200
+    assert len(faults.seen) == 2
+    told = looked.compute().attrs["svc_lookup"]
+    assert (told["rows"], told["asked"], told["requests"]) == (200, 2, 2)
+
+
+def test_a_date_is_found_by_its_values_where_the_first_partitions_have_none(scripted, faults):
+    frame = pd.DataFrame(
+        {"state": "TX", "zip": "78701", "sent": [None, None, None, "2024-02-29", "2024-03-01"]}
+    )
+    with pytest.raises(ValueError, match=r"which is the date of the sale.*'sent'"):
+        parted(frame, 1, 1, 1, 2).svc.lookup(client=scripted, progress=False)
+    assert faults.seen == []
+
+
+def test_times_with_a_zone_are_dated_in_the_zone_that_is_named(scripted, faults):
+    times = pd.to_datetime(["2024-03-01T03:00Z", "2024-03-01T09:00Z"])
+    ddf = parted(pd.DataFrame({"state": "TX", "zip": "78701", "order_date": times}), 1, 1)
+    with pytest.raises(ValueError, match="tz="):
+        ddf.svc.lookup(client=scripted, progress=False)
+    ddf.svc.lookup(client=scripted, progress=False, tz="America/Chicago")
+    asked = sorted(seen.target.partition("as_of=")[2] for seen in faults.seen)
+    assert asked == ["2024-02-29", "2024-03-01"]
+
+
+def test_what_was_decided_is_said_once_with_the_rows_of_all_partitions(scripted, capsys):
+    frame = pd.DataFrame({"zip": ["78701.0", "78701"] * 4})
+    parted(frame, 3, 5).svc.lookup(client=scripted)
+    said = capsys.readouterr().err
+    assert said.count("zip from column 'zip'") == 1
+    assert "whose state was taken from the ZIP: 8" in said
+    assert "tidied up (94105.0, 2134, 941051804 …): 4" in said
+    assert "rows: 8 ok" in said
+
+
+def test_an_exception_counts_the_rows_and_carries_the_lazy_frame(embedded):
+    with pytest.raises(svc_tools.LookupFailedError, match="3 of 8 rows") as caught:
+        parted(MIXED, 3, 5).svc.lookup(client=embedded, progress=False, errors="raise")
+    assert isinstance(caught.value.frame, dd.DataFrame)
+    assert len(caught.value.frame.compute()) == 8
+
+
+def test_a_run_that_ends_early_keeps_what_was_found(faults, scripted):
+    refusal = answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}')
+    faults.will(echo, refusal)
+    frame = pd.DataFrame({"state": "TX", "zip": [f"787{number:02}" for number in range(1, 41)]})
+    ddf = dd.from_pandas(frame, npartitions=4)
+    with pytest.warns(UserWarning, match="ended early.*no such key"):
+        looked = ddf.svc.lookup(client=scripted, progress=False, concurrency=1)
+    counted = looked.compute()["lookup_status"].value_counts()
+    assert counted["ok"] == 1
+    assert counted["not_attempted"] > 20
+
+
+def test_without_a_configuration_the_embedded_service_answers_and_the_caller_is_told():
+    with pytest.warns(UserWarning, match="EMBEDDED") as warned:
+        looked = parted(MIXED, 3, 5).svc.lookup(progress=False)
+    assert warned[0].filename == __file__
+    assert set(looked.compute()["lookup_status"]) >= {"ok", "partial"}
+
+
+def test_a_frame_without_rows(embedded, kept):
+    asking = {"client": embedded, "progress": False, "cache": kept}
+    empty = MIXED.iloc[:0]
+    assert_same(parted(empty, 0, 0).svc.lookup(**asking), empty.svc.lookup(**asking))
+
+
+def test_the_columns_of_an_earlier_lookup_are_replaced_and_a_users_are_not(embedded):
+    ddf = parted(MIXED, 3, 5)
+    twice = ddf.svc.lookup(client=embedded, progress=False).svc.tax("amount")
+    twice = twice.svc.lookup(client=embedded, progress=False)
+    assert list(twice.columns) == list(twice.compute().columns) == [*MIXED.columns, *LOOKUP_COLUMNS]
+    with pytest.raises(ValueError, match="'warnings'"):
+        ddf.assign(warnings="mine").svc.lookup(client=embedded, progress=False)
+
+
+def test_an_empty_partition_of_another_type_changes_no_value():
+    empty = pd.DataFrame({"zip": pd.Series([], dtype="float64")})
+    full = pd.DataFrame({"zip": [94105, 94105, 10001]})
+    ddf = dd.from_delayed(
+        [dask.delayed(part) for part in (empty, full, empty)], meta=full[:0], verify_meta=False
+    )
+    found, rows = distinct(ddf, ["zip"])
+    assert [repr(value) for value in found["zip"].tolist()] == ["94105", "10001"]
+    assert rows.tolist() == [2, 1]
+
+
+def test_data_that_changed_since_the_places_were_collected_are_refused(scripted):
+    times = iter(range(100))
+
+    def moving(part):
+        return part.assign(zip=f"787{next(times):02}")
+
+    frame = pd.DataFrame({"state": ["TX"], "zip": ["78701"]})
+    ddf = parted(frame, 1).map_partitions(moving, meta=frame.iloc[:0])
+    looked = ddf.svc.lookup(client=scripted, progress=False, as_of="today")
+    with pytest.raises(ChangedDataError, match="persist"):
+        looked.compute()
+
+
+def test_a_value_that_is_not_known_is_never_taken_for_another_combination():
+    known = pd.DataFrame({"one": ["a", "b"], "two": [None, "x"]}, dtype="str")
+    table = Table(known, ["one", "two"], "", {"position": np.arange(2)})
+    unknown = pd.DataFrame({"one": ["b"], "two": ["y"]}, dtype="str")
+    with pytest.raises(ChangedDataError, match="'two' now holds 'y'"):
+        table.columns(unknown)
+
+
+def test_tax_is_that_of_pandas(embedded, kept):
+    asking = {"client": embedded, "progress": False, "cache": kept}
+    looked = parted(MIXED, 3, 0, 5).svc.lookup(**asking)
+    plain = MIXED.svc.lookup(**asking)
+    for terms in ({}, {"rounding": "up", "partial": "use"}):
+        taxed = looked.svc.tax("amount", **terms)
+        assert_same(taxed, plain.svc.tax("amount", progress=False, **terms))
+    with pytest.raises(ValueError, match="no column 'amuont'"):
+        looked.svc.tax("amuont")
+
+
+def test_the_register_of_nexus_is_read_here_once(embedded, kept, tmp_path):
+    register = tmp_path / "nexus.csv"
+    register.write_text("state,nexus_type,registered_at\nCA,physical,\nNJ,economic,2020-01-01\n")
+    asking = {"client": embedded, "progress": False, "cache": kept, "as_of": "sold"}
+    plain = MIXED.svc.lookup(**asking).svc.tax("amount", nexus=register, progress=False)
+    taxed = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount", nexus=register)
+    records = iter([{"state": "CA", "nexus_type": "physical", "registered_at": None}])
+    from_records = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount", nexus=records)
+    register.unlink()  # as on a worker, which has no such file
+    computed = assert_same(taxed, plain)
+    assert computed.attrs["svc_tax_terms"] == plain.attrs["svc_tax_terms"]
+    assert from_records.compute()["tax_due"].notna().sum() == 2
+
+
+def test_tax_by_invoice_needs_an_invoice_in_one_partition(embedded, kept):
+    asking = {"client": embedded, "progress": False, "cache": kept}
+    frame = MIXED.assign(invoice=["a", "a", "b", "b", "b", None, "c", None])
+    plain = frame.svc.lookup(**asking).svc.tax("amount", invoice="invoice", progress=False)
+    whole = parted(frame, 2, 4, 2).svc.lookup(**asking).svc.tax("amount", invoice="invoice")
+    assert_same(whole, plain)
+    split = parted(frame, 1, 2, 5).svc.lookup(**asking)
+    with pytest.raises(ValueError, match=r"2 of 3 invoices.*shuffle\('invoice'\)"):
+        split.svc.tax("amount", invoice="invoice")
+
+
+def test_the_plan_is_that_of_pandas_and_asks_for_nothing(faults, scripted):
+    frame = MIXED.assign(sold=MIXED["sold"].fillna("2026-02-28"))
+    plain = frame.svc.plan(client=scripted, price="0.004")
+    planned = parted(frame, 3, 0, 5).svc.plan(client=scripted, price="0.004")
+    assert planned == plain
+    assert planned.rows == 8
+    assert faults.seen == []
+
+
+def test_the_key_stands_nowhere_in_the_graph(embedded, faults, scripted, monkeypatch):
+    monkeypatch.setattr("svc_tools.frames.dask.table._LEVEL", 0)  # packed, and legible
+    ddf = parted(MIXED, 3, 5).svc.lookup(client=scripted, progress=False).svc.tax("amount")
+    for carried in (ddf, dict(ddf.__dask_graph__()), ddf.optimize()):
+        told = cloudpickle.dumps(carried)
+        assert KEY.encode() not in told
+        assert b"confidence" in told
+        assert KEY not in repr(carried)
+
+
+def test_what_needs_all_rows_in_one_place_says_so():
+    with pytest.raises(AttributeError, match=r"ddf\.compute\(\)\.svc\.report"):
+        _ = parted(MIXED, 8).svc.report
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = parted(MIXED, 8).svc.nonsense
+
+
+@pytest.mark.parametrize(
+    "first", ["import svc_tools, dask.dataframe", "import dask.dataframe, svc_tools"]
+)
+def test_the_accessor_is_there_in_either_order_of_imports(first):
+    code = f"{first}; print(dask.dataframe.DataFrame.svc.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("DaskSvcAccessor", "")
+
+
+def test_frames_of_pandas_load_no_dask():
+    code = "import sys, pandas, svc_tools; pandas.DataFrame().svc; print('dask' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("False", "")
+
+
+CELLS = st.sampled_from(
+    ["78701", "78701.0", 78701, 78701.5, None, float("nan"), "", date(2026, 2, 1)]
+)
+
+
+@settings(max_examples=50)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS), max_size=30),
+    cuts=st.lists(st.integers(0, 30), max_size=4),
+)
+def test_whatever_the_cells_and_the_cuts_each_row_finds_its_own(rows, cuts):
+    frame = pd.DataFrame({"one": [a for a, _ in rows], "two": [b for _, b in rows]}, dtype=object)
+    edges = sorted({0, len(frame), *(cut for cut in cuts if cut < len(frame))})
+    parts = [frame.iloc[start:stop] for start, stop in itertools.pairwise(edges)] or [frame]
+    with dask.config.set({"dataframe.convert-string": False}):
+        ddf = dd.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
+    distinct_rows, counts = distinct(ddf, ["one", "two"])
+    assert counts.sum() == len(frame)
+    table = Table(distinct_rows, ["one", "two"], "", {"position": np.arange(len(distinct_rows))})
+    table = cloudpickle.loads(cloudpickle.dumps(table))
+    for part in parts:
+        found = distinct_rows.iloc[table.columns(part)["position"]]
+        for name in ("one", "two"):
+            pairs = zip(part[name].tolist(), found[name].tolist(), strict=True)
+            assert all(a == b or (pd.isna(a) and pd.isna(b)) for a, b in pairs)

@@ -1,0 +1,263 @@
+"""What a lookup can be told: zones, grain, columns, detail, cache, deadline; and what it notes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+from support.faults import answer, echoing
+
+import svc_tools
+from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.jurisdictions import decode
+
+PLACE = {"state": "TX", "zip": "78701"}
+LATE = "2024-03-01 02:30:00+00:00"
+"""Still the day before in the whole of the United States."""
+
+
+def looked(frame, client, **arguments):
+    return frame.svc.lookup(client=client, progress=False, **{"cache": False, **arguments})
+
+
+def asked_days(faults):
+    return sorted(seen.target.partition("as_of=")[2] for seen in faults.seen)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.to_datetime([LATE]),
+        pd.array([pd.Timestamp(LATE)], dtype="timestamp[us, tz=UTC][pyarrow]"),
+        pd.Categorical(pd.to_datetime([LATE])),
+        pd.Series([datetime.fromisoformat(LATE)], dtype=object),
+        [LATE],
+        ["2024-03-01T02:30:00Z"],
+        [datetime.fromisoformat(LATE).astimezone(timezone(timedelta(hours=9))).isoformat()],
+    ],
+    ids=["datetime64", "arrow", "categorical", "object", "text", "Z", "text-of-another-zone"],
+)
+def test_moments_have_their_date_in_the_zone_that_is_named(scripted, faults, dates):
+    frame = pd.DataFrame(PLACE | {"sold_at": dates})
+    result = looked(frame, scripted, tz="America/Chicago")
+    assert list(result["lookup_as_of"]) == [date(2024, 2, 29)]
+    assert asked_days(faults) == ["2024-02-29"]
+    assert result.attrs["svc_lookup"]["inputs"]["tz"] == "America/Chicago"
+
+
+def test_the_error_about_a_zone_names_the_argument(scripted, faults):
+    frame = pd.DataFrame(PLACE | {"sold_at": pd.to_datetime([LATE])})
+    with pytest.raises(ValueError, match=r"tz='America/Chicago'"):
+        looked(frame, scripted)
+    assert faults.seen == []
+    text = looked(pd.DataFrame(PLACE | {"sold_at": [LATE, "2024-03-01"]}), scripted)
+    assert list(text["lookup_status"]) == ["invalid", "ok"]
+    assert "tz=" in text["lookup_error"].iloc[0]
+
+
+def test_one_moment_for_all_rows_needs_its_zone_too(scripted, faults):
+    moment = datetime.fromisoformat(LATE)
+    frame = pd.DataFrame([PLACE])
+    for value in (moment, LATE):
+        with pytest.raises(ValueError, match="tz="):
+            looked(frame, scripted, as_of=value)
+        looked(frame, scripted, as_of=value, tz=ZoneInfo("America/New_York"))
+    assert asked_days(faults) == ["2024-02-29"] * 2
+
+
+@pytest.mark.parametrize(
+    ("grain", "days"),
+    [
+        ("day", ["2024-02-29", "2024-03-01", "2024-03-31", "2024-05-15"]),
+        ("month", ["2024-02-01", "2024-03-01", "2024-05-01"]),
+        ("quarter", ["2024-01-01", "2024-04-01"]),
+    ],
+)
+def test_a_coarser_grain_asks_about_the_first_day_of_the_period(scripted, faults, grain, days):
+    published = {
+        "effective_date": "2024-01-01",
+        "effective_date_basis": "publisher_effective_date",
+    }
+    faults.will(echoing(**published))
+    own = ["2024-02-29", "2024-03-01", "2024-03-31", "2024-05-15"]
+    result = looked(pd.DataFrame(PLACE | {"order_date": own}), scripted, as_of_grain=grain)
+    assert asked_days(faults) == days
+    assert sorted({str(day) for day in result["lookup_as_of"]}) == days
+    same = [str(day) == mine for day, mine in zip(result["lookup_as_of"], own, strict=True)]
+    expected = ["verified" if equal else "unverified" for equal in same]
+    assert list(result["as_of_status"]) == expected
+    assert result.attrs["svc_lookup"]["grain"] == grain
+    assert not result["needs_review"].any()
+
+
+def test_a_rate_that_became_law_within_the_month_is_flagged_by_the_rows_own_day(scripted, faults):
+    faults.will(
+        echoing(effective_date="2024-03-10", effective_date_basis="publisher_effective_date")
+    )
+    frame = pd.DataFrame(PLACE | {"order_date": ["2024-03-09", "2024-03-10"]})
+    result = looked(frame, scripted)
+    assert list(result["lookup_review_reason"].astype("str").fillna("")) == [
+        "effective_after_sale",
+        "",
+    ]
+    assert list(result["needs_review"]) == [True, False]
+
+
+def test_only_the_columns_that_were_asked_for_and_what_failed(scripted):
+    frame = pd.DataFrame({"state": ["TX", "ZZ"], "zip": ["78701", "1"], "confidence": ["a", "b"]})
+    result = looked(frame, scripted, columns=["combined_rate"])
+    assert list(result.columns) == [*frame.columns, "combined_rate", *_ALWAYS]
+    assert list(result["confidence"]) == ["a", "b"]
+    again = looked(result, scripted, columns=["resolved_city"])
+    assert list(again.columns) == [*frame.columns, "resolved_city", *_ALWAYS]
+
+
+_ALWAYS = ("lookup_status", "lookup_error")
+
+
+def test_a_selection_is_replaced_by_all_columns_and_a_column_of_yours_is_not(scripted):
+    frame = pd.DataFrame([PLACE])
+    few = looked(frame, scripted, columns=["combined_rate", "confidence"])
+    assert list(looked(few, scripted).columns) == [*frame.columns, *LOOKUP_COLUMNS]
+    mine = few.assign(confidence=[0.5])
+    with pytest.raises(ValueError, match=r"'confidence'.*prefix="):
+        looked(mine, scripted)
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "said"),
+    [
+        (["combined_rat"], ValueError, "did you mean 'combined_rate'"),
+        (["lookup_jurisdictions"], ValueError, "detail=True"),
+        ("combined_rate", TypeError, "list"),
+        (7, TypeError, "list"),
+    ],
+)
+def test_columns_that_there_are_not_are_refused_before_anything_is_asked(
+    scripted, faults, columns, error, said
+):
+    with pytest.raises(error, match=said):
+        looked(pd.DataFrame([PLACE]), scripted, columns=columns)
+    assert faults.seen == []
+
+
+def test_the_range_of_the_candidates_stands_beside_the_rate(scripted, faults):
+    doubt = {
+        "code": "zip_spans_jurisdictions",
+        "lowest_combined_rate": "0.06250",
+        "highest_combined_rate": "0.09000",
+    }
+    faults.will(echoing(warnings=[doubt]))
+    result = looked(pd.DataFrame([PLACE]), scripted)
+    row = result.iloc[0]
+    assert (str(row["rate_low"]), str(row["rate_high"])) == ("0.06250", "0.09000")
+    assert row["needs_review"]
+    assert row["lookup_review_reason"] == "several_rates"
+    text = looked(pd.DataFrame([PLACE]), scripted, rates="string").iloc[0]
+    assert (text["rate_low"], text["rate_high"]) == ("0.06250", "0.09000")
+
+
+def test_detail_asks_the_full_answer_and_keeps_the_official_codes(embedded):
+    frame = pd.DataFrame({"state": ["WA", "WA"], "zip": ["98101", "nowhere"]})
+    result = looked(frame, embedded, detail=True, as_of="2026-05-01")
+    assert list(result.columns) == [*frame.columns, *LOOKUP_COLUMNS, *DETAIL_COLUMNS]
+    parts = decode(result["lookup_jurisdictions"].iloc[0])
+    assert [(part.level, part.code) for part in parts] == [("state", "53"), ("city", "1726")]
+    assert sum(part.units for part in parts) == 10_550
+    assert pd.isna(result["lookup_jurisdictions"].iloc[1])
+
+
+def test_what_support_asks_for_stands_in_the_row_that_failed(scripted, faults):
+    error = b'{"error": {"code": "X", "message": "odd", "support_reference": "ref-7"}}'
+    faults.will(answer(400, error))
+    row = looked(pd.DataFrame([PLACE]), scripted).iloc[0]
+    assert (row["lookup_status"], row["support_reference"]) == ("failed", "ref-7")
+    assert "ref-7" not in row["lookup_error"]
+    assert (row["needs_review"], row["lookup_review_reason"]) == (True, "failed")
+
+
+def test_when_the_service_answered_is_in_utc_and_missing_where_it_was_not_asked(scripted):
+    before = pd.Timestamp.now("UTC").floor("us")
+    frame = pd.DataFrame({"state": ["TX", "ZZ"], "zip": ["78701", "1"]})
+    moments = looked(frame, scripted)["looked_up_at"]
+    assert str(moments.dtype) == "timestamp[us, tz=UTC][pyarrow]"
+    assert before <= moments.iloc[0] <= pd.Timestamp.now("UTC")
+    assert pd.isna(moments.iloc[1])
+
+
+def test_a_second_lookup_is_answered_from_the_cache_and_says_so(scripted, faults, tmp_path, capsys):
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"], "order_date": "2024-05-01"})
+    path = tmp_path / "answers.db"
+    first = frame.svc.lookup(client=scripted, cache=path, progress=False)
+    second = frame.svc.lookup(client=scripted, cache=path)
+    assert len(faults.seen) == 2
+    pd.testing.assert_frame_equal(first, second)
+    assert "places: 2 answered from the cache, 0 asked for" in capsys.readouterr().err
+    noted = second.attrs["svc_lookup"]
+    assert (noted["asked"], noted["cached"], noted["requests"]) == (0, 2, 0)
+
+
+def test_a_locked_lookup_gives_the_same_figures_and_asks_nobody(scripted, faults, tmp_path, capsys):
+    frame = pd.DataFrame({"state": "TX", "zip": ["78701", "78702"], "order_date": "2024-05-01"})
+    first = looked(frame, scripted)
+    first.svc.freeze(tmp_path / "may.svclock", cache=False)
+    again = frame.svc.lookup(locked=tmp_path / "may.svclock")
+    source = "lookup_source"
+    pd.testing.assert_frame_equal(again.drop(columns=source), first.drop(columns=source))
+    assert "may.svclock" in again[source].iloc[0]
+    assert "places: 2 answered from the lock file" in capsys.readouterr().err
+    other = frame.assign(zip=["78701", "78799"])
+    other = other.svc.lookup(locked=tmp_path / "may.svclock", progress=False)
+    assert list(other["lookup_status"]) == ["ok", "not_attempted"]
+    assert "may.svclock" in other["lookup_error"].iloc[1]
+    assert len(faults.seen) == 2
+    with pytest.raises(ValueError, match="locked"):
+        looked(frame, scripted, locked=tmp_path / "may.svclock")
+
+
+def test_a_deadline_ends_the_asking_and_keeps_the_frame(scripted, faults):
+    def late(seen):
+        faults.over.wait(0.2)
+        return echoing()(seen)
+
+    faults.will(late)
+    frame = pd.DataFrame({"state": "TX", "zip": [f"78{n:03d}" for n in range(200)]})
+    with pytest.warns(UserWarning, match="ended early"):
+        result = looked(frame, scripted, deadline=0.3, concurrency=2)
+    assert "not_attempted" in set(result["lookup_status"])
+    assert len(result) == 200
+
+
+def test_the_frame_says_what_its_lookup_used_in_plain_values(scripted):
+    frame = pd.DataFrame({"state": ["TX"], 5: ["78701"]})
+    noted = looked(frame, scripted, zip=5, as_of=date(2024, 5, 1)).attrs["svc_lookup"]
+    assert json.loads(json.dumps(noted)) == noted
+    assert noted["inputs"] == {
+        "columns": {"zip": 5, "state": "state"},
+        "scalars": {"as_of": "2024-05-01"},
+        "tz": None,
+    }
+    assert (noted["rows"], noted["asked"], noted["stopped"]) == (1, 1, None)
+
+
+def test_nothing_of_the_users_frame_changes_not_even_its_attributes(scripted):
+    frame = pd.DataFrame([PLACE])
+    frame.attrs["mine"] = {"a": [1]}
+    before = frame.copy(deep=True)
+    attributes = copy.deepcopy(frame.attrs)
+    result = looked(frame, scripted)
+    pd.testing.assert_frame_equal(frame, before)
+    assert frame.attrs == attributes
+    assert result.attrs["mine"] == {"a": [1]}
+
+
+def test_the_typed_twin_is_the_accessor(scripted):
+    frame = pd.DataFrame([PLACE])
+    twin = svc_tools.svc(frame).lookup(client=scripted, columns=["combined_rate"], progress=False)
+    pd.testing.assert_frame_equal(twin, looked(frame, scripted, columns=["combined_rate"]))
+    with pytest.raises(TypeError, match=r"pandas\.DataFrame"):
+        svc_tools.svc([1])

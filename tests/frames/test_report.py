@@ -1,0 +1,323 @@
+"""The report as a page for the browser, and which file a path means."""
+
+import re
+import subprocess
+import sys
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.enriched import enriched, partial, row
+
+from svc_tools.frames import SvcAccessor, report, report_lines, report_page
+from svc_tools.frames.rate_notes import RATE_NOTES
+
+VOID = {"meta", "br"}
+MIXED = (
+    row("NJ", "100.00", "0.06625"),
+    row("WA", "-1000.00", "0.10250", confidence="low"),
+    row("OR", "80.00", "0.00000", rate_low="0.00000", rate_high="0.01000"),
+    partial("TX", "300.00"),
+    row("AK", "40.00", None, lookup_error="no ZIP 99999"),
+)
+
+
+class Page(HTMLParser):
+    """A page taken apart: its elements, their attributes and the text in them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], []
+        self.rows, self.faults = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open and self.open[-1] in {"td", "th"}:
+            self.rows[-1][-1] += data
+
+    def row(self, name):
+        return next(cells for cells in self.rows if cells and cells[0] == name)
+
+    @property
+    def said(self):
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Write a frame's page and take it apart."""
+
+    def write(frame, **arguments):
+        path = SvcAccessor(frame).report(tmp_path / "report.html", **arguments)
+        return Page(path.read_text(encoding="utf-8"))
+
+    return write
+
+
+def test_the_page_is_whole_and_says_every_part(page):
+    made = page(enriched(*MIXED))
+    assert (made.open, made.faults) == ([], [])
+    for said in (
+        "Sales-tax rates",
+        "5 rows, 5 distinct places, asked of: embedded service",
+        "-$95.87 Tax computed",
+        "$0.80 At stake between several rates",
+        "no ZIP 99999",
+        "Check state, ZIP Code and city",
+        "Source",
+        "to the cent, half a cent away from zero",
+        "the tax at the destination, US dollars",
+        *RATE_NOTES,
+    ):
+        assert said in made.said, said
+
+
+def test_tax_by_state_adds_up_to_the_total(page):
+    made = page(enriched(*MIXED))
+    assert made.row("NJ")[:4] == ["NJ", "1", "100.00", "6.63"]
+    assert made.row("WA")[3] == "-102.50"
+    assert made.row("OR")[3:6] == ["0.00", "", "0.80"]
+    assert made.row("TX")[2:4] == ["", ""]
+    assert made.row("Total")[:4] == ["Total", "5", "-820.00", "-95.87"]
+    assert made.row("Total")[6:] == ["1", "300.00", "1", "40.00"]
+
+
+def test_the_map_says_its_figures_in_words(page):
+    labels = dict(page(enriched(*MIXED)).attributes)
+    made = page(enriched(*MIXED))
+    (label,) = [value for key, value in made.attributes if key == "aria-label" and "NJ" in value]
+    assert "NJ $6.63" in label
+    assert "TX $300.00" in label
+    assert labels
+
+
+def test_nothing_is_fetched_and_nothing_runs(page):
+    made = page(enriched(row(lookup_error="http://a.example/x.js")))
+    assert not {"script", "iframe", "img", "link", "object", "embed", "form"} & set(made.tags)
+    assert not [key for key, _ in made.attributes if key.startswith("on") or key == "src"]
+    assert all(value.startswith("#") for key, value in made.attributes if key == "href")
+    style = made.text[made.text.index(next(text for text in made.text if ":root" in text))]
+    assert "url(" not in style
+    assert "@import" not in style
+    policy = [value for key, value in made.attributes if key == "content"]
+    assert any("default-src 'none'" in value for value in policy)
+
+
+def test_the_page_follows_light_dark_paper_and_narrow_windows(page):
+    style = page(enriched(row())).said
+    for rule in ("prefers-color-scheme: dark", "@media print {", "@media (max-width", "overflow-x"):
+        assert rule in style
+
+
+NASTY = st.one_of(
+    st.text(),
+    st.sampled_from(
+        ["<script>alert(1)</script>", '"><img src=x onerror=y>', "</td></table>", "&lt;b&gt;", "\0"]
+    ),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(text=NASTY, name=NASTY, title=NASTY)
+def test_no_text_from_the_data_becomes_markup(tmp_path_factory, text, name, title):
+    folder = tmp_path_factory.mktemp("page")
+    cells = {"lookup_error": text, "lookup_source": text, "lookup_edition": text}
+    plain = enriched(row(rate=None, lookup_error="x"), row(), note=["x", "x"])
+    nasty = enriched(row(rate=None, **cells), row(**cells), note=[text, text])
+    nasty = nasty.rename(columns={"note": f"{name} "})
+    nasty.attrs["svc_lookup"] |= {"service": text, "notes": [text]}
+    nasty.attrs["svc_tax_terms"][""]["exempt"] = text
+    plain.attrs["svc_lookup"] |= {"notes": ["x"]}
+    kinds = []
+    for number, (frame, said) in enumerate(((plain, "x"), (nasty, title or "x"))):
+        path = SvcAccessor(frame).report(folder / f"{number}.html", title=said)
+        made = Page(path.read_text(encoding="utf-8"))
+        assert (made.open, made.faults) == ([], [])
+        kinds.append((set(made.tags), {key for key, _ in made.attributes}))
+    assert kinds[0] == kinds[1]
+
+
+def test_lines_beyond_the_limit_are_counted_not_dropped_silently(page, monkeypatch):
+    monkeypatch.setattr(report_lines, "MOST_LINES", 2)
+    monkeypatch.setattr(report_lines, "MOST_FLAGGED", 1)
+    frame = enriched(row(), row(), row(rate=None), row(rate=None), order_id=list("abcd"))
+    said = page(frame).said
+    assert "The first 2 of 4 lines; a report as .xlsx has them all." in said
+    assert "The first 1 of 2 rows, by urgency, then the largest sales" in said
+    assert "All 4 lines." not in said
+    monkeypatch.undo()
+    assert "All 4 lines." in page(frame).said
+
+
+def test_rows_to_review_stand_with_their_dollars(page):
+    made = page(enriched(*MIXED))
+    assert made.row("several_rates")[:5] == ["several_rates", "1", "80.00", "0.00", "0.80"]
+    assert made.row("low_confidence")[3] == "-102.50"
+
+
+def test_rates_and_money_are_shown_with_all_their_digits(page):
+    made = page(enriched(row("CA", "1234567.89", "0.08625")))
+    (line,) = [cells for cells in made.rows if cells[:2] == ["1", "CA"]]
+    assert "8.62500 %" in line
+    assert "1,234,567.89" in line
+
+
+def test_the_terms_of_the_tax_are_those_it_was_computed_by(page):
+    frame = enriched(row(), taxed=False)
+    frame["order_id"] = ["A1"]
+    taxed = SvcAccessor(frame).tax(
+        "amount", rounding="half_even", invoice="order_id", progress=False
+    )
+    said = page(taxed).said
+    assert "half a cent to the even cent" in said
+    assert "once an invoice (column 'order_id')" in said
+    assert "Tax is rounded line by line" not in said
+
+
+def test_the_amounts_are_those_that_the_tax_was_computed_from(page, tmp_path):
+    frame = enriched(row(), taxed=False).rename(columns={"amount": "total"})
+    taxed = SvcAccessor(frame).tax("total", progress=False)
+    assert "$100.00 Sales" in page(taxed).said
+    taxed.attrs.clear()
+    with pytest.raises(ValueError, match="amount="):
+        SvcAccessor(taxed).report(tmp_path / "report.html")
+    assert "$100.00 Sales" in page(taxed, amount="total").said
+
+
+def test_what_is_due_and_why_not_is_said(page):
+    frame = enriched(row(), row("WA", "10.00", "0.10000"), taxed=False)
+    taxed = SvcAccessor(frame).tax(
+        "amount", nexus=[{"state": "NJ", "nexus_type": "physical"}], progress=False
+    )
+    made = page(taxed)
+    assert "$6.63 Tax that the seller owes" in made.said
+    assert made.row("due")[:3] == ["due", "1", "6.63"]
+    assert made.row("no_nexus")[:3] == ["no_nexus", "1", "1.00"]
+    assert "Whether you must collect at all" not in made.said
+
+
+def test_a_frame_without_tax_has_its_report_too(page):
+    made = page(enriched(row(), partial(), taxed=False))
+    assert "Tax by state" not in made.said
+    assert "Rows by status" in made.said
+
+
+def test_an_empty_frame_and_a_prefix_have_their_reports(page):
+    assert "0 rows" in page(enriched()).said
+    made = page(enriched(row(), prefix="p_"), prefix="p_")
+    assert "$6.63 Tax computed" in made.said
+    assert "p_combined_rate" in made.said
+
+
+def test_a_cut_frame_says_that_the_lookup_was_over_more_rows(page):
+    made = page(enriched(row(), row(), row()).iloc[:2])
+    assert "the lookup was over 3 rows, these are 2" in made.said
+
+
+@pytest.mark.parametrize("name", ["report.xlsx", "report.XLSX", "report.html", "report.htm"])
+def test_the_suffix_decides_what_is_written(tmp_path, name):
+    path = SvcAccessor(enriched(row())).report(str(tmp_path / name), title="Orders")
+    assert path == tmp_path / name
+    if name.lower().endswith("xlsx"):
+        assert openpyxl.load_workbook(path)["Summary"]["A1"].value == "Orders: summary"
+    else:
+        assert "<h1>Orders</h1>" in path.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_a_report_is_refused_and_leaves_nothing(tmp_path):
+    frame = SvcAccessor(enriched(row()))
+    with pytest.raises(ValueError, match=r"'report\.pdf' ends in '\.pdf'.*\.xlsx.*\.html"):
+        frame.report(tmp_path / "report.pdf")
+    with pytest.raises(ValueError, match="has no suffix"):
+        frame.report(tmp_path / "report")
+    with pytest.raises(FileNotFoundError, match="create it"):
+        frame.report(tmp_path / "no" / "report.html")
+    with pytest.raises(ValueError, match=r"df\.svc\.lookup\(\)"):
+        SvcAccessor(pd.DataFrame({"zip": ["78701"]})).report(tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_page_and_no_litter(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+
+    def broken(*_args):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(report_page, "page", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        SvcAccessor(enriched(row())).report(path)
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_workbook_without_its_library_is_one_clear_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "find_spec", lambda _name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"svc-tax-tools\[report\].*\.html does without"):
+        SvcAccessor(enriched(row())).report(tmp_path / "report.xlsx")
+
+
+def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['xlsxwriter'] = None;"
+        " from support.enriched import enriched, row; from svc_tools.frames import SvcAccessor;"
+        f" SvcAccessor(enriched(row())).report({str(tmp_path / 'report.html')!r})"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path)), "HOME": str(tmp_path)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (None, "money", ""),
+        (Decimal("0.08625"), "rate", "8.62500 %"),
+        ("0.08625", "rate", "8.62500 %"),
+        (0.0725, "rate", "7.2500 %"),
+        ("about 8", "rate", "about 8"),
+        (Decimal("-1234.50"), "money", "-1,234.50"),
+        (float("inf"), "money", "inf"),
+        (pd.Timestamp("2026-01-02"), "date", "2026-01-02"),
+        (pd.Timestamp("2026-01-02 03:04"), "time", "2026-01-02 03:04:00"),
+        (pd.Timestamp("2026-01-02T03:04Z"), "utc", "2026-01-02 03:04:00 UTC"),
+        (7, "plain", "7"),
+    ],
+)
+def test_a_value_is_shown_in_full(value, kind, text):
+    assert report_lines.shown(value, kind) == text
+
+
+def test_the_page_says_the_same_every_time(tmp_path):
+    paths = [tmp_path / f"{number}.html" for number in range(2)]
+    texts = [
+        re.sub(r"\s+", " ", SvcAccessor(enriched(*MIXED)).report(path).read_text(encoding="utf-8"))
+        for path in paths
+    ]
+    assert texts[0] == texts[1]

@@ -1,0 +1,289 @@
+"""Answers that were given once are not asked for again."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from support.answers import NOW, OTHER, OUTCOMES, PAST, PLACES, SOURCE, ok, zip_place
+from support.faults import KEY
+
+import svc_tools
+from svc_sdk import Svc
+from svc_tools import config
+from svc_tools.config import Source, account_fingerprint, source_of
+from svc_tools.lookup.cache import Answers, Cache, open_cache, opened_cache
+from svc_tools.lookup.cache_keys import place_key
+from svc_tools.lookup.cache_rows import (
+    _OWN,
+    DamageError,
+    Profile,
+    bodies_of,
+    outcomes_of,
+    profile_of,
+    read_profile,
+    row_of,
+    write_profile,
+)
+from svc_tools.lookup.lock_file import Lock
+from svc_tools.lookup.outcomes import Component, Found, Outcome
+from svc_tools.places import Place
+
+
+@pytest.fixture
+def clock():
+    class Clock:
+        now = NOW
+
+        def __call__(self):
+            return self.now
+
+    return Clock()
+
+
+@pytest.fixture
+def cache(tmp_path, clock):
+    return open_cache(tmp_path / "folder" / "answers.db", clock=clock)
+
+
+def held(cache, place, source=SOURCE, *, detail=False):
+    """The answer that the cache has for a place."""
+    return cache.known(source, [place], detail=detail).get(place)
+
+
+def as_cached(outcome):
+    return dataclasses.replace(outcome, cached=True)
+
+
+def test_an_answer_comes_back_exactly_as_it_was_given(cache):
+    answer = Outcome(
+        "partial",
+        "districts_not_covered",
+        ok(
+            combined=9999,
+            warnings=("a", "b"),
+            accepted_places=("Austin", "Wells Branch"),
+            low=8000,
+            high=9999,
+            components=(Component("state", "Texas", "48", 6250), Component("city", "A", None, 1)),
+        ).found,
+        "req_1",
+        "CODE",
+        NOW,
+    )
+    cache.keep(SOURCE, [(zip_place(1), answer), (zip_place(2), ok())], detail=False)
+    known = cache.known(SOURCE, [zip_place(2), zip_place(1), zip_place(3)], detail=False)
+    assert known == {zip_place(1): as_cached(answer), zip_place(2): as_cached(ok())}
+    assert cache.notes == []
+
+
+@given(OUTCOMES)
+def test_every_field_of_every_answer_survives(outcome):
+    profile = profile_of(outcome)
+    profiles = {} if profile is None else {7: read_profile(write_profile(profile))}
+    bodies = bodies_of([row_of(outcome, 7, outcome.looked_up_at)])
+    (back,) = outcomes_of(bodies, profiles)
+    assert back == outcome
+    assert repr(back) == repr(outcome)  # 1 and True are equal, and not the same
+
+
+@given(st.lists(OUTCOMES, max_size=5))
+def test_answers_of_all_kinds_are_read_together_and_in_order(outcomes):
+    profiles = {number: profile_of(one) for number, one in enumerate(outcomes, 1)}
+    rows = [row_of(one, number, one.looked_up_at) for number, one in enumerate(outcomes, 1)]
+    there = {number: one for number, one in profiles.items() if one is not None}
+    assert outcomes_of(bodies_of(rows), there) == outcomes
+
+
+def test_a_field_that_is_new_cannot_be_forgotten():
+    """Whoever adds a field to an answer has to say how the cache keeps it."""
+    shared = set(Profile._fields) - {"status", "error"}
+    listed = {"accepted_places", "components"}
+    assert {field.name for field in dataclasses.fields(Found)} == set(_OWN) | shared | listed
+    assert len(dataclasses.fields(Outcome)) == 7
+    assert len(dataclasses.fields(Component)) == 4
+
+
+def test_an_answer_whose_shared_part_is_gone_is_damage():
+    with pytest.raises(DamageError):
+        outcomes_of(bodies_of([row_of(ok(), 3, NOW)]), {})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(st.dictionaries(PLACES, st.integers(1, 99_999), max_size=20))
+def test_any_places_are_kept_each_with_its_own_answer(cache, rates):
+    assume(len({place_key(place) for place in rates}) == len(rates))
+    answers = [(place, ok(combined=rate)) for place, rate in rates.items()]
+    cache.keep(SOURCE, answers, detail=False)
+    known = cache.known(SOURCE, list(rates), detail=False)
+    assert {place: one.found.combined for place, one in known.items()} == rates
+
+
+def test_other_accounts_services_places_and_dates_do_not_share(cache):
+    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)
+    assert held(cache, zip_place(1), OTHER) is None
+    assert held(cache, zip_place(1), Source("https://other.example", SOURCE.account)) is None
+    assert held(cache, zip_place(1, date(2024, 5, 2))) is None
+    assert held(cache, zip_place(1, None)) is None
+
+
+def test_a_full_answer_serves_a_simple_question_and_not_the_other_way_round(cache):
+    simple, full = ok(), ok(combined=9000)
+    cache.keep(SOURCE, [(zip_place(1), simple)], detail=False)
+    assert held(cache, zip_place(1), detail=True) is None
+    cache.keep(SOURCE, [(zip_place(1), full)], detail=True)
+    assert held(cache, zip_place(1), detail=True) == as_cached(full)
+    assert held(cache, zip_place(1), detail=False) == as_cached(full)
+    cache.keep(SOURCE, [(zip_place(1), simple)], detail=False)  # another process, a bit late
+    assert held(cache, zip_place(1), detail=True) == as_cached(full)
+
+
+def test_an_answer_is_forgotten_when_its_time_is_over(cache, clock):
+    cache.keep(
+        SOURCE, [(zip_place(1), Outcome("unresolved", "no", looked_up_at=NOW))], detail=False
+    )
+    clock.now = NOW + timedelta(minutes=59)
+    assert held(cache, zip_place(1)).status == "unresolved"
+    clock.now = NOW + timedelta(hours=1)
+    assert held(cache, zip_place(1)) is None
+
+
+def test_todays_rate_is_asked_anew_tomorrow_unless_longer_is_asked_for(cache, clock):
+    patient = Cache(cache.path, hours=72, clock=clock)
+    cache.keep(SOURCE, [(zip_place(1, None), ok())], detail=False)
+    patient.keep(SOURCE, [(zip_place(2, None), ok())], detail=False)
+    assert held(cache, zip_place(1, None))
+    clock.now = NOW + timedelta(hours=48)
+    assert held(cache, zip_place(1, None)) is None
+    assert held(cache, zip_place(2, None))
+
+
+def test_a_new_answer_replaces_the_former_also_in_memory(cache):
+    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)
+    assert held(cache, zip_place(1)).found.combined == 8250
+    cache.keep(SOURCE, [(zip_place(1), ok(combined=7000))], detail=False)
+    assert held(cache, zip_place(1)).found.combined == 7000
+
+
+def test_failures_and_what_was_not_asked_are_not_kept(cache):
+    for number, status in enumerate(["failed", "not_attempted", "invalid", "unsupported"]):
+        cache.keep(SOURCE, [(zip_place(number), Outcome(status, "why"))], detail=False)
+    assert cache.known(SOURCE, [zip_place(number) for number in range(4)], detail=False) == {}
+
+
+def test_more_places_than_one_query_takes(cache):
+    places = [zip_place(number) for number in range(20_050)]
+    cache.keep(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
+    known = cache.known(SOURCE, places, detail=False)
+    assert len(known) == len(places)
+    assert all(known[place].found.resolved_zip == place.zip for place in places[::997])
+
+
+def test_the_quota_is_remembered_for_its_month(cache, clock):
+    assert cache.quota(SOURCE) is None
+    cache.told_quota(SOURCE, 4711)
+    assert cache.quota(SOURCE) == 4711
+    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)  # writes it too
+    assert cache.quota(SOURCE) == 4711
+    assert cache.quota(OTHER) is None
+    cache.told_quota(SOURCE, 0)
+    assert cache.quota(SOURCE) == 0
+    clock.now = datetime(2026, 6, 1, tzinfo=UTC)
+    assert cache.quota(SOURCE) is None
+
+
+def test_threads_share_a_cache(cache):
+    def work(number):
+        for step in range(20):
+            place = zip_place(1000 * number + step)
+            cache.keep(SOURCE, [(place, ok(combined=place_rate(place)))], detail=False)
+            assert held(cache, place).found.combined == place_rate(place)
+
+    def place_rate(place):
+        return int(place.zip)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    places = [zip_place(1000 * number + step) for number in range(1, 5) for step in range(20)]
+    assert len(cache.known(SOURCE, places, detail=False)) == 80
+    assert cache.notes == []
+
+
+def test_the_account_is_told_by_a_fingerprint_that_is_not_the_key():
+    with Svc(KEY, base_url="http://127.0.0.1:1/") as client, Svc("other key") as another:
+        source = source_of(client)
+        assert source.service == "http://127.0.0.1:1"
+        assert source.account == account_fingerprint(client)
+        assert len(source.account) == 16
+        assert KEY not in source.account
+        assert account_fingerprint(another) != source.account
+
+
+def test_no_file_of_the_cache_holds_the_key(cache):
+    with Svc(KEY) as client:
+        cache.keep(source_of(client), [(zip_place(1), ok())], detail=False)
+    for path in cache.path.parent.iterdir():
+        assert KEY.encode() not in path.read_bytes()
+
+
+@pytest.mark.usefixtures("_own_home")
+def test_the_embedded_service_is_told_by_its_book_not_by_its_port():
+    with svc_tools.connect("embedded") as client:
+        source = source_of(client)
+        assert client.book_digest in source.service
+        assert client.base_url not in source.service
+        assert source.account == ""
+        assert source == config.embedded_source(client.book_digest)
+        assert config.embedded_source("another") != source
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("SVC_CACHE", "OFF")
+    assert config.cache_path() is None
+    monkeypatch.setenv("SVC_CACHE", "~/mine.db")
+    assert config.cache_path().name == "mine.db"
+    assert config.cache_path().is_absolute()
+    monkeypatch.setenv("SVC_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert config.cache_path().name == "answers.db"
+    monkeypatch.setitem(sys.modules, "platformdirs", None)  # only of an extra
+    assert config.cache_path() is None
+
+
+@pytest.mark.parametrize("told", ["soon", "0", "-1", "nan", "inf", "9000"])
+def test_a_time_that_makes_no_sense_is_refused(monkeypatch, told):
+    monkeypatch.setenv("SVC_CACHE_HOURS", told)
+    with pytest.raises(config.ConfigurationError, match="SVC_CACHE_HOURS"):
+        config.cache_hours()
+    monkeypatch.setenv("SVC_CACHE_HOURS", "36.5")
+    assert config.cache_hours() == 36.5
+
+
+def test_the_cache_that_a_person_chooses(monkeypatch, tmp_path, cache):
+    with opened_cache(False) as none:  # noqa: FBT003 - what a person writes is cache=False
+        assert none is None
+    with opened_cache() as off:  # SVC_CACHE=off in the tests
+        assert off is None
+    monkeypatch.setenv("SVC_CACHE", str(tmp_path / "a.db"))
+    with opened_cache() as configured, opened_cache(str(tmp_path / "b.db")) as named:
+        assert (configured.path.name, named.path.name) == ("a.db", "b.db")
+        configured.told_quota(SOURCE, 5)
+    assert cache.quota(SOURCE) is None
+    with opened_cache(cache) as same:
+        assert same is cache
+    with pytest.raises(TypeError, match="cache: expected a path"), opened_cache(7):
+        pass
+
+
+def test_a_cache_and_a_lock_are_both_answers(cache):
+    lock = Lock("x", NOW, PAST, "s", SOURCE, None, {Place("TX", "zip", zip="1"): ok()})
+    assert isinstance(cache, Answers)
+    assert isinstance(lock, Answers)

@@ -1,0 +1,300 @@
+"""Whatever is wrong with the cache's file, nothing false is read and no lookup fails for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.answers import NOW, SOURCE, ok, zip_place
+
+from svc_tools.config import embedded_source
+from svc_tools.lookup import cache as cache_module
+from svc_tools.lookup import cache_file
+from svc_tools.lookup.cache import Cache
+from svc_tools.lookup.cache_upkeep import cache_info
+
+PLACES = [zip_place(number) for number in range(2000)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "answers.db"
+
+
+@pytest.fixture
+def cache(path):
+    return fresh(path)
+
+
+def fresh(path):
+    """The cache as another process finds it: nothing is open, nothing in memory."""
+    store = cache_module._stores.at(path)
+    with store.lock:
+        store.close()
+    return Cache(path, clock=lambda: NOW)
+
+
+def filled(path, places=PLACES):
+    cache = fresh(path)
+    cache.keep(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
+    assert cache.notes == []
+    fresh(path)  # closed: all of it is in the one file
+    return cache
+
+
+def known(cache, places=PLACES):
+    return cache.known(SOURCE, places, detail=False)
+
+
+def works(cache):
+    """Whether answers are kept and found."""
+    cache.keep(SOURCE, [(PLACES[0], ok())], detail=False)
+    return PLACES[0] in known(cache)
+
+
+def aside(path, word="damaged"):
+    return [one for one in path.parent.iterdir() if f".{word}-" in one.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_nobody_else_may_read_it_whatever_the_umask(path, cache):
+    before = os.umask(0)
+    try:
+        assert works(cache)
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()} == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.chmod(0o644)
+    assert works(fresh(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_commit_that_returned_outlives_a_power_cut(cache, path):
+    assert works(cache)
+    connection = cache_module._stores.at(path)._file.connection
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
+
+
+def test_on_another_machines_disk_it_works_without_a_write_ahead_log(cache, path, monkeypatch):
+    monkeypatch.setattr(cache_file, "is_on_network", lambda _: True)
+    assert works(cache)
+    connection = cache_module._stores.at(path)._file.connection
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3  # EXTRA
+    assert works(fresh(path))
+
+
+MOUNTS = """\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:50 / /home rw shared:2 - nfs4 server:/home rw
+31 30 8:2 / /home/me/local\\040disk rw - xfs /dev/sdb1 rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "there"),
+    [
+        ("/var/answers.db", False),
+        ("/home/me/answers.db", True),
+        ("/home/me/local disk/answers.db", False),
+        ("/homeless/answers.db", False),
+    ],
+)
+def test_another_machines_disk_is_told_by_its_mount(tmp_path, path, there):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS)
+    assert cache_file.is_on_network(Path(path), mounts) is there
+    assert cache_file.is_on_network(Path(path), tmp_path / "absent") is False
+
+
+def test_a_file_that_is_no_database_is_set_aside_and_named(path):
+    path.parent.mkdir()
+    path.write_bytes(b"not a database at all" * 100)
+    cache = fresh(path)
+    assert works(cache)
+    (damaged,) = aside(path)
+    assert damaged.read_bytes().startswith(b"not a database")
+    (note,) = cache.notes
+    assert damaged.name in note
+    assert str(path) in note
+    assert "new one" in note
+
+
+@pytest.mark.parametrize("left", [0.3, 0.9])
+def test_a_file_that_was_cut_off_is_set_aside(path, left):
+    filled(path)
+    os.truncate(path, int(path.stat().st_size * left) // 4096 * 4096)
+    cache = fresh(path)
+    assert len(known(cache)) < len(PLACES)
+    assert works(cache)
+    assert aside(path)
+    assert "damaged" in cache.notes[0]
+
+
+def test_a_page_that_is_overwritten_is_found_out(path):
+    filled(path)
+    content = bytearray(path.read_bytes())
+    for page in range(3, len(content) // 4096 - 1, 3):
+        content[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
+    path.write_bytes(content)
+    cache = fresh(path)
+    assert not known(cache)
+    assert aside(path)
+    assert works(cache)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b",8250,6250,", b",9250,6250,"),  # a rate
+        (b"zip TX 00007", b"zip TX 99907"),  # the place
+        (b'"2026-04"', b'"2026-05"'),  # what many answers share
+    ],
+)
+def test_one_changed_byte_is_never_served(path, old, new):
+    filled(path)
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    cache = fresh(path)
+    assert known(cache, [*PLACES, zip_place(99_907)]) == {}
+    assert aside(path)
+    assert works(cache)
+
+
+def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
+    filled(path)
+    cache = fresh(path)
+    assert known(cache, PLACES[:1])
+    with path.open("r+b") as file:
+        for page in range(5, path.stat().st_size // 4096 - 1):
+            file.seek(page * 4096)
+            file.write(os.urandom(4096))
+    late = [zip_place(number) for number in range(500, 510)]
+    cache.keep(SOURCE, [(place, ok()) for place in late], detail=False)
+    assert len(known(fresh(path), late)) == len(late)
+    assert aside(path)
+    assert "damaged" in cache.notes[0]
+
+
+def test_a_file_that_disappears_is_made_again(path, cache):
+    assert works(cache)
+    shutil.rmtree(path.parent)
+    assert known(cache) == {}
+    assert works(cache)
+    assert cache.notes == []
+
+
+@pytest.mark.parametrize("name", ["orders.csv", "notes"])
+def test_a_file_that_is_not_named_like_a_cache_is_never_moved(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("order,zip\n1,78701\n" * 100)
+    cache = fresh(path)
+    assert not works(cache)
+    assert path.read_text().startswith("order,zip")
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+    assert "goes on without it" in cache.notes[0]
+
+
+def test_the_database_of_another_program_is_left_alone(tmp_path):
+    path = tmp_path / "service.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE accounts (id INTEGER)")
+        other.commit()
+    before = path.read_bytes()
+    cache = fresh(path)
+    assert not works(cache)
+    assert path.read_bytes() == before
+    (note,) = cache.notes
+    assert "another program" in note
+    assert "SVC_CACHE" in note
+
+
+def stamped(path, schema):
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(f"PRAGMA user_version = {schema}")
+
+
+def test_the_file_of_a_newer_release_is_left_alone(path):
+    filled(path)
+    stamped(path, 99)
+    cache = fresh(path)
+    assert known(cache) == {}
+    assert not works(cache)
+    (note,) = cache.notes
+    assert "newer release" in note
+    assert not aside(path)
+
+
+def test_the_file_of_an_older_release_is_set_aside(path):
+    filled(path)
+    stamped(path, 0)
+    cache = fresh(path)
+    assert works(cache)
+    assert aside(path, "older")
+    assert "older release" in cache.notes[0]
+
+
+def test_a_full_disk_is_said_once_and_what_was_kept_is_still_read(path):
+    filled(path)
+    cache = fresh(path)
+    assert known(cache, PLACES[:1])
+    pages = (
+        cache_module._stores.at(path)._file.connection.execute("PRAGMA page_count").fetchone()[0]
+    )
+    cache_module._stores.at(path)._file.connection.execute(f"PRAGMA max_page_count = {pages}")
+    new = [zip_place(number) for number in range(50_000, 60_000)]
+    for _ in range(2):
+        cache.keep(SOURCE, [(place, ok()) for place in new], detail=False)
+    assert known(cache, new) == {}
+    assert len(known(cache)) == len(PLACES)
+    (note,) = cache.notes
+    assert "the disk is full" in note
+    assert not aside(path)
+    fresh(path)
+
+
+def test_a_folder_that_cannot_be_made_is_said_once(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    cache = Cache(tmp_path / "file" / "answers.db")
+    for _ in range(2):
+        assert not works(cache)
+    assert len(cache.notes) == 1
+    assert "goes on without it" in cache.notes[0]
+
+
+def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path, monkeypatch):
+    filled(path)
+    monkeypatch.setattr(cache_file, "BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        cache = fresh(path)
+        cache.keep(SOURCE, [(zip_place(50_000), ok())], detail=False)
+        assert len(known(cache)) == len(PLACES)  # readers are not kept waiting
+    (note,) = cache.notes
+    assert "another process" in note
+
+
+def test_what_expired_is_removed_in_time(path):
+    late = NOW.replace(year=2027)
+    filled(path, [zip_place(number, None) for number in range(10)])
+    assert cache_info(path, now=late).sources[0].expired == 10
+    cache = Cache(path, clock=lambda: late)
+    cache.keep(SOURCE, [(zip_place(1), ok(late))], detail=False)
+    assert cache_info(path, now=late).sources[0].answers == 1
+
+
+def test_rate_books_that_nobody_asks_any_more_are_forgotten_and_paid_answers_are_not(path):
+    former, current = embedded_source("a" * 64), embedded_source("b" * 64)
+    for days, source in ((0, former), (0, SOURCE), (40, current)):
+        then = NOW + timedelta(days=days)
+        Cache(path, clock=lambda now=then: now).keep(source, [(PLACES[0], ok(then))], detail=False)
+    assert {one.service for one in cache_info(path).sources} == {current.service, SOURCE.service}

@@ -1,0 +1,224 @@
+"""A lock file says in ten years what it says today, or says that it cannot be trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.answers import NOW, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
+
+from svc_tools.lookup.lock_file import Lock, LockFileError, lock_lines, read_lock
+from svc_tools.lookup.lock_lines import answer_of, line_of
+from svc_tools.lookup.outcomes import Component, Outcome
+from svc_tools.places import Place
+
+FROZEN = datetime(2026, 5, 31, 18, 0, tzinfo=UTC)
+UNDATED = Place("WA", "coordinates", lat=47.6205, lng=-122.3493)
+PARTIAL = Outcome(
+    "partial",
+    "districts_not_covered",
+    found(
+        low=7000,
+        high=8250,
+        warnings=("districts_not_covered",),
+        components=(Component("state", "Texas", "48", 6250), Component("city", "A", None, 1)),
+    ),
+    looked_up_at=NOW,
+)
+ANSWERS = {
+    zip_place(78_702): ok(),
+    zip_place(78_701): PARTIAL,
+    UNDATED: ok(combined=10_350),
+    Place("TX", "address", "1 Main St", "Nowhere", as_of=PAST): Outcome(
+        "unresolved", "no such place", None, "req_1", "NOT_FOUND", NOW
+    ),
+    zip_place(1): Outcome("not_attempted", "interrupted"),
+}
+
+
+def text(answers=ANSWERS, **changes):
+    values = {
+        "full": {zip_place(78_701)},
+        "frozen_at": FROZEN,
+        "today": date(2026, 5, 20),
+        "service": "https://rates.example",
+        "source": SOURCE,
+        "edition": None,
+    }
+    return "".join(lock_lines(answers, **(values | changes)))
+
+
+def sealed(*lines):
+    """Lines with the digest that belongs to them."""
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    return body + json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest()}) + "\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "2026-05.svclock"
+
+
+def read(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_lock(path)
+
+
+def test_what_was_frozen_is_read_again(path):
+    lock = read(path, text())
+    assert lock.frozen_at == FROZEN
+    assert lock.today == date(2026, 5, 20)
+    assert lock.source == SOURCE
+    assert lock.name == "https://rates.example as frozen on 2026-05-31 (2026-05.svclock)"
+    assert "2026-05-31" in lock.notes[0]
+    kept = {place: one for place, one in ANSWERS.items() if one.status != "not_attempted"}
+    assert lock.answers == {
+        place: dataclasses.replace(one, cached=True) for place, one in kept.items()
+    }
+    assert lock.full == {zip_place(78_701)}
+
+
+def test_it_is_plain_text_in_the_specifications_words():
+    head, *answers, last = [json.loads(line) for line in text().splitlines()]
+    assert head == {
+        "format": "svclock",
+        "version": 1,
+        "frozen_at": "2026-05-31T18:00:00+00:00",
+        "today": "2026-05-20",
+        "service": "https://rates.example",
+        "source": SOURCE.service,
+        "account": SOURCE.account,
+        "edition": None,
+        "editions": ["2026-04"],
+        "answers": 4,
+    }
+    assert list(last) == ["sha256"]
+    (one,) = [line for line in answers if line["question"].get("zip") == "78701"]
+    assert one["question"] == {"state": "TX", "mode": "zip", "zip": "78701", "as_of": "2024-05-01"}
+    assert one["status"] == "partial"
+    assert one["looked_up_at"] == "2026-05-20T17:30:01.234567+00:00"
+    assert one["answer"]["combined_rate"] == "0.08250"
+    assert one["answer"]["rate_low"] == "0.07000"
+    assert one["answer"]["components"][0] == {
+        "level": "state",
+        "name": "Texas",
+        "code": "48",
+        "rate": "0.06250",
+    }
+
+
+@given(st.permutations(list(ANSWERS)))
+def test_the_order_of_the_rows_does_not_matter(order):
+    assert text({place: ANSWERS[place] for place in order}) == text()
+
+
+@given(PLACES, OUTCOMES, st.booleans())
+def test_every_field_of_every_answer_survives(place, outcome, detail):
+    line = json.loads(json.dumps(line_of(place, outcome, detail=detail)))
+    back = answer_of(line)
+    assert back == (place, outcome, detail)
+    assert repr(back[1]) == repr(outcome)
+
+
+@given(st.data())
+def test_one_changed_byte_is_refused(tmp_path_factory, data):
+    content = bytearray(text().encode())
+    position = data.draw(st.integers(0, len(content) - 1))
+    content[position] = data.draw(st.integers(0, 255).filter(lambda new: new != content[position]))
+    path = tmp_path_factory.getbasetemp() / "changed.svclock"
+    with pytest.raises(LockFileError, match="changed"):
+        read(path, bytes(content))
+
+
+@given(st.integers(0, len(text()) - 1))
+def test_a_file_that_was_cut_off_is_refused_wherever(tmp_path_factory, length):
+    path = tmp_path_factory.getbasetemp() / "cut.svclock"
+    with pytest.raises(LockFileError, match="cut"):
+        read(path, text().encode()[:length])
+
+
+def test_a_missing_or_doubled_line_is_refused(path):
+    lines = text().splitlines(keepends=True)
+    for changed in (lines[:2] + lines[3:], [*lines[:2], lines[1], *lines[2:]]):
+        with pytest.raises(LockFileError, match="was changed"):
+            read(path, "".join(changed))
+    head, *answers, _ = [json.loads(line) for line in lines]
+    with pytest.raises(LockFileError, match="should hold 4 answers and holds 3"):
+        read(path, sealed(head, *answers[1:]))
+    with pytest.raises(LockFileError, match=r"line 3, answers a place for the second time"):
+        read(path, sealed(head | {"answers": 5}, answers[0], *answers))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"status": "fine"}, "status"),
+        ({"status": None}, "no status"),
+        ({"question": None}, "no question"),
+        ({"question": {"state": "TX", "mode": "zip", "zip": 78701}}, "zip is 78701"),
+        ({"question": {"state": "TX", "mode": "zip", "as_of": "May"}}, "May"),
+        ({"question": {"state": "TX", "mode": "zip", "plus4": "1"}}, "'plus4'"),
+        ({"looked_up_at": "2026-05-01T10:00:00"}, "no time zone"),
+        ({"answer": {"combined_rate": 0.0825}}, "0.0825"),
+        ({"answer": {"combined_rate": "8,25"}}, "8,25"),
+        ({"answer": {"state_rate": "0.01000"}}, "no combined_rate"),
+        ({"answer": {"combined_rate": "0.01000", "freight_taxable": 1}}, "freight_taxable is 1"),
+        ({"answer": {"combined_rate": "0.01000", "warnings": "none"}}, "warnings"),
+        ({"answer": {"combined_rate": "0.01000", "components": [{"rate": "0.01000"}]}}, "no level"),
+        ({"surcharge": "0.01000"}, "'surcharge', which this release does not know"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_its_line(path, change, why):
+    head, answer, *_ = [json.loads(line) for line in text().splitlines()]
+    with pytest.raises(LockFileError, match="line 2, is no answer") as error:
+        read(path, sealed(head | {"answers": 1}, answer | change))
+    assert why in str(error.value)
+
+
+def test_another_version_is_refused_by_name(path):
+    head, *answers, _ = [json.loads(line) for line in text().splitlines()]
+    with pytest.raises(LockFileError, match=r"version 2; this release reads version 1"):
+        read(path, sealed(head | {"version": 2}, *answers))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "a,b\n1,2\n", "[]\n{}\n", '{"format": "other"}\n{}\n', "\0"]
+)
+def test_another_file_is_refused(path, content):
+    with pytest.raises(LockFileError, match="is no lock file"):
+        read(path, content)
+
+
+@pytest.mark.parametrize("head", [{"today": "?"}, {"frozen_at": None}, {"frozen_at": "soon"}])
+def test_a_head_that_makes_no_sense_is_refused(path, head):
+    first, *answers, _ = [json.loads(line) for line in text().splitlines()]
+    with pytest.raises(LockFileError, match="no lock file that can be read"):
+        read(path, sealed(first | head, *answers))
+
+
+def test_what_is_not_in_it_is_not_attempted_and_says_why(path):
+    lock = read(path, text())
+    absent, simple, there = zip_place(99_999), zip_place(78_702), zip_place(78_701)
+    outcomes = lock.outcomes([absent, simple, there], detail=True)
+    assert outcomes[there].found.combined == 8250
+    assert (outcomes[absent].status, outcomes[simple].status) == ("not_attempted",) * 2
+    assert "2026-05.svclock, frozen on 2026-05-31" in outcomes[absent].error
+    assert "detail=True" in outcomes[simple].error
+    assert lock.outcomes([simple], detail=False)[simple].status == "ok"
+    assert list(lock.known(SOURCE, [absent, simple, there], detail=True)) == [there]
+
+
+def test_it_is_read_like_a_cache_and_never_changed(path):
+    lock = read(path, text())
+    before = path.read_bytes()
+    lock.keep(SOURCE, [(zip_place(1), ok())], detail=False)
+    lock.told_quota(SOURCE, 3)
+    assert lock.quota(SOURCE) is None
+    assert zip_place(1) not in lock.answers
+    assert path.read_bytes() == before
+    assert isinstance(lock, Lock)

@@ -1,0 +1,251 @@
+"""Many places without a table: items in, items with outcomes out, as they complete."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+
+import httpx
+import pytest
+from support.faults import HANG, KEY, answer, echo
+
+import svc_tools
+from svc_sdk import AsyncSvc, Svc
+from svc_tools.lookup import alookup_many, lookup_many
+from svc_tools.lookup.cache import open_cache
+from svc_tools.places import Cells, Place, question
+
+
+def rows(count):
+    return [{"state": "TX", "zip": f"{78000 + number}"} for number in range(count)]
+
+
+async def collected(stream):
+    return [pair async for pair in stream]
+
+
+def sync(places, **options):
+    return list(lookup_many(places, **options))
+
+
+def asynchronous(places, **options):
+    return asyncio.run(collected(alookup_many(places, **options)))
+
+
+@pytest.fixture(params=[sync, asynchronous])
+def many(request):
+    return request.param
+
+
+@pytest.fixture
+def client(scripted):
+    return scripted
+
+
+def statuses(pairs):
+    return Counter(outcome.status for _, outcome in pairs)
+
+
+def test_every_item_comes_out_as_it_was_given_with_the_answer_to_it(client, faults, many):
+    items = rows(200)
+    pairs = many(items, client=client)
+    assert sorted(id(item) for item, _ in pairs) == sorted(map(id, items))
+    assert all(item["zip"] == outcome.found.resolved_zip for item, outcome in pairs)
+    assert len(faults.seen) == 200
+
+
+def test_equal_places_are_asked_once_whatever_form_they_have(client, faults, many):
+    place = Place("TX", "zip", zip="78701")
+    same = [place, {"state": "Texas", "zip": 78701.0}, question(Cells("tx", "78701"), dated=False)]
+    pairs = many([*same, *same], client=client)
+    assert statuses(pairs) == {"ok": 6}
+    assert len(faults.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"state": "Bavaria", "zip": "80331"}, ("invalid", "Bavaria")),
+        ({"state": "TX", "zipcode": "78701"}, ("invalid", "'zipcode' is no key")),
+        ({"state": "ON", "country": "Canada"}, ("unsupported", "Canada")),
+        ("78701", ("invalid", "not str")),
+    ],
+)
+def test_what_cannot_be_asked_comes_out_with_its_reason(client, faults, many, item, expected):
+    status, said = expected
+    pairs = many([item, *rows(3)], client=client)
+    assert [(one.status, said in one.error) for given, one in pairs if given is item] == [
+        (status, True)
+    ]
+    assert len(faults.seen) == 3
+
+
+def test_an_endless_source_is_taken_in_only_a_little_ahead(client, faults, many):
+    taken = itertools.count()
+    source = ({"state": "TX", "zip": f"{10_000 + next(taken) % 80_000}"} for _ in itertools.count())
+    if many is sync:
+        found = list(itertools.islice(lookup_many(source, client=client, concurrency=2), 100))
+    else:
+
+        async def first():
+            found = []
+            async for pair in (stream := alookup_many(source, client=client, concurrency=2)):
+                found.append(pair)
+                if len(found) == 100:
+                    await stream.aclose()
+            return found
+
+        found = asyncio.run(first())
+    assert statuses(found) == {"ok": 100}
+    assert next(taken) <= 100 + 8 * 2 + 2
+    assert len(faults.seen) <= 100 + 8 * 2 + 2
+
+
+def test_an_item_of_a_slow_source_is_asked_before_the_next_one_is_there(client, faults):
+    waited = []
+
+    def slow():
+        for row in rows(5):
+            faults.asked.clear()
+            yield row
+            waited.append(faults.asked.wait(20))
+
+    assert statuses(lookup_many(slow(), client=client)) == {"ok": 5}
+    assert waited == [True] * 5
+
+
+def test_an_asynchronous_source_is_read_while_answers_come(client):
+    async def run():
+        answered = asyncio.Queue()
+
+        async def source():
+            for row in rows(5):
+                yield row
+                await asyncio.wait_for(answered.get(), 20)  # the next one only after an answer
+
+        found = []
+        async for pair in alookup_many(source(), client=client):
+            found.append(pair)
+            answered.put_nowait(pair)
+        return found
+
+    assert statuses(asyncio.run(run())) == {"ok": 5}
+
+
+def test_it_works_where_a_loop_is_running_already(client):
+    async def notebook():
+        return sync(rows(20), client=client)
+
+    assert statuses(asyncio.run(notebook())) == {"ok": 20}
+
+
+@pytest.mark.parametrize("cause", [401, 403])
+def test_after_a_refused_key_every_further_item_is_not_attempted(client, faults, many, cause):
+    faults.will(*[echo] * 5, answer(cause, b'{"error": {"code": "X", "message": "no"}}'))
+    pairs = many(rows(500), client=client)
+    assert statuses(pairs) == {"ok": 5, "failed": 1, "not_attempted": 494}
+    assert len({one.error for _, one in pairs if one.status == "not_attempted"}) == 1
+    assert len(faults.seen) <= 5 + 16
+
+
+def test_answers_are_in_the_cache_before_they_are_given_out(client, faults, many, tmp_path):
+    path = tmp_path / "answers.db"
+    source = svc_tools.config.source_of(client)
+    seen = []
+    if many is sync:
+        for item, _ in lookup_many(rows(50), client=client, cache=path):
+            place = Place("TX", "zip", zip=item["zip"])
+            seen.append(place in open_cache(path).known(source, [place], detail=False))
+    else:
+
+        async def run():
+            async for item, _ in alookup_many(rows(50), client=client, cache=path):
+                place = Place("TX", "zip", zip=item["zip"])
+                seen.append(place in open_cache(path).known(source, [place], detail=False))
+
+        asyncio.run(run())
+    assert seen == [True] * 50
+    again = many(rows(60), client=client, cache=path)
+    assert len(faults.seen) == 60
+    assert sum(outcome.cached for _, outcome in again) == 50
+
+
+def test_closing_early_ends_the_run(client, faults):
+    faults.will(*[echo] * 10, HANG)
+    stream = lookup_many(rows(1000), client=client)
+    next(stream)
+    began = time.monotonic()
+    stream.close()
+    assert time.monotonic() - began < 5  # what hangs is not waited for
+    assert len(faults.seen) <= 10 + 16
+
+
+def test_breaking_out_of_an_asynchronous_one_leaves_no_task_behind(client, faults):
+    faults.will(*[echo] * 10, HANG)
+
+    async def run():
+        stream = alookup_many(rows(1000), client=client)
+        async for _ in stream:
+            break
+        await stream.aclose()
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(run()) == 1
+
+
+def test_an_error_of_the_source_reaches_the_caller(client, many):
+    def broken():
+        yield from rows(3)
+        raise LookupError("the file ended")
+
+    with pytest.raises(LookupError, match="the file ended"):
+        many(broken(), client=client)
+
+
+def test_an_asynchronous_client_serves_its_loop(faults):
+    async def run():
+        async with AsyncSvc(KEY, base_url=faults.base_url) as own:
+            found = await collected(alookup_many(rows(20), client=own))
+        async with (
+            httpx.AsyncClient(headers={"X-Team": "tax"}) as http,
+            AsyncSvc(KEY, base_url=faults.base_url, http_client=http) as injected,
+        ):
+            found += await collected(alookup_many(rows(20), client=injected))
+        return found
+
+    assert statuses(asyncio.run(run())) == {"ok": 40}
+    assert Counter(seen.headers.get("x-team") for seen in faults.seen) == {None: 20, "tax": 20}
+    assert {seen.headers["x-api-key"] for seen in faults.seen} == {KEY}
+
+
+def test_the_configured_client_is_used_and_closed(faults, many, monkeypatch):
+    monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    closed = []
+    monkeypatch.setattr(Svc, "close", lambda _: closed.append(1))
+    assert statuses(many(rows(3))) == {"ok": 3}
+    assert closed == [1]
+
+
+@pytest.mark.parametrize("door", [lookup_many, alookup_many])
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"concurrency": 0}, ValueError, "concurrency: expected 1 to"),
+        ({"concurrency": 2.5}, TypeError, "concurrency: expected a whole number"),
+        ({"concurrency": True}, TypeError, "concurrency"),
+        ({"deadline": 0}, ValueError, "deadline: expected a number of seconds above 0"),
+        ({"deadline": "soon"}, TypeError, "deadline"),
+        ({"client": "embedded"}, TypeError, "client: expected svc_sdk"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(door, options, error, said):
+    with pytest.raises(error, match=said):
+        door([], **options)
+
+
+def test_the_doors_are_found_in_the_package():
+    assert svc_tools.lookup_many is lookup_many
+    assert svc_tools.alookup_many is alookup_many

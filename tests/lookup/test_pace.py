@@ -1,0 +1,149 @@
+"""The pace of a run: what it decides, without a clock of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc_tools.lookup.pace import Pace
+
+
+def pace(most=16):
+    return Pace(most, chance=lambda: 0.5)
+
+
+def good(one, count, *, at, took=0.01, every=0.001):
+    for number in range(count):
+        one.answered(at + number * every - took, at + number * every)
+    return at + count * every
+
+
+def test_it_begins_with_all_that_is_allowed():
+    assert (pace(16).limit, pace(16).ready_at) == (16, 0.0)
+
+
+def test_a_burst_of_429s_halves_once():
+    one = pace()
+    for _ in range(10):
+        one.refused(began=99.9, now=100.0, retry_after=None)
+    assert one.limit == 8
+
+
+def test_a_429_to_a_request_that_began_later_halves_again_but_not_within_a_second():
+    one = pace()
+    one.refused(99.9, 100.0, None)
+    one.answered(100.0, 100.1)
+    one.refused(100.2, 100.3, None)
+    assert one.limit == 8
+    one.answered(100.4, 100.5)
+    one.refused(101.2, 101.3, None)
+    assert one.limit == 4
+
+
+def test_it_never_falls_below_one():
+    one = pace(2)
+    for second in range(10):
+        one.answered(100.0 + 2 * second, 100.1 + 2 * second)
+        one.refused(100.5 + 2 * second, 100.6 + 2 * second, None)
+    assert one.limit == 1
+
+
+def test_good_answers_let_it_grow_slowly_up_to_what_is_allowed():
+    one = pace()
+    one.refused(99.9, 100.0, None)
+    grown = []
+    for step in range(20):
+        good(one, 20, at=100.2 + step * 0.2, every=0.0001)
+        grown.append(one.limit)
+    assert grown[:4] == [9, 10, 11, 12]
+    assert grown[-1] == 16
+
+
+def test_it_does_not_grow_without_as_many_answers_as_are_under_way():
+    one = pace()
+    one.refused(99.9, 100.0, None)
+    good(one, 7, at=101.0)
+    assert one.limit == 8
+
+
+def test_a_delay_that_was_named_keeps_every_request_back():
+    one = pace()
+    one.refused(99.9, 100.0, 2.0)
+    assert one.ready_at == 102.0
+    one.wait(100.5, 0.5)  # a shorter one changes nothing
+    assert one.ready_at == 102.0
+    one.wait(101.0, 3.0)
+    assert one.ready_at == 104.0
+
+
+def test_the_first_requests_after_a_pause_are_spread():
+    one = pace(4)
+    one.wait(100.0, 2.0)
+    starts = []
+    now = one.ready_at
+    for _ in range(8):
+        starts.append(now)
+        one.started(now)
+        now = max(now, one.ready_at)
+    assert starts[:4] == pytest.approx([102.0, 102.05, 102.1, 102.15])
+    assert starts[6] == starts[7]  # the ramp is over
+
+
+def test_a_delay_of_nothing_is_no_pause():
+    one = pace()
+    one.refused(99.9, 100.0, 0.0)
+    assert (one.ready_at, one.waited(200.0)) == (0.0, 0.0)
+
+
+def test_429s_in_a_row_without_a_delay_pause_as_the_backoff_does():
+    one = pace()
+    ready = []
+    now = 100.0
+    for _ in range(6):
+        one.refused(now, now + 0.1, None)
+        ready.append(one.ready_at - (now + 0.1))
+        now += 100
+    assert ready[2:] == pytest.approx([0.5, 1.0, 2.0, 4.0])
+    assert max(ready[:2]) < 0  # one or two are no reason
+
+
+def test_pauses_that_overlap_are_counted_once_and_only_as_far_as_they_went():
+    one = pace()
+    one.wait(100.0, 2.0)
+    one.wait(101.0, 3.0)
+    assert one.waited(110.0) == pytest.approx(4.0)
+    assert one.waited(103.0) == pytest.approx(3.0)
+
+
+def test_answers_that_become_far_slower_halve_it_and_load_is_found_to_be_the_cause():
+    one = pace(64)
+    now = good(one, 64, at=100.0, took=0.05)
+    now = good(one, 64, at=now + 5, took=2.0)
+    assert one.limit == 32
+    now = good(one, 32, at=now + 5, took=0.05)
+    assert one.limit >= 32
+
+
+def test_a_service_that_is_slow_whatever_the_load_is_not_starved():
+    one = pace(64)
+    now = good(one, 64, at=100.0, took=0.05)
+    limits = []
+    for _ in range(20):
+        now = good(one, 64, at=now + 5, took=2.0)
+        limits.append(one.limit)
+    assert limits[0] == 32
+    assert min(limits) == 32  # halving did not help, so it is not done again
+    assert limits[-1] == 64
+
+
+def test_slow_but_not_much_slower_than_ever_is_left_alone():
+    one = pace(64)
+    now = good(one, 640, at=100.0, took=3.0)
+    good(one, 640, at=now + 5, took=5.0)
+    assert one.limit == 64
+
+
+def test_a_request_hangs_when_it_takes_far_longer_than_the_others():
+    one = pace()
+    assert one.hangs_after() == pytest.approx(0.5)
+    good(one, 64, at=100.0, took=1.0)
+    assert one.hangs_after() == pytest.approx(4.5)
