@@ -14,7 +14,7 @@ import pyarrow as pa
 from benchmarks.measure import Finding, medians, timed
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.exact import MONEY, RATE, cents_of, decimals
-from svc_tools.frames.rounding import rounded_tax
+from svc_tools.frames.taxes.rounding import rounded_tax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from svc_sdk import Svc
-    from svc_tools.frames.file_job import FileJob, FileRun
+    from svc_tools.frames.files.file_job import FileJob, FileRun
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
@@ -218,8 +218,8 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
     started = time.monotonic()
     with explained(), _interruptible(console, output):
         from svc_tools.cli.file_progress import FileProgress  # noqa: PLC0415 - when it is run
-        from svc_tools.frames.file_job import FileJob  # noqa: PLC0415 - loads pandas
-        from svc_tools.frames.file_terms import Terms  # noqa: PLC0415 - as above
+        from svc_tools.frames.files.file_job import FileJob  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.files.file_terms import Terms  # noqa: PLC0415 - as above
         from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
         from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
         from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Task
 
-    from svc_tools.frames.file_job import Stage
+    from svc_tools.frames.files.file_job import Stage
 
 __all__ = ["FileProgress", "duration"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from svc_tools.frames.file_job import FileRun
+    from svc_tools.frames.files.file_job import FileRun
     from svc_tools.lookup.plan import Plan
 
 __all__ = ["show_plan", "show_run"]

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from svc_tools.demo.terminal import render
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.charts import save_chart, tax_by_state
+from svc_tools.frames.charting.charts import save_chart, tax_by_state
+from svc_tools.frames.reports.workbook import write_workbook
 from svc_tools.frames.summary import summarize
 from svc_tools.frames.whole_file import whole_file
-from svc_tools.frames.workbook import write_workbook
 from svc_tools.printing import print_text
 
 if TYPE_CHECKING:

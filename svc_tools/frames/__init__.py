@@ -6,10 +6,10 @@ import pandas as pd
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.tax import TaxFailedError
+from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:
-    from svc_tools.frames.file_enriching import enrich_file
+    from svc_tools.frames.files.file_enriching import enrich_file
 
 __all__ = ["LookupFailedError", "SvcAccessor", "TaxFailedError", "enrich_file", "svc"]
 
@@ -30,7 +30,7 @@ def svc(frame: pd.DataFrame) -> SvcAccessor:
 def __getattr__(name: str) -> object:
     """What reads and writes files is loaded when it is asked for."""
     if name == "enrich_file":
-        from svc_tools.frames.file_enriching import enrich_file  # noqa: PLC0415 - as it says
+        from svc_tools.frames.files.file_enriching import enrich_file  # noqa: PLC0415 - as it says
 
         return enrich_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.frames.filing import filing
+from svc_tools.frames.analysis.filing import filing
+from svc_tools.frames.analysis.reconcile import reconcile
+from svc_tools.frames.analysis.review import review
 from svc_tools.frames.on_frame import OnFrame
-from svc_tools.frames.reconcile import reconcile
-from svc_tools.frames.review import review
-from svc_tools.frames.tax import add_tax
-from svc_tools.frames.tax_terms import TaxTerms
+from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.frames.taxes.tax_terms import TaxTerms
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.due import Nexus
-    from svc_tools.frames.filed import Filing
-    from svc_tools.frames.periods import Period
-    from svc_tools.frames.reconciliation import Reconciliation
-    from svc_tools.frames.reviewed import Review
-    from svc_tools.frames.rounding import Rounding
+    from svc_tools.frames.analysis.filed import Filing
+    from svc_tools.frames.analysis.periods import Period
+    from svc_tools.frames.analysis.reconciliation import Reconciliation
+    from svc_tools.frames.analysis.reviewed import Review
+    from svc_tools.frames.taxes.due import Nexus
+    from svc_tools.frames.taxes.rounding import Rounding
 
 __all__ = ["MoneyMethods"]
 
@@ -132,7 +132,7 @@ class MoneyMethods(OnFrame):
         What is expected is `tax_due` where the tax was computed with a register or a channel, else
         `tax`. A row without a tax expects nothing that is known: it is never compared, and never
         taken for 0. Each row that differs gets the first reason that its own figures prove (see
-        `svc_tools.frames.difference_reasons.REASONS`): what was collected equals the tax at the
+        `analysis.difference_reasons.REASONS`): what was collected equals the tax at the
         state's rate alone, say, or on the exempt part too. Refunds are negative on both sides.
 
         Args:

@@ -13,7 +13,7 @@ from svc_tools.frames.enriched import (
     TAX_OPTION_COLUMNS,
 )
 from svc_tools.frames.exact import MONEY
-from svc_tools.frames.tax_terms import TERMS
+from svc_tools.frames.taxes.tax_terms import TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

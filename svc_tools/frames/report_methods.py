@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from pathlib import Path
 
-    from svc_tools.frames.plots import Plots
+    from svc_tools.frames.charting.plots import Plots
 
 __all__ = ["ReportMethods"]
 
@@ -48,13 +48,13 @@ class ReportMethods(OnFrame):
             FileNotFoundError: the folder does not exist.
             ModuleNotFoundError: the extra `report` is not installed (`.xlsx`).
         """
-        from svc_tools.frames.report import write_report  # noqa: PLC0415  # not for a lookup
+        from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
 
         return write_report(self._frame, path, amount=amount, title=title, prefix=prefix)
 
     @property
     def plot(self) -> Plots:
         """Charts: `df.svc.plot.rates()`, `df.svc.plot.tax_map()`."""
-        from svc_tools.frames.plots import Plots  # noqa: PLC0415  # not for a lookup
+        from svc_tools.frames.charting.plots import Plots  # noqa: PLC0415  # not for a lookup
 
         return Plots(self._frame)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.amounts import whole_cents
 from svc_tools.frames.coded import first_column
 from svc_tools.frames.exact import MONEY, cents_of
+from svc_tools.frames.taxes.amounts import whole_cents
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from svc_tools.frames.tax_codes import TAX_DUE_REASONS, TAX_REVIEW
+from svc_tools.frames.taxes.tax_codes import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 

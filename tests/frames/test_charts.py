@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames.charts import describe_tax_by_state, save_chart, tax_by_state
+from svc_tools.frames.charting.charts import describe_tax_by_state, save_chart, tax_by_state
 from svc_tools.places import STATES
 
 
@@ -190,10 +190,10 @@ def test_a_frame_without_tax_is_refused_with_what_to_do():
 
 def test_no_global_state_of_pyplot_and_no_display_is_needed():
     code = (
-        "import sys; import svc_tools.frames.charts;"
+        "import sys; import svc_tools.frames.charting.charts;"
         " assert 'matplotlib' not in sys.modules;"
         " from support.enriched import enriched, row;"
-        " svc_tools.frames.charts.tax_by_state(enriched(row()));"
+        " svc_tools.frames.charting.charts.tax_by_state(enriched(row()));"
         " assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run(

@@ -24,7 +24,7 @@ from support.taxed import (
     units,
 )
 
-from svc_tools.frames.filing_parts import is_official, parts_of
+from svc_tools.frames.analysis.filing_parts import is_official, parts_of
 from svc_tools.frames.jurisdictions import encode
 
 MINNEAPOLIS = parts(

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from svc_tools.frames.periods import periods_of_rows
+from svc_tools.frames.analysis.periods import periods_of_rows
 
 DAYS = [date(2026, 5, 31), None, date(1969, 12, 31), date(2026, 6, 1)]
 LATE = time(23, 59)

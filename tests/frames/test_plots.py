@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames import SvcAccessor, plots
-from svc_tools.frames.rate_strips import percent, strips_of
+from svc_tools.frames import SvcAccessor
+from svc_tools.frames.charting import plots
+from svc_tools.frames.charting.rate_strips import percent, strips_of
+from svc_tools.frames.charting.tile_map import short_dollars, tile_map
 from svc_tools.frames.summary import summarize
-from svc_tools.frames.tile_map import short_dollars, tile_map
 from svc_tools.places import STATES
 
 MIXED = (

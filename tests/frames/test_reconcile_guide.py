@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from svc_tools.frames.compared import CLASSES
-from svc_tools.frames.difference_reasons import REASONS
-from svc_tools.frames.filing_table import FILING_COLUMNS
-from svc_tools.frames.reconcile import LINE_COLUMNS
-from svc_tools.frames.review import REVIEW_COLUMNS
-from svc_tools.frames.review_stakes import BASES
+from svc_tools.frames.analysis.compared import CLASSES
+from svc_tools.frames.analysis.difference_reasons import REASONS
+from svc_tools.frames.analysis.filing_table import FILING_COLUMNS
+from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
+from svc_tools.frames.analysis.review import REVIEW_COLUMNS
+from svc_tools.frames.analysis.review_stakes import BASES
 
 GUIDE = Path(__file__).parents[2] / "docs" / "RECONCILE.md"
 

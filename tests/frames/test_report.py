@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames import SvcAccessor, report, report_lines, report_page
-from svc_tools.frames.rate_notes import RATE_NOTES
+from svc_tools.frames import SvcAccessor
+from svc_tools.frames.reports import report, report_lines, report_page
+from svc_tools.frames.reports.rate_notes import RATE_NOTES
 
 VOID = {"meta", "br"}
 MIXED = (

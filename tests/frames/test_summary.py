@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
+from svc_tools.frames.reports.summary_words import other_date_sentence
 from svc_tools.frames.summary import (
     ConfidenceTax,
     Count,
@@ -16,7 +17,6 @@ from svc_tools.frames.summary import (
     Source,
     summarize,
 )
-from svc_tools.frames.summary_words import other_date_sentence
 
 
 def test_every_row_is_counted_by_its_status_in_a_fixed_order():

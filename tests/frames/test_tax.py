@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.amounts import whole_cents
 from svc_tools.frames.enriched import TAX_COLUMNS
-from svc_tools.frames.tax import TaxFailedError
+from svc_tools.frames.taxes.amounts import whole_cents
+from svc_tools.frames.taxes.tax import TaxFailedError
 
 
 def looked_up(**columns):

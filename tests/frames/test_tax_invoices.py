@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.invoices import tax_by_invoice
+from svc_tools.frames.taxes.invoices import tax_by_invoice
 
 MODES = {
     "half_up": decimal.ROUND_HALF_UP,

@@ -13,8 +13,8 @@ from support.looked_up import dollars, found, taxed
 
 from svc_tools.frames.enriched import LEVEL_TAX_COLUMNS
 from svc_tools.frames.exact import cents_of
-from svc_tools.frames.rounding import ROUNDINGS, rounded_tax
-from svc_tools.frames.shares import shared_out
+from svc_tools.frames.taxes.rounding import ROUNDINGS, rounded_tax
+from svc_tools.frames.taxes.shares import shared_out
 
 ROWS = st.lists(
     st.tuples(

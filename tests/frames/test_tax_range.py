@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, taxed
 
-from svc_tools.frames.rounding import ROUNDINGS
+from svc_tools.frames.taxes.rounding import ROUNDINGS
 
 
 def test_several_candidates_put_dollars_at_stake():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.rounding import ROUNDINGS, rounded_tax
+from svc_tools.frames.taxes.rounding import ROUNDINGS, rounded_tax
 
 MODES = {
     "half_up": decimal.ROUND_HALF_UP,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
 from svc_tools.frames.exact import cents_of
-from svc_tools.frames.taxable import Exempt, taxable_shipping
+from svc_tools.frames.taxes.taxable import Exempt, taxable_shipping
 
 YES_NO = [
     pd.Series([True, False]),

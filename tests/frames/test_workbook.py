@@ -17,13 +17,14 @@ from openpyxl.utils import range_boundaries
 from openpyxl.utils.datetime import from_excel
 from support.enriched import MONEY, enriched, partial, row
 
-from svc_tools.frames import SvcAccessor, book, sheet_table, workbook
-from svc_tools.frames.book import open_book
-from svc_tools.frames.cells import Cell, cell_of, serial
-from svc_tools.frames.rate_notes import RATE_NOTES
-from svc_tools.frames.sheet_table import Column, column_kind
+from svc_tools.frames import SvcAccessor
+from svc_tools.frames.reports import book, sheet_table, workbook
+from svc_tools.frames.reports.book import open_book
+from svc_tools.frames.reports.cells import Cell, cell_of, serial
+from svc_tools.frames.reports.rate_notes import RATE_NOTES
+from svc_tools.frames.reports.sheet_table import Column, column_kind
+from svc_tools.frames.reports.workbook import write_workbook
 from svc_tools.frames.summary import summarize
-from svc_tools.frames.workbook import write_workbook
 
 
 @pytest.fixture

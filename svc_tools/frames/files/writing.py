@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from svc_tools.frames.cells import cell_of
 from svc_tools.frames.files.cell_kinds import cell_text
 from svc_tools.frames.files.chunk import FileError
+from svc_tools.frames.reports.cells import cell_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,1 @@
+"""What follows a tax: reconciling it, filing it, and reviewing what is uncertain."""

@@ -1,0 +1,210 @@
+"""The rows that need a person, the most dollars first, and what to do about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from svc_tools.frames.analysis.added import without_added
+from svc_tools.frames.analysis.compared import money_column
+from svc_tools.frames.analysis.review_places import places_of_rows
+from svc_tools.frames.analysis.review_stakes import stakes_of
+from svc_tools.frames.analysis.reviewed import Review, ReviewTotals
+from svc_tools.frames.coded import Coded, coded, combined
+from svc_tools.frames.enriched import require_columns, require_one
+from svc_tools.frames.exact import MONEY, decimals
+from svc_tools.frames.taxes.taxed_rows import amount_label, taxed_rows
+from svc_tools.frames.totals import Money, dollars, sums_by
+from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from svc_tools.frames.analysis.review_stakes import Stakes
+
+__all__ = ["REVIEW_COLUMNS", "review"]
+
+REVIEW_COLUMNS = (
+    "review_dollars",
+    "review_basis",
+    "review_reasons",
+    "review_to_do",
+    "review_place",
+    "review_group",
+)
+"""The columns that `Review.rows` adds, without the prefix."""
+_PERCENT = 100
+_NOT_KNOWN = "due_not_known:"
+
+
+def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str) -> Review:
+    """List the rows; see `MoneyMethods.review` for the meaning of the arguments."""
+    if isinstance(share, bool) or not isinstance(share, int) or not 0 < share <= _PERCENT:
+        raise ValueError(f"share: expected a percentage from 1 to 100, not {share!r}")
+    names = tuple(prefix + name for name in ("lookup_status", "needs_review"))
+    require_columns(frame, names, "look the rates up first: df.svc.lookup()")
+    for name in names:
+        require_one(frame, name, "lookup")
+    amount_label(frame, prefix, amount)  # a column that was named has to be there
+    source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
+    status = coded(frame, names[0], "not_attempted")
+    codes, cells = _reasons(frame, status, prefix)
+    listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
+    stakes = stakes_of(frame, status, prefix=prefix, amount=amount)
+    own = Money(stakes.dollars.cents[listed], stakes.dollars.missing[listed])
+    places = places_of_rows(frame.iloc[listed], prefix=prefix)
+    reasons = Coded(codes[listed], cells)
+    group_codes, pairs = combined([places, reasons])
+    group_codes, pairs = _merged(group_codes, pairs)
+    sizes = np.bincount(group_codes, minlength=len(pairs))
+    groups = _groups(pairs, sizes, own, group_codes)
+    rank = np.empty(len(pairs), np.int64)
+    rank[groups.index] = np.arange(len(pairs))
+    order = np.lexsort((listed, rank[group_codes], -own.cents, own.missing))
+    groups.index = pd.RangeIndex(1, len(groups) + 1, name="review_group")
+    rows = source.iloc[listed[order]].copy(deep=False)
+    columns = (
+        decimals(own.cents[order], own.missing[order], MONEY),
+        _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
+        _taken(cells, reasons.codes[order]),
+        _taken([_to_do(cell) for cell in cells], reasons.codes[order]),
+        _taken(places.values, places.codes[order]),
+        rank[group_codes[order]] + 1,
+    )
+    for name, column in zip(REVIEW_COLUMNS, columns, strict=True):
+        rows[prefix + name] = column
+    return Review(
+        rows=rows,
+        groups=groups,
+        by_reason=_by_reason(cells, reasons.codes, own),
+        totals=_totals(frame, own, stakes, listed, share),
+        prefix=prefix,
+    )
+
+
+def _reasons(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+    """Why each row needs a person, as codes separated by semicolons; empty where it does not."""
+    marked = frame[f"{prefix}needs_review"].fillna(value=True).to_numpy(bool)
+    columns = [
+        status,
+        Coded(marked.astype(np.int64), ("", "marked")),
+        coded(frame, f"{prefix}lookup_review_reason"),
+        coded(frame, f"{prefix}tax_review"),
+    ]
+    taxed = f"{prefix}tax" in frame.columns
+    columns.append(taxed_rows(frame, prefix).why if taxed else Coded(status.codes * 0, ("",)))
+    codes, rows = combined(columns)
+    cells = [_cell(*row) for row in rows]
+    distinct = list(dict.fromkeys(cells))
+    number = {cell: place for place, cell in enumerate(distinct)}
+    return Coded(np.array([number[cell] for cell in cells], np.int64)[codes], tuple(distinct))
+
+
+def _cell(status: str, marked: str, of_rate: str, of_tax: str, why: str) -> str:
+    found = list(codes_in(of_rate)) if marked else []
+    if status != "ok" and status not in found and marked:
+        found.append(status)
+    if marked and not found:  # the column with the reason was not asked for
+        found.append("needs_review")
+    found += codes_in(of_tax)
+    if why.startswith("no_tax"):
+        found.append(why.partition(":")[2] if why.endswith("freight_taxable_unknown") else "no_tax")
+    if why.startswith(_NOT_KNOWN):
+        found.append(why.removeprefix(_NOT_KNOWN))
+    return "; ".join(sorted(dict.fromkeys(found), key=urgency))
+
+
+def _to_do(cell: str) -> str:
+    return " ".join(dict.fromkeys(what_to_do(code) for code in codes_in(cell)))
+
+
+def _merged(
+    codes: np.ndarray, pairs: Sequence[tuple[str, ...]]
+) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """Groups whose places read the same are one."""
+    distinct = list(dict.fromkeys(pairs))
+    number = {pair: place for place, pair in enumerate(distinct)}
+    return np.array([number[pair] for pair in pairs], np.int64)[codes], distinct
+
+
+def _groups(
+    pairs: Sequence[tuple[str, ...]], sizes: np.ndarray, own: Money, codes: np.ndarray
+) -> pd.DataFrame:
+    """Place and reasons with rows and dollars: the most dollars first, then the most rows."""
+    sums = sums_by(codes, own.cents, len(pairs))
+    known = np.bincount(codes[~own.missing], minlength=len(pairs)).tolist()
+    stakes = [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
+    groups = pd.DataFrame(
+        {
+            "place": _taken([place for place, _ in pairs], np.arange(len(pairs))),
+            "reasons": _taken([cell for _, cell in pairs], np.arange(len(pairs))),
+            "rows": sizes,
+            "dollars": money_column(stakes),
+            "to_do": _taken([_to_do(cell) for _, cell in pairs], np.arange(len(pairs))),
+        }
+    )
+    order = sorted(
+        range(len(pairs)), key=lambda one: (not known[one], -sums[one], -int(sizes[one]), one)
+    )
+    return groups.iloc[order]
+
+
+def _by_reason(cells: Sequence[str], codes: np.ndarray, own: Money) -> pd.DataFrame:
+    """Rows and dollars by code; a row with several codes is in each of them."""
+    counts = np.bincount(codes, minlength=len(cells)).tolist()
+    known = np.bincount(codes[~own.missing], minlength=len(cells)).tolist()
+    sums = sums_by(codes, own.cents, len(cells))
+    found: dict[str, list[int]] = {}
+    for cell, *figures in zip(cells, counts, known, sums, strict=True):
+        for code in codes_in(cell):
+            found[code] = [a + b for a, b in zip(found.get(code, [0, 0, 0]), figures, strict=True)]
+    there = sorted((code for code in found if found[code][0]), key=lambda one: -found[one][2])
+    return pd.DataFrame(
+        {
+            "reason": pd.array(there, dtype="str"),
+            "rows": np.array([found[code][0] for code in there], np.int64),
+            "dollars": money_column(
+                [dollars(found[code][2]) if found[code][1] else None for code in there]
+            ),
+            "meaning": pd.array([meaning_of(code) for code in there], dtype="str"),
+            "to_do": pd.array([what_to_do(code) for code in there], dtype="str"),
+        }
+    )
+
+
+def _totals(
+    frame: pd.DataFrame, own: Money, stakes: Stakes, listed: np.ndarray, share: int
+) -> ReviewTotals:
+    basis = Coded(stakes.basis.codes[listed], stakes.basis.values)
+    estimated = basis.where(lambda one: one == "estimate")
+    total = own.total()
+    sizes = np.sort(own.cents[~own.missing])[::-1]
+    wanted = share * int(sum(sums_by(np.zeros(len(sizes), np.int64), sizes, 1)))
+    return ReviewTotals(
+        frame_rows=len(frame),
+        rows=len(listed),
+        dollars=total,
+        of_sales=any(rows for name, rows in basis.counts() if name == "sale"),
+        share=share,
+        carrying_rows=_carrying(sizes.tolist(), wanted),
+        estimated_rows=int(estimated.sum()),
+        estimated=own.total(estimated),
+        unknown_rows=int(own.missing.sum()),
+    )
+
+
+def _carrying(sizes: Sequence[int], wanted: int) -> int:
+    """How many of the largest figures add up to `wanted` hundredths; 0 where there is nothing."""
+    reached, rows = 0, 0
+    for size in sizes:
+        if reached * _PERCENT >= wanted:
+            break
+        reached += size
+        rows += 1
+    return rows
+
+
+def _taken(values: Sequence[str], codes: np.ndarray) -> pd.api.extensions.ExtensionArray:
+    return pd.array([value or None for value in values], dtype="str").take(codes)

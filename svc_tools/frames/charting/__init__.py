@@ -1,0 +1,1 @@
+"""Charts of an enriched frame, drawn without a display."""

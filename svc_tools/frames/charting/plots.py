@@ -1,0 +1,121 @@
+"""Charts of an enriched frame: `df.svc.plot.rates()` and `df.svc.plot.tax_map()`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from svc_tools.frames.charting.rate_strips import strips_of
+from svc_tools.frames.enriched import require_columns
+from svc_tools.frames.on_frame import OnFrame
+from svc_tools.frames.reports.report_facts import amount_column
+from svc_tools.frames.row_states import known_states
+from svc_tools.frames.summary import source_sentence, sources_of, summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from matplotlib.figure import Figure
+
+__all__ = ["Plots"]
+
+_NARROWEST, _WIDEST = 3.5, 40.0  # inches
+
+
+class Plots(OnFrame):
+    """Charts of an enriched frame.
+
+    Each is a matplotlib `Figure` of its own: a notebook shows it, `fig.savefig(path)` writes it,
+    and no state of pyplot is touched. `fig.get_label()` is its text alternative: every figure that
+    it shows, in words.
+    """
+
+    def rates(
+        self,
+        *,
+        by: Literal["state"] | None = "state",
+        states: Iterable[str] | None = None,
+        title: str | None = None,
+        width: float = 9.0,
+        prefix: str = "",
+    ) -> Figure:
+        """The combined rates: by state, or how many rows have which rate.
+
+        By state, each rate is a mark, the larger the more rows have it; rates that a person
+        should look at first (`needs_review`) and partial rates have marks of their own, a bar
+        goes from the lowest to the highest rate that a place may have (`rate_low`, `rate_high`),
+        and a line marks the median of the rows with a whole rate.
+
+        Args:
+            by: "state"; `None` for one histogram over all rows.
+            states: codes or names of the states to show; by default all.
+            title: the chart's title.
+            width: inches, from 3.5 to 40; the height follows from what is shown.
+            prefix: the prefix of the lookup's columns.
+
+        Raises:
+            ValueError: the frame has not been looked up, or an argument is not known.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        needed = (f"{prefix}lookup_status", f"{prefix}combined_rate")
+        require_columns(self._frame, needed, "look the rates up first: df.svc.lookup()")
+        if by not in {"state", None}:
+            raise ValueError(f"by: {by!r} is not known; expected 'state' or None")
+        _check(width)
+        _require_matplotlib()
+        # heavy, and an optional extra
+        from svc_tools.frames.charting.rate_chart import draw_histogram, draw_strips  # noqa: PLC0415
+
+        chosen = None if states is None else known_states(states)
+        strips = strips_of(self._frame, prefix=prefix, states=chosen)
+        source = source_sentence(sources_of(self._frame, prefix=prefix))
+        draw = draw_strips if by == "state" else draw_histogram
+        usual = "Combined sales-tax rates" + (" by state" if by == "state" else "")
+        notes = [source] if source else []
+        return draw(strips, title=title or usual, width=width, notes=notes)
+
+    def tax_map(
+        self,
+        *,
+        amount: Hashable | None = None,
+        title: str | None = None,
+        width: float = 9.0,
+        prefix: str = "",
+    ) -> Figure:
+        """The tax of each state on a grid of tiles, all of one size.
+
+        The darker a tile, the more tax. States without a whole rate are hatched, and differ from
+        those whose tax is 0; a corner marks a state of which some rows have no tax.
+
+        Args:
+            amount: the column of amounts; by default the one that the tax was computed from.
+            title: the chart's title.
+            width: inches, from 3.5 to 40; the height follows.
+            prefix: the prefix of the lookup's columns.
+
+        Raises:
+            ValueError: the frame has no rates, no tax or no such amounts.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        require_columns(
+            self._frame, (f"{prefix}tax",), "compute the tax first: df.svc.tax(amount='amount')"
+        )
+        _check(width)
+        column = amount_column(self._frame, amount, prefix)
+        summary = summarize(self._frame, amount=column, prefix=prefix)
+        _require_matplotlib()
+        from svc_tools.frames.charting.tile_chart import draw_tile_map  # noqa: PLC0415  # as above
+
+        return draw_tile_map(summary, title=title or "Sales tax by state", width=width)
+
+
+def _check(width: float) -> None:
+    if not _NARROWEST <= width <= _WIDEST:
+        raise ValueError(f"width: {width!r} is not from {_NARROWEST} to {_WIDEST:g} inches")
+
+
+def _require_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ModuleNotFoundError(
+            "charts need more: pip install 'svc-tax-tools[report]' (there is no matplotlib)"
+        )

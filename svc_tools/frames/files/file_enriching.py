@@ -1,0 +1,125 @@
+"""Rates and tax onto the rows of a file that may be larger than memory.
+
+The file is read twice. The first time its rows are counted and their distinct places collected;
+these are asked for once; the second time every row gets its answer and is written out. So the
+memory grows with the number of distinct places (and with a chunk), never with the rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svc_tools.config import configured, connect, unconfigured
+from svc_tools.frames.files.file_job import FileJob
+from svc_tools.frames.files.file_terms import Terms
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.lock_file import read_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from svc_sdk import Svc
+    from svc_tools.frames.files.file_job import FileRun, Progress
+    from svc_tools.lookup.cache import CacheChoice
+    from svc_tools.places import Grain
+
+__all__ = ["enrich_file"]
+
+
+def enrich_file(
+    source: str | Path,
+    output: str | Path,
+    *,
+    lookup: Mapping[str, object] | None = None,
+    tax: Mapping[str, Any] | None = None,
+    client: Svc | None = None,
+    prefix: str = "",
+    columns: Sequence[str] | None = None,
+    detail: bool = False,
+    date_format: str | None = None,
+    tz: str | None = None,
+    as_of_grain: Grain = "day",
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    report: str | Path | None = None,
+    force: bool = False,
+    cache: CacheChoice = None,
+    locked: str | Path | None = None,
+    resume: bool = True,
+    concurrency: int = 16,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> FileRun:
+    """Look up the rate of every row of a file, and write the rows with their rates to another.
+
+    The user's own columns pass through as they are, in their order; a CSV is text throughout.
+    Distinct places are asked for once over the whole file, and every answer is in the cache when
+    it counts: a run that was broken off asks only for the rest when it is run again.
+
+    Args:
+        source: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file; it is read twice.
+        output: a `.csv`, `.xlsx` or `.parquet` file, of any kind whatever the source is. It
+            appears whole or not at all. Where the run ends early, what was found is written to a
+            file beside it whose name ends in `-incomplete`; after an interrupt that is done only
+            where no cache keeps the answers.
+        lookup: the arguments of `df.svc.lookup()` that say where the place and the date are, such
+            as `{"zip": "ship_zip", "as_of": "order_date"}`; found by the usual names if left out.
+        tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; none for no tax.
+            With `invoice`, lines of one invoice may lie anywhere in the file.
+        client: the service to ask; by default the configured one, else the embedded one.
+        prefix: put before the names of the added columns.
+        columns: which of the lookup's columns to add; status and error always.
+        detail: ask for the jurisdictions too.
+        date_format: how the dates of sale are written, such as `%m/%d/%Y`; ISO if left out.
+        tz: as for `df.svc.lookup()`.
+        as_of_grain: as for `df.svc.lookup()`.
+        sheet: the sheet of a workbook; the first one if left out.
+        delimiter: what separates the cells of a CSV; found if left out.
+        encoding: the encoding of a CSV; found if left out.
+        report: a `.xlsx` or `.html` file for `df.svc.report()` too; for it the rows are held in
+            memory.
+        force: replace an output that is there already.
+        cache: as for `df.svc.lookup()`.
+        locked: a lock file that answers instead of the service; nothing is asked.
+        resume: take answers from the cache; `False` asks for every place anew.
+        concurrency: requests under way at once.
+        deadline: seconds after which no more is asked.
+        progress: called with a stage and its size, gives a context with a function to advance by.
+
+    Returns:
+        What became of the rows, and where they are.
+
+    Raises:
+        FileError: the source cannot be read, or the output cannot be written.
+        ValueError: columns are not clear, as `df.svc.lookup()` and `df.svc.tax()` raise it.
+    """
+    started = time.monotonic()
+    terms = Terms(lookup or {}, tax, prefix, detail, columns, date_format, tz, as_of_grain)
+    with contextlib.ExitStack() as stack:
+        job = stack.enter_context(
+            FileJob(
+                Path(source),
+                Path(output),
+                terms,
+                sheet=sheet,
+                delimiter=delimiter,
+                encoding=encoding,
+                force=force,
+                progress=progress,
+            )
+        )
+        job.survey()
+        if locked is not None:
+            job.take(read_lock(locked))
+            return job.finish(started, report=None if report is None else Path(report))
+        if client is None:
+            ready = connect() if configured() else unconfigured(stacklevel=3)
+            client = stack.enter_context(ready)
+        kept = stack.enter_context(opened_cache(cache))
+        job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline)
+        return job.finish(started, report=None if report is None else Path(report))

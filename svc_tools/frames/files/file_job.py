@@ -1,0 +1,374 @@
+"""One file's way: survey its rows, ask for its places, write its rows with their answers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, Self
+
+import pandas as pd
+
+from svc_tools.config import service_name, source_of
+from svc_tools.frames.accessor import SvcAccessor
+from svc_tools.frames.answers import Answerer, answerer
+from svc_tools.frames.enrich import plain_inputs
+from svc_tools.frames.enriched import TAX_COLUMNS
+from svc_tools.frames.files import Chunk, FileError, check_output, open_rows
+from svc_tools.frames.files.file_invoices import Crossing
+from svc_tools.frames.files.file_plan import plan_of_file
+from svc_tools.frames.files.file_rates import Answered, asked_of
+from svc_tools.frames.files.file_terms import layout_of
+from svc_tools.frames.files.file_totals import FileTotals
+from svc_tools.frames.files.file_writing import FileWriting
+from svc_tools.frames.files.opening import check_columns, check_rows
+from svc_tools.lookup import Run, look_up
+from svc_tools.places import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
+    from decimal import Decimal
+    from pathlib import Path
+
+    from svc_sdk import Svc
+    from svc_tools.config import Source
+    from svc_tools.frames.files.file_terms import Terms
+    from svc_tools.lookup import Outcome
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.lock_file import Lock
+    from svc_tools.lookup.plan import Plan
+    from svc_tools.places import Place
+
+__all__ = ["FileJob", "FileRun", "Progress", "Stage", "Survey"]
+
+Stage = Literal["reading", "asking", "writing"]
+INTERRUPTED = "interrupted"
+
+_NOTED = {
+    "state_from_zip": "rows whose state was taken from the ZIP",
+    "zip_repaired": "rows whose ZIP was tidied up (94105.0, 2134, 941051804 …)",
+}
+
+
+class Progress(Protocol):
+    """Shows how far a run is."""
+
+    def __call__(
+        self, stage: Stage, total: int | None
+    ) -> AbstractContextManager[Callable[[int], object]]:
+        """A stage of so many rows or places begins; its function says how many more are done."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a file asks.
+
+    Attributes:
+        rows: its rows.
+        places: its distinct places, with the number of rows that ask for each.
+        refused: rows by status (invalid, unsupported) and reason; they are never asked for.
+        noted: rows by what was decided about them.
+    """
+
+    rows: int = 0
+    places: Counter[Place] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """What became of a file.
+
+    Attributes:
+        source: the file that was read.
+        output: the file that was asked for.
+        written: where the rows are; `None` where nothing was written.
+        service: who was asked.
+        places: distinct places.
+        cached: how many of them were answered before.
+        asked: how many were asked for now.
+        requests: how many requests that took.
+        stopped: why the run ended early; `None` where it did not.
+        resumable: whether the answers are kept: the same command goes on where this one ended.
+        totals: rows by status, and their tax.
+        notes: what was decided, in sentences.
+        seconds: how long it took.
+    """
+
+    source: Path
+    output: Path
+    written: Path | None
+    service: str
+    places: int
+    cached: int
+    asked: int
+    requests: int
+    stopped: str | None
+    resumable: bool
+    totals: FileTotals
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person broke the run off."""
+        return self.stopped == INTERRUPTED
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every row has a whole rate, and a tax where one was asked for."""
+        return self.stopped is None and self.totals.whole == self.totals.rows
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program."""
+        return {
+            "source": str(self.source),
+            "output": None if self.written is None else str(self.written),
+            "complete": self.stopped is None,
+            "stopped": self.stopped,
+            "service": self.service,
+            "places": self.places,
+            "cached": self.cached,
+            "asked": self.asked,
+            "requests": self.requests,
+            **self.totals.as_json(),
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+class FileJob:
+    """A file to enrich, step by step: `survey`, `ask`, `finish`. See `enrich_file`."""
+
+    def __init__(
+        self,
+        source: Path,
+        output: Path,
+        terms: Terms,
+        *,
+        sheet: str | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.source, self.output, self.terms = source, output, terms
+        self._progress = progress or _silent
+        self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
+        with self._progress("reading", None):  # a workbook is read whole to know its columns
+            self.rows = open_rows(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
+        try:
+            self.layout = layout_of(self.rows.schema, self._first(), terms)
+            check_columns(self.kind, self._names())
+        except BaseException:
+            self.rows.close()
+            raise
+        self.notes = [*self.rows.notes, *self.layout.notes]
+        self.surveyed = Survey()
+        self._crossing = Crossing()
+        self._run: Run | None = None
+        self._answered = Answered({}, Answerer(""))
+
+    def __enter__(self) -> Self:
+        """The job itself; the file is let go of at the end."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let go of the file."""
+        self.rows.close()
+
+    def survey(self) -> Survey:
+        """Read the file once: count its rows and collect its distinct places.
+
+        Raises:
+            FileError: a row cannot be read, or the output cannot hold so many.
+        """
+        surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
+        with self._progress("reading", None) as advance:
+            for chunk in self.rows.chunks(self.layout.used):
+                frame = chunk.frame(range(len(self.layout.used)))
+                asked = asked_of(frame, self.layout, self.terms)
+                for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
+                    if isinstance(one, Question):
+                        surveyed.places[one.place] += rows
+                    else:
+                        surveyed.refused[one.status, one.reason] += rows
+                surveyed.noted.update({name: asked.count(name) for name in _NOTED})
+                if invoice:
+                    self._crossing.see(frame[invoice])
+                surveyed.rows += len(frame)
+                advance(len(frame))
+        check_rows(self.kind, surveyed.rows)
+        told = (f"{text}: {surveyed.noted[name]:,}" for name, text in _NOTED.items())
+        self.notes += [text for text in told if not text.endswith(": 0")]
+        return surveyed
+
+    def known(self, client: Svc, cache: Answers | None) -> dict[Place, Outcome]:
+        """Answers that need not be asked for."""
+        if cache is None:
+            return {}
+        return cache.known(source_of(client), self.surveyed.places, detail=self.terms.detail)
+
+    def plan(self, client: Svc, cache: Answers | None, *, price: Decimal | None = None) -> Plan:
+        """What asking will take; nothing is asked."""
+        return plan_of_file(
+            self.surveyed,
+            self.terms,
+            service=service_name(client),
+            source=source_of(client),
+            cache=cache,
+            price=price,
+            notes=self.notes,
+        )
+
+    def ask(
+        self,
+        client: Svc,
+        cache: Answers | None,
+        *,
+        resume: bool = True,
+        concurrency: int = 16,
+        deadline: float | None = None,
+    ) -> None:
+        """Ask for the distinct places, each once; what is in the cache is taken from there."""
+        self._kept = cache is not None
+        answers = cache if resume or cache is None else _Anew(cache)
+        left = len(self.surveyed.places) - len(self.known(client, answers))
+        with self._progress("asking", left) as advance:
+            self._run = look_up(
+                client,
+                self.surveyed.places,
+                cache=answers,
+                detail=self.terms.detail,
+                concurrency=concurrency,
+                deadline=deadline,
+                on_outcome=lambda outcome: None if outcome.cached else advance(1),
+            )
+        self._answered = Answered(self._run.outcomes, answerer(client))
+        self.notes += cache.notes if cache is not None else []
+
+    def take(self, lock: Lock) -> None:
+        """Answer from a lock file: nothing is asked; what is not in it was not attempted."""
+        outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.detail)
+        known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
+        self._kept = True
+        self._answered = Answered(outcomes, Answerer(lock.name, lock.edition), lock.today)
+        self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
+        self.notes += lock.notes
+
+    def finish(self, started: float, *, report: Path | None = None) -> FileRun:
+        """Write the rows with their answers.
+
+        Args:
+            started: when the run began, by `time.monotonic()`.
+            report: where to write a report too (`df.svc.report`); for it the rows are held in
+                memory.
+
+        Raises:
+            FileError: a row cannot be read any more, or the output not be written; the answers
+                are in the cache.
+        """
+        if self._run is None:
+            raise RuntimeError("finish: nothing was asked for yet; call ask() first")
+        stopped = self._run.stopped
+        target: Path | None = self.output
+        if stopped is not None and str(self.output) != "-":
+            name = f"{self.output.stem}-incomplete{self.output.suffix}"
+            target = self.output.with_name(name)
+            if stopped == INTERRUPTED and self._kept:
+                target = None
+        totals = FileTotals()
+        seen: list[pd.DataFrame] | None = None if report is None else []
+        if target is not None:
+            writing = FileWriting(self.rows, self.layout, self.terms, self._answered)
+            try:
+                with self._progress("writing", self.surveyed.rows) as advance:
+                    totals = writing.write(target, self.kind, self._crossing, advance, seen)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise self._unwritten(target, error) from error
+            if report is not None and seen:
+                self._report(report, seen, self._run)
+        return FileRun(
+            source=self.source,
+            output=self.output,
+            written=target,
+            service=self._answered.who.name,
+            places=len(self.surveyed.places),
+            cached=self._run.cached,
+            asked=self._run.asked,
+            requests=self._run.requests,
+            stopped=stopped,
+            resumable=self._kept,
+            totals=totals,
+            notes=tuple(self.notes),
+            seconds=time.monotonic() - started,
+        )
+
+    def _report(self, path: Path, seen: list[pd.DataFrame], run: Run) -> None:
+        frame = pd.concat(seen, ignore_index=True)
+        frame.attrs = dict(seen[0].attrs)
+        frame.attrs["svc_lookup"] = {
+            "rows": len(frame),
+            "asked": run.asked,
+            "cached": run.cached,
+            "requests": run.requests,
+            "service": self._answered.who.name,
+            "notes": list(self.notes),
+            "stopped": run.stopped,
+            "detail": self.terms.detail,
+            "grain": self.terms.grain,
+            "inputs": plain_inputs(self.layout.inputs),
+        }
+        title = f"Sales tax of {self.source.name}"
+        SvcAccessor(frame).report(path, title=title, prefix=self.terms.prefix)
+
+    def _unwritten(self, target: Path, error: OSError) -> FileError:
+        kept = (
+            "; the answers are kept, so the same command will ask for nothing anew"
+            if self._kept
+            else ""
+        )
+        return FileError(
+            f"cannot write {target}: {error.strerror or error}. What was there is unchanged{kept}"
+        )
+
+    def _names(self) -> Counter[str]:
+        """The names of the columns that will be written."""
+        kept = [self.rows.schema.field(position).name for position in self.layout.kept]
+        taxes = () if self.terms.tax is None else TAX_COLUMNS
+        return Counter([*kept, *(self.terms.prefix + one for one in self.terms.added()), *taxes])
+
+    def _first(self) -> pd.DataFrame:
+        """The first rows with all columns, from which it is decided what they are."""
+        chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
+        return chunk.frame(range(len(self.rows.schema)))
+
+
+class _Anew:
+    """A cache that is written to and not read: every place is asked for anew."""
+
+    def __init__(self, cache: Answers) -> None:
+        self._cache = cache
+        self.notes = cache.notes
+        self.keep, self.quota, self.told_quota = cache.keep, cache.quota, cache.told_quota
+
+    def known(
+        self,
+        source: Source,  # noqa: ARG002 - the protocol's signature
+        places: Collection[Place],  # noqa: ARG002 - as above
+        *,
+        detail: bool,  # noqa: ARG002 - as above
+    ) -> dict[Place, Outcome]:
+        """Nothing."""
+        return {}
+
+
+@contextlib.contextmanager
+def _silent(stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:  # noqa: ARG001 - the protocol's signature
+    """Progress that nobody sees."""
+    yield lambda _: None

@@ -1,0 +1,1 @@
+"""Exact tax of an enriched frame: amounts, rounding, exemptions, delivery, what is due."""

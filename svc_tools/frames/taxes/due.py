@@ -1,0 +1,199 @@
+"""What of the tax the seller owes: by the register of nexus, and by who made the sale."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from svc_tools.frames.distinct_values import distinct_values, is_label
+from svc_tools.frames.enriched import require_columns
+from svc_tools.frames.taxes.reasons import Reasons
+from svc_tools.nexus import Register, read_register
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+    from pathlib import Path
+    from typing import TypeAlias
+
+    Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
+
+__all__ = ["Channel", "Dates", "Sales", "channel_of", "register_of", "sale_dates", "why_not_due"]
+
+_MARKETPLACE = {
+    "marketplace",
+    "marketplace facilitator",
+    "marketplace facilitated",
+    "facilitated",
+    "facilitator",
+    "mpf",
+}
+_DIRECT = {
+    "direct",
+    "direct sale",
+    "own",
+    "own store",
+    "own site",
+    "own website",
+    "web",
+    "webshop",
+    "web store",
+    "webstore",
+    "website",
+    "online store",
+    "store",
+    "retail",
+    "pos",
+    "phone",
+    "d2c",
+    "dtc",
+}
+_NO_DAY = np.iinfo(np.int32).min
+_EPOCH = date(1970, 1, 1)
+_MONTHS = {"month": 1, "quarter": 3}
+
+
+class Channel(NamedTuple):
+    """Who made each sale."""
+
+    marketplace: np.ndarray
+    unknown: np.ndarray
+    odd: tuple[str, ...]
+    """The values that say neither, as far as there are any."""
+
+    @property
+    def direct(self) -> np.ndarray:
+        """Which sales are known to be direct."""
+        direct: np.ndarray = ~(self.marketplace | self.unknown)
+        return direct
+
+
+class Dates(NamedTuple):
+    """The first and the last day that each sale may have, in days since 1970-01-01."""
+
+    first: np.ndarray
+    last: np.ndarray
+    missing: np.ndarray
+
+
+class Sales(NamedTuple):
+    """What decides whether the tax of each sale is due."""
+
+    states: tuple[np.ndarray, list[str]]
+    """The number of each row's state (-1: not known), and the states by number."""
+    dates: Dates | None
+    channel: Channel | None
+    untaxed: np.ndarray
+
+
+def register_of(nexus: Nexus) -> Register:
+    """The register that `nexus=` names.
+
+    Raises:
+        RegisterError: it cannot be read.
+        ValueError: it has no records.
+        FileNotFoundError: there is no such file.
+    """
+    register = nexus if isinstance(nexus, Register) else read_register(nexus)
+    if not register.records:
+        raise ValueError(
+            "nexus: the register has no records, so tax would be due nowhere; leave nexus= out, or"
+            " give records with state and nexus_type"
+        )
+    return register
+
+
+def channel_of(frame: pd.DataFrame, channel: Hashable) -> Channel:
+    """Read `channel=`: a column, or `direct` or `marketplace` for all rows.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not is_label(frame, channel):
+        said = _said(channel)
+        if said is None:
+            raise ValueError(
+                f"channel: {channel!r} is neither a column of the frame nor 'direct' or"
+                " 'marketplace'"
+            )
+        return Channel(np.full(len(frame), said), np.zeros(len(frame), bool), ())
+    codes, values = distinct_values(frame, channel, "channel")
+    words = [_said(value) for value in values]
+    known = np.array([*(word is not None for word in words), False], bool)
+    marketplace = np.array([*(word is True for word in words), False], bool)
+    odd = tuple(str(value) for value, word in zip(values, words, strict=True) if word is None)
+    return Channel(marketplace[codes], ~known[codes], odd)
+
+
+def _said(value: object) -> bool | None:
+    """Whether a word means a marketplace's sale; `None` where it says neither."""
+    if not isinstance(value, str):
+        return None
+    word = " ".join(value.casefold().replace("_", " ").replace("-", " ").split())
+    return True if word in _MARKETPLACE else False if word in _DIRECT else None
+
+
+def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
+    """The days that were asked about, with the period that each stands for (`as_of_grain`).
+
+    Raises:
+        ValueError: the frame has no such column.
+    """
+    require_columns(frame, (name,), "nexus= needs it: look the rates up with all columns")
+    days, missing = _days(frame[name])
+    looked = frame.attrs.get("svc_lookup")
+    grain = looked.get("grain") if isinstance(looked, dict) else None
+    if grain not in _MONTHS:
+        return Dates(days, days, missing)
+    months = days.astype("datetime64[D]").astype("datetime64[M]")
+    start = months - (months.astype(np.int64) % _MONTHS[str(grain)])
+    end = (start + _MONTHS[str(grain)]).astype("datetime64[D]") - 1
+    return Dates(start.astype("datetime64[D]").astype(np.int64), end.astype(np.int64), missing)
+
+
+def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    missing = column.isna().to_numpy()
+    if kind is not None and pa.types.is_date32(kind):
+        plain = pa.array(column.array).cast(pa.int32()).fill_null(0)
+        return plain.to_numpy().astype(np.int64), missing
+    moments = pd.to_datetime(column.astype(object), errors="coerce")
+    missing = moments.isna().to_numpy()
+    filled = moments.fillna(pd.Timestamp(0)).to_numpy().astype("datetime64[D]")
+    return filled.astype(np.int64), missing
+
+
+def why_not_due(sales: Sales, register: Register | None) -> Reasons:
+    """For each row for which no tax is due, or it cannot be said, its reason (a code)."""
+    reasons = Reasons(len(sales.untaxed))
+    if sales.channel is not None:
+        reasons.add(sales.channel.marketplace, "marketplace_facilitated")
+    if register is not None and sales.dates is not None:
+        _by_register(reasons, sales.states, sales.dates, register)
+    if sales.channel is not None:
+        reasons.add(sales.channel.unknown, "channel_unknown")
+    reasons.add(sales.untaxed, "no_tax")
+    return reasons
+
+
+def _by_register(
+    reasons: Reasons, states: tuple[np.ndarray, list[str]], dates: Dates, register: Register
+) -> None:
+    codes, names = states
+    begins = register.begins()
+    recorded = np.array([*(name in begins for name in names), True], bool)[codes]
+    since = [_since(begins.get(name)) for name in names]
+    begin = np.array([*since, _NO_DAY], np.int64)[codes]
+    reasons.add(~recorded, "no_nexus")
+    dated = begin != _NO_DAY
+    reasons.add(dated & ~dates.missing & (dates.last < begin), "not_registered_yet")
+    reasons.add(dated & ~dates.missing & (dates.first < begin), "registered_in_period")
+    reasons.add(codes < 0, "state_unknown")
+    reasons.add(dated & dates.missing, "date_unknown")
+
+
+def _since(day: date | None) -> int:
+    return _NO_DAY if day is None else (day - _EPOCH) // timedelta(days=1)

@@ -1,0 +1,131 @@
+"""Tax rounded once per invoice, and the cents shared out over its lines.
+
+The invoice's tax is the sum of its lines' exact products, rounded once. Each line has its product
+with the fraction of a cent dropped (for an invoice below zero: toward zero); the cents that are
+then left over go to the lines with the largest fractions, of equal ones to the larger product,
+then the higher rate, then the line that stands first. So only lines that are alike in all of that
+depend on their order, and an invoice of refunds mirrors that of its sales line by line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.frames.distinct_values import distinct_values
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from svc_tools.frames.taxes.rounding import Rounding
+
+__all__ = ["invoice_codes", "tax_by_invoice"]
+
+_EXACT = 2**53
+"""Whole numbers up to here add up exactly as floats."""
+
+
+def invoice_codes(frame: pd.DataFrame, label: Hashable) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row's invoice, and which rows name one.
+
+    A row whose invoice is missing or blank is an invoice of its own.
+
+    Raises:
+        ValueError: there is no such column, or several of that name.
+        TypeError: the column holds values that cannot be told apart, such as lists.
+    """
+    codes, names = distinct_values(frame, label, "invoice")
+    blank = [isinstance(name, str) and not name.strip() for name in names]
+    named = ~np.append(np.array(blank, bool), True)[codes]  # a missing name has the code -1
+    own = len(names) + np.arange(len(codes))
+    return np.where(named, codes, own), named
+
+
+def tax_by_invoice(
+    products: np.ndarray, units: np.ndarray, codes: np.ndarray, rounding: Rounding
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tax of each line in cents, and the mask of lines whose invoice is too large to add up.
+
+    Args:
+        products: cents times units of 10^-5, exact.
+        units: the lines' rates, which only decide between equal products.
+        codes: the number of each line's invoice.
+        rounding: how the invoice's tax is rounded.
+    """
+    codes, invoices = _dense(codes)
+    whole = products // UNITS_PER_ONE
+    rest = products - whole * UNITS_PER_ONE
+    too_large = np.bincount(codes, np.abs(whole), invoices)[codes] > _EXACT
+    if too_large.any():
+        keep = ~too_large
+        whole[too_large] = 0
+        whole[keep], _ = tax_by_invoice(products[keep], units[keep], codes[keep], rounding)
+        return whole, too_large
+    sums, rests = _sums(codes, whole, rest, invoices)
+    below = sums + rests // UNITS_PER_ONE < 0  # the invoice's sum is below zero: mirror it
+    if below.any():
+        sign = np.where(below, -1, 1)[codes]
+        products = products * sign
+        whole = products // UNITS_PER_ONE
+        rest = products - whole * UNITS_PER_ONE
+        sums, rests = _sums(codes, whole, rest, invoices)
+    left = _rounded_up(sums, rests, rounding)
+    whole += _favoured(codes, rest, products, units, left)
+    return (whole * sign if below.any() else whole), too_large
+
+
+def _dense(codes: np.ndarray) -> tuple[np.ndarray, int]:
+    dense, found = pd.factorize(codes)
+    return dense, len(found)
+
+
+def _sums(
+    codes: np.ndarray, whole: np.ndarray, rest: np.ndarray, invoices: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Per invoice the sums of whole cents and of fractions; exact: they stay within 2^53."""
+    both = (np.bincount(codes, values, invoices) for values in (whole, rest))
+    sums, rests = (np.rint(values).astype(np.int64) for values in both)
+    return sums, rests
+
+
+def _rounded_up(sums: np.ndarray, rests: np.ndarray, rounding: Rounding) -> np.ndarray:
+    """How many cents each invoice's rounded sum (not below zero) is above its whole cents."""
+    carried, fraction = np.divmod(rests, UNITS_PER_ONE)
+    if rounding == "half_up":
+        up = 2 * fraction >= UNITS_PER_ONE
+    elif rounding == "half_even":
+        odd = (sums + carried) % 2 == 1
+        up = (2 * fraction > UNITS_PER_ONE) | ((2 * fraction == UNITS_PER_ONE) & odd)
+    elif rounding == "up":
+        up = fraction > 0
+    else:
+        up = np.zeros(len(sums), bool)
+    left: np.ndarray = carried + up
+    return left
+
+
+def _favoured(
+    codes: np.ndarray, rest: np.ndarray, products: np.ndarray, units: np.ndarray, left: np.ndarray
+) -> np.ndarray:
+    """Which lines get one of the cents that are left over."""
+    favoured = np.zeros(len(codes), bool)
+    lines = np.flatnonzero((left[codes] > 0) & (rest > 0))
+    if not len(lines):
+        return favoured
+    # one number orders by invoice and then by fraction, the largest first
+    key = codes[lines] * UNITS_PER_ONE + (UNITS_PER_ONE - 1 - rest[lines])
+    order = np.argsort(key, kind="stable")
+    key, lines = key[order], lines[order]
+    same = key[1:] == key[:-1]
+    if same.any():  # equal fractions in one invoice: the few lines that need a finer order
+        alike = np.append(same, False) | np.append(False, same)
+        some = lines[alike]
+        lines[alike] = some[np.lexsort((some, -units[some], -products[some], key[alike]))]
+    invoice = codes[lines]
+    first = np.flatnonzero(np.append(True, invoice[1:] != invoice[:-1]))
+    start = np.repeat(first, np.diff(np.append(first, len(lines))))
+    favoured[lines[np.arange(len(lines)) - start < left[invoice]]] = True
+    return favoured
