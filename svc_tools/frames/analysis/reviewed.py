@@ -55,7 +55,8 @@ class Review:
     Attributes:
         rows: those rows of the frame, with the labels of its index, the most dollars first, and
             the added columns `review_dollars` (what is at stake), `review_basis` (what that rests
-            on: see `review_stakes.BASES`), `review_reasons` (codes, separated by "; "), `review_to_do`, `review_place` and `review_group` (the number in `groups`).
+            on: see `review_stakes.BASES`), `review_reasons` (codes, separated by "; "),
+            `review_to_do`, `review_place` and `review_group` (the number in `groups`).
         groups: the same by place and reasons, each to be cleared once: `place`, `reasons`, `rows`,
             `dollars`, `to_do`; numbered from 1.
         by_reason: rows and dollars by code, with what it means and what to do; a row with several
