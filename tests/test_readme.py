@@ -20,6 +20,14 @@ from svc_tools.demo import orders
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
+ORDERS = """\
+state,zip,order_date,amount
+CA,94105,2026-02-01,120.00
+Washington,98101,2024-06-01,4.00
+ma,02134,2026-10-05,19.99
+"""
+"""What stands for a reader's own file: every row has a whole rate."""
+
 
 def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
@@ -30,13 +38,14 @@ def located(text, service):
     return text.replace("https://rates.example", service).replace("your-key", KEY)
 
 
-def run(command, **environment):
+def run(command, *, folder=None, **environment):
     return subprocess.run(
         command,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        cwd=folder,
         env=os.environ | environment,
     )
 
@@ -55,14 +64,20 @@ def test_the_python_blocks_run_in_order(service, tmp_path, monkeypatch, capsys):
     assert [answer.rate.state for answer in names["answers"]] == ["CA"] * 3
     done = pd.read_csv(tmp_path / "orders-with-tax.csv")
     assert list(done["tax"].dropna()) == [10.35, 0.41, 1.25]
+    pd.testing.assert_series_equal(names["again"]["tax"], taxed["tax"])
+    assert (tmp_path / "orders.html").stat().st_size > 5_000
+    assert (tmp_path / "tax_map.png").stat().st_size > 5_000
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ (.+)$", README, re.MULTILINE))
-def test_each_command_line_answers(line):
+def test_each_command_line_answers(line, tmp_path):
+    (tmp_path / "orders.csv").write_text(ORDERS)
     words = shlex.split(line)
     assert words[0] == "svc-tools"
-    done = run([sys.executable, "-m", "svc_tools", *words[1:]])
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run([sys.executable, "-m", "svc_tools", *words[1:]], folder=tmp_path)
+    assert done.returncode == 0
+    # what a command decided by itself is told beside its answer
+    assert all(told.startswith("svc: ") for told in done.stderr.splitlines())
     assert done.stdout
 
 
