@@ -182,8 +182,8 @@ def _exact_json(body: bytes) -> Json:
         inexact = True
         try:
             return Decimal(text)
-        except ArithmeticError:  # an exponent of twenty digits
-            return float(text)
+        except ArithmeticError:  # an exponent of twenty digits: a float would make a zero of it
+            return float("nan")
 
     parsed = json.loads(body, parse_float=number, parse_constant=_no_constant)
     if not inexact:

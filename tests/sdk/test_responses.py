@@ -152,6 +152,7 @@ def test_a_redirect_is_an_error_and_is_not_followed(connect, faults, status):
         (b'{"rate": {"combined_rate": 1e999999}}', "combined_rate"),
         (b'{"rate": {"combined_rate": 1e-999999}}', "combined_rate"),
         (b'{"rate": {"combined_rate": 1e9999999999999999999}}', "combined_rate"),
+        (b'{"rate": {"combined_rate": 1e-99999999999999999999}}', "combined_rate"),
         (b'{"rate": {}, "meta": {"warnings": [{"message": "no code"}]}}', "warnings"),
     ],
 )
