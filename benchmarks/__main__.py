@@ -15,7 +15,18 @@ from pathlib import Path
 
 from benchmarks.measure import ROUNDS, Finding, show, table
 
-PARTS = ("client", "bulk", "cache", "frames", "tax", "dask_frames", "service", "boundaries")
+PARTS = (
+    "client",
+    "bulk",
+    "cache",
+    "frames",
+    "tax",
+    "analysis",
+    "dask_frames",
+    "files",
+    "service",
+    "boundaries",
+)
 """Modules of this package with a function `findings()`."""
 
 

@@ -37,20 +37,24 @@ def _register(name: str) -> None:
     try:
         # it registers the accessor itself, also where it is what loads the library
         importlib.import_module(_REGISTERS[name])
-    except ModuleNotFoundError as error:  # pandas is there, but not the rest of its extra
-        if name == "pandas":
-            _register_reminder(error)
+    except Exception as error:  # noqa: BLE001 - what is broken here must not break `import pandas`
+        _register_reminder(name, error)
 
 
-def _register_reminder(error: ModuleNotFoundError) -> None:
-    """An accessor that says what is missing, when it is used."""
-    message = f"df.svc needs more: pip install 'svc-tax-tools[pandas]' ({error})"
+def _register_reminder(name: str, error: Exception) -> None:
+    """An accessor that says what is missing or broken, when it is used."""
+    accessor, extra = ("df.svc", "pandas") if name == "pandas" else ("ddf.svc", "dask")
+    if isinstance(error, ModuleNotFoundError):
+        message = f"{accessor} needs more: pip install 'svc-tax-tools[{extra}]' ({error})"
+    else:
+        message = f"{accessor} cannot be used: loading it failed ({type(error).__name__}: {error})"
 
     class Reminder:
         def __init__(self, _frame: object) -> None:
-            raise ImportError(message)
+            raise ImportError(message) from error
 
-    sys.modules["pandas"].api.extensions.register_dataframe_accessor("svc")(Reminder)
+    extensions = importlib.import_module(f"{name}{'.api' if name == 'pandas' else ''}.extensions")
+    extensions.register_dataframe_accessor("svc")(Reminder)
 
 
 class _Finder(MetaPathFinder):

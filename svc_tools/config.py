@@ -47,6 +47,8 @@ CACHE_VARIABLE = "SVC_CACHE"
 CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How long rates of today are kept, where that is to be longer than until the day's end."""
 
+_OFF = {"off", "no", "none", "false", "0"}
+"""What people write for "off": no file is meant by it."""
 _MOST_HOURS = 8_784
 
 INSTALL_SERVICE = (
@@ -218,12 +220,20 @@ def cache_path() -> Path | None:
     """Where answers are kept: `SVC_CACHE`, else a file in the user's cache folder.
 
     `None` where `SVC_CACHE` is "off", or platformdirs is not installed, which knows the folder.
+
+    Raises:
+        ConfigurationError: `SVC_CACHE` is no path.
     """
     told = os.environ.get(CACHE_VARIABLE, "").strip()
-    if told.casefold() == "off":
+    if told.casefold() in _OFF:
         return None
     if told:
-        return Path(told).expanduser().absolute()
+        try:
+            return Path(told).expanduser().absolute()
+        except RuntimeError as error:  # "~somebody"
+            raise ConfigurationError(
+                f"{CACHE_VARIABLE} {told!r} is no path here: {error}"
+            ) from error
     try:
         from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
     except ModuleNotFoundError:

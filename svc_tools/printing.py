@@ -6,7 +6,7 @@ markup.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -24,8 +24,8 @@ __all__ = ["print_table", "print_text"]
 
 _BETWEEN = 3
 """Columns of the terminal between two columns of a table."""
-_NARROWEST = 12
-"""The least that a column of running text is given."""
+_NARROWEST, _LONGEST_WORD = 12, 24
+"""The least that a column of running text is given; a word up to that length is not broken."""
 
 
 def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0) -> None:
@@ -56,25 +56,51 @@ def print_table(
     table = Table(box=SIMPLE_HEAD if named else None, show_header=named, show_edge=False)
     table.pad_edge = False
     table.padding = (0, 1) if named else (0, _BETWEEN, 0, 0)
-    for head in heads:
+    columns = [*zip(*body, strict=True)] if body else [()] * len(heads)
+    room = console.width - indent - _BETWEEN * (len(heads) - 1)
+    widths = _widths([*map(_need, heads, columns)], room)
+    for head, width in zip(heads, widths, strict=True):
         table.add_column(
             Text(head.lstrip(">~")),
             justify="right" if head.startswith(">") else "left",
             no_wrap=not head.startswith("~"),
             overflow="fold",
+            width=width,
         )
     for row in body:
         if row is total:
             table.add_section()
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    needed = indent + _BETWEEN * (len(heads) - 1) + sum(map(_least, heads, zip(*body, strict=True)))
+    needed = indent + _BETWEEN * (len(heads) - 1) + sum(widths)
     _print(console, table, indent=indent, width=max(console.width, needed))
 
 
-def _least(head: str, cells: Sequence[str | Text]) -> int:
-    """The width that a column cannot do without."""
-    width = max(cell_len(str(cell)) for cell in (head.lstrip(">~"), *cells))
-    return min(width, _NARROWEST) if head.startswith("~") else width
+class _Need(NamedTuple):
+    """The width that a column cannot do without, and the one that it would take."""
+
+    least: int
+    most: int
+
+
+def _need(head: str, cells: Sequence[str | Text]) -> _Need:
+    texts = [head.lstrip(">~"), *map(str, cells)]
+    most = max(cell_len(line) for text in texts for line in text.split("\n"))
+    if not head.startswith("~"):
+        return _Need(most, most)
+    longest = max((cell_len(word) for text in texts for word in text.split()), default=0)
+    return _Need(min(most, max(_NARROWEST, min(longest, _LONGEST_WORD))), most)
+
+
+def _widths(needs: Sequence[_Need], room: int) -> list[int]:
+    """What each column gets: what it needs, and of the rest an even share of what it would take."""
+    widths = [need.least for need in needs]
+    spare = max(0, room - sum(widths))
+    hungry = sorted(range(len(needs)), key=lambda one: needs[one].most - needs[one].least)
+    for served, place in enumerate(hungry):
+        more = min(needs[place].most - needs[place].least, spare // (len(hungry) - served))
+        widths[place] += more
+        spare -= more
+    return widths
 
 
 def _print(console: Console, renderable: RenderableType, *, indent: int, width: int) -> None:

@@ -136,6 +136,42 @@ def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():
     assert "svc-tax-tools[pandas]" in done.stderr.strip().splitlines()[-1]
 
 
+BROKEN = """
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name == "svc_tools.frames.{part}":
+            raise RuntimeError("this part is broken")
+sys.meta_path.insert(0, Broken())
+import svc_tools
+import pandas as pd
+import dask.dataframe as dd
+frame = pd.DataFrame({{"a": [1]}})
+for one in (frame, dd.from_pandas(frame)):
+    try:
+        print(type(one.svc).__name__)
+    except ImportError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (
+            "columns",
+            ["df.svc cannot be used: loading it failed (RuntimeError: this part is broken)"],
+        ),
+        ("dask.pace", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),
+    ],
+)
+def test_a_part_that_is_broken_breaks_no_import_of_pandas_or_dask(part, said):
+    done = run(BROKEN.format(part=part))
+    assert done.returncode == 0, done.stderr
+    for line, expected in zip(done.stdout.splitlines(), said, strict=False):
+        assert line.startswith(expected)
+    assert len(done.stdout.splitlines()) == 2
+
+
 @pytest.mark.parametrize(
     "first", ["import svc_tools, pandas as pd", "import pandas as pd, svc_tools"]
 )

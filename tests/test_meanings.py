@@ -1,15 +1,39 @@
-"""Every warning that an answer can carry has a meaning that reports can print."""
+"""Every code that a column can hold has one meaning, which reports can print."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
+from svc_tools.frames.enriched import CONFIDENCES
+from svc_tools.frames.taxes.tax_codes import TAX_DUE_REASONS, TAX_REVIEW
+from svc_tools.frames.what_to_do import WHAT_TO_DO, meaning_of
+from svc_tools.lookup import STATUSES
+from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 from svc_tools.service.ratebook import advisories
 
+OF_SERVICE = set(re.findall(r'"code": "(\w+)"', Path(advisories.__file__).read_text()))
+OF_COLUMNS = {*STATUSES, *CONFIDENCES, *OF_SERVICE, *REVIEW_REASONS, *TAX_REVIEW, *TAX_DUE_REASONS}
+OF_REVIEWS = {"no_tax", "needs_review"}
+
 
 def test_every_warning_of_the_service_has_a_meaning():
-    codes = set(re.findall(r'"code": "(\w+)"', Path(advisories.__file__).read_text()))
-    assert "zip_spans_jurisdictions" in codes
-    assert codes <= set(MEANINGS)
+    assert "zip_spans_jurisdictions" in OF_SERVICE
+    assert set(MEANINGS) >= OF_SERVICE
+
+
+@pytest.mark.parametrize("code", sorted(OF_COLUMNS | OF_REVIEWS))
+def test_a_code_has_one_meaning(code):
+    said = {meaning_of(code), MEANINGS.get(code, meaning_of(code))}
+    if code == "zip_spans_jurisdictions":  # as a reason to review it says more than as a warning
+        said.discard(MEANINGS[code])
+    assert len(said) == 1
+    assert all(said)
+    assert "\n" not in said.pop()
+
+
+def test_what_to_do_is_said_of_codes_that_there_are():
+    assert set(WHAT_TO_DO) <= OF_COLUMNS | OF_REVIEWS

@@ -151,7 +151,7 @@ def _show(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's o
     print_text(
         console,
         (f"{edition.state} {edition.kind}", "bold"),
-        f"  {was}{edition.edition}, {edition.rows:,} rows of {edition.file}",
+        f"  {was}{edition.edition}, {_count(edition.rows, 'row')} of {edition.file}",
     )
     if one.repeated:
         print_text(console, "The same file was imported before: nothing to do.", indent=2)
@@ -225,8 +225,9 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW:,} more"
 
 
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
+def _count(things: Sequence[object] | int, name: str) -> str:
+    count = things if isinstance(things, int) else len(things)
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _percent(units: int) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_book"]
 
-_HEADS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">No answer", ">Right %")
+_HEADS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">None", ">Right %")
 _COUNTS = ("rows", "right", "wrong", "in_range", "partial", "no_answer")
 _MANY = 5
 
@@ -82,26 +82,30 @@ def _nothing_read(file: Path, report: Any) -> str:  # noqa: ANN401 - the service
 
 def _show(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
     total = found["total"]
+    rows = "1 row" if total["rows"] == 1 else f"{total['rows']:,} rows"
     print_text(
         console,
         (f"{name}: ", "bold"),
-        f"{total['rows']:,} rows checked; rows without a date as of {day}",
+        f"{rows} checked; those without a date as of {day}",
     )
     console.print()
     _show_tallies(console, "State", found["by_state"], total)
     console.print()
     _show_tallies(console, "Confidence", found["by_confidence"], total)
+    console.print()
     print_text(
         console,
         "In range: of the wrong ones, those whose expected rate lies between the lowest and the"
         " highest that the answer names. Partial: another rate than expected, from an answer that"
-        " says itself that a part is not known. Confidence none: no answer.",
+        " says itself that a part is not known. None: no answer.",
     )
     _show_worst(console, found["worst"])
     _show_missing(console, found["missing"])
     if found["unread"]:
         console.print()
-        print_text(console, (f"{found['unread']:,} rows could not be read:", "bold yellow"))
+        unread = found["unread"]
+        rows = "1 row" if unread == 1 else f"{unread:,} rows"
+        print_text(console, (f"{rows} could not be read:", "bold yellow"))
         for one in found["unreadable"][:_MANY]:
             print_text(console, f"line {one['line']}: {one['reason']}", indent=2)
     console.print()

@@ -241,6 +241,7 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
             sheet=sheet,
             delimiter=_delimiter(delimiter),
             encoding=encoding,
+            report=report,
             force=force or plan,
             progress=FileProgress(console, shown=not quiet),
         )
@@ -256,7 +257,8 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
                         known = cache if resume else None
                         if plan:
                             told = job.plan(client, known, price=price_of(price))
-                            _show_plan(told, job, as_json=as_json)
+                            with _perhaps_read():
+                                _show_plan(told, job, as_json=as_json)
                             return
                         _confirm(job, client, known, wanted=not yes)
                         job.ask(
@@ -265,8 +267,9 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
                             concurrency=concurrency,
                             deadline=deadline,
                         )
-            run = job.finish(started, report=report)
-    _show(run, output, as_json=as_json, quiet=quiet, taxed=tax is not None)
+            run = job.finish(started)
+    with _perhaps_read():
+        _show(run, output, as_json=as_json, quiet=quiet, taxed=tax is not None)
     raise typer.Exit(_exit_code(run))
 
 
@@ -303,8 +306,23 @@ def _interruptible(console: Console, output: Path) -> Iterator[None]:
         )
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:  # whoever read the output has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         raise typer.Exit(STOPPED) from None
+
+
+@contextlib.contextmanager
+def _perhaps_read() -> Iterator[None]:
+    """What is printed here may have no reader any more: that changes nothing about the rows."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # the latter is Rich's answer to it
+        _silence()
+
+
+def _silence() -> None:
+    """What is still to be printed goes nowhere: nobody reads it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _survey(job: FileJob, *, quiet: bool) -> None:
@@ -345,8 +363,15 @@ def _confirm(job: FileJob, client: Svc, cache: Answers | None, *, wanted: bool) 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     count = len(job.surveyed.places) - len(job.known(client, cache))
+    if count <= _MANY:
+        return
     question = f"Ask {config.service_name(client)} for {count:,} places?"
-    if count > _MANY and not typer.confirm(question, err=True):
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:  # Ctrl+C, or the end of the input
+        typer.echo("\nNothing was asked.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if not agreed:
         typer.echo("Nothing was asked.", err=True)
         raise typer.Exit(STOPPED)
 

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["key_lines", "terms_in_words"]
 
-_GAP = "  "
+_GAP = "   "
+_RULE = "─"
 _INDENT = "    "
 _FEATURES = ("history", "full", "nexus")
-_TITLES = ("id", "plan", "rate", "this month", "features", "status")
-_BESIDE = ("account", "name", "valid until (UTC)")
+_TITLES = ("Id", "Plan", "Rate", "This month", "Features", "Status")
+_BESIDE = ("Account", "Name", "Valid until (UTC)")
 
 
 def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
@@ -37,9 +38,9 @@ def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
         ]
     )
     if all(cell_len(line) <= width for line in lines):
-        return lines
-    head, *rows = _aligned([_TITLES, *facts])
-    lines = [head]
+        return _ruled(lines)
+    table = _ruled(_aligned([_TITLES, *facts]))
+    lines, rows = table[:2], table[2:]
     for row, remark in zip(rows, remarks, strict=True):
         lines.append(row)
         account, name, until = remark
@@ -47,6 +48,11 @@ def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
         if any(below):
             lines.append(_INDENT + ", ".join(part for part in below if part))
     return lines
+
+
+def _ruled(lines: list[str]) -> list[str]:
+    """A table with a rule below its head, as every table of ours on a terminal."""
+    return [lines[0], _RULE * max(map(cell_len, lines)), *lines[1:]]
 
 
 def _use(one: dict[str, Any]) -> str:

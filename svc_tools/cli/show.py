@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -36,6 +37,7 @@ _DECIDED_BY = {
     "state": "the state alone",
 }
 _LABEL = len("Confidence")
+_RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 _PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
@@ -109,10 +111,15 @@ def _decided_by(answer: TaxResponse) -> str | None:
 
 def _sentence(warning: str | Advisory) -> str:
     if isinstance(warning, str):
-        return warning
+        return _in_percent(warning)
     extra = warning.model_extra or {}
     message = extra.get("message")
-    return f"{message} ({warning.code})" if isinstance(message, str) else warning.code
+    return f"{_in_percent(message)} ({warning.code})" if isinstance(message, str) else warning.code
+
+
+def _in_percent(message: str) -> str:
+    """A message with its rates as percentages, as they stand above it."""
+    return _RATE.sub(lambda found: percent(Decimal(found[0])), message)
 
 
 def _source(answer: TaxResponse) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["show_plan", "show_run"]
 
 _MOST = 6
-_LONGEST = 160
+_LONGEST = 400  # characters: whole for every reason of ours; a service may send a page
 
 
 def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
@@ -61,7 +61,7 @@ def _statuses(console: Console, run: FileRun) -> None:
         (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
     ]
     if rows:
-        _section(console, "Rows by status", ("~Status", ">Rows", "~Meaning"), rows)
+        _section(console, "Rows by status", ("Status", ">Rows", "~Meaning"), rows)
 
 
 def _money(console: Console, run: FileRun) -> None:
@@ -82,7 +82,7 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
         "Why rows have no whole rate",
         [((status, MEANINGS.get(why, why)), rows) for (status, why), rows in most],
         without,
-        ("~Status", "~Reason"),
+        ("Status", "~Reason"),
     )
     if taxed:
         _table(
@@ -99,7 +99,7 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
         rows = [(code, f"{count:,}", _review_meaning(code)) for code, count in codes]
         title = f"Rows that need review: {totals.review:,} of {totals.rows:,}"
         if rows:
-            _section(console, title, ("~Code", ">Rows", "~Meaning"), rows)
+            _section(console, title, ("Code", ">Rows", "~Meaning"), rows)
         else:
             print_text(console, (title, "bold"))
             print_text(console)
@@ -140,6 +140,9 @@ def _next_steps(run: FileRun) -> list[str]:
         steps.append(f"Ended early: {run.stopped}.{again}")
     elif totals.statuses["failed"]:
         steps.append("Run the same command again (with --force): only what failed is asked for.")
+    former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
+    if run.stopped is None and former.exists():
+        steps.append(f"{former.name} beside it is of an earlier run that ended early: delete it.")
     if any("is not an ISO date" in why for _, why in totals.reasons):
         steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
     if totals.review or totals.rows > totals.statuses["ok"]:
@@ -173,7 +176,7 @@ def show_plan(console: Console, plan: Plan, *, name: str) -> None:
     if refused:
         print_text(console)
     most = [((one.status, one.reason), one.rows) for one in plan.refused[:_MOST]]
-    _table(console, "Why rows are never asked for", most, refused, ("~Status", "~Reason"))
+    _table(console, "Why rows are never asked for", most, refused, ("Status", "~Reason"))
 
 
 def _section(

@@ -86,6 +86,8 @@ def run_demo(
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
     summary = summarize(frame)
     render(summary, console)
+    print_text(console, SvcAccessor(frame).review().sentence)
+    print_text(console)
     stopped = frame.attrs["svc_lookup"]["stopped"]
     paths = _free_paths(output_dir, "-incomplete" if stopped else "")
     table, workbook, chart = paths

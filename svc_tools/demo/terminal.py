@@ -68,7 +68,7 @@ def _partial_note(summary: Summary) -> str:
 
 def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
     rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
-    _section(console, title, (f"~{head}", ">Rows", "~Meaning"), rows)
+    _section(console, title, (head, ">Rows", "~Meaning"), rows)
 
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
@@ -112,7 +112,7 @@ def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
         for part in parts
     ]
     if rows:
-        heads = ("~Confidence", ">Rows", ">Sales", ">Tax")
+        heads = ("Confidence", ">Rows", ">Sales", ">Tax")
         _section(console, "The same tax by confidence of the rate", heads, rows)
 
 
@@ -164,7 +164,7 @@ def _failures(console: Console, summary: Summary) -> None:
     others = sum(failure.rows for failure in rest) + summary.other_failures
     if others:
         rows.append(("", f"{others:,}", "other reasons"))
-    _section(console, "Why rows have no rate", ("~Status", ">Rows", "~Reason"), rows)
+    _section(console, "Why rows have no rate", ("Status", ">Rows", "~Reason"), rows)
 
 
 def _attention(console: Console, summary: Summary) -> None:
@@ -172,10 +172,10 @@ def _attention(console: Console, summary: Summary) -> None:
     groups = summary.attention
     if summary.money is None:
         rows: list[tuple[str, ...]] = [(g.kind, f"{g.rows:,}", g.to_do) for g in groups]
-        _section(console, title, ("~Why", ">Rows", "~What to do"), rows)
+        _section(console, title, ("Why", ">Rows", "~What to do"), rows)
     else:
         rows = [(g.kind, f"{g.rows:,}", _sales(g), g.to_do) for g in groups]
-        _section(console, title, ("~Why", ">Rows", ">Sales", "~What to do"), rows)
+        _section(console, title, ("Why", ">Rows", ">Sales", "~What to do"), rows)
 
 
 def _sales(group: Group) -> str:

@@ -112,7 +112,8 @@ class SvcAccessor(MoneyMethods, ReportMethods):
             lat: latitude in degrees.
             lng: longitude in degrees.
             country: country; rows outside the United States are `unsupported`, never asked.
-            as_of: date of the sale; one obvious date column is found, several are an error;
+            as_of: date of the sale; one obvious date column is found. Several, dates under another
+                name or in the index, and months or quarters alone are an error that names them;
                 "today" for today's rates.
             tz: the time zone whose calendar date counts where dates are moments in a time zone,
                 such as "America/Chicago". Dates without a zone are taken as they stand.
@@ -262,7 +263,7 @@ class SvcAccessor(MoneyMethods, ReportMethods):
 
         Raises:
             ValueError: the frame remembers no lookup (frames that were put together, files), its
-                places or dates were changed since, or its lookups contradict each other.
+                places, dates or rates were changed since, or its lookups contradict each other.
             OSError: the file cannot be written.
         """
         return freeze(self._frame, path, prefix=prefix, cache=cache)

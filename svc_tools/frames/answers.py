@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from svc_tools.config import EmbeddedSvc, service_name
 from svc_tools.frames.enriched import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.factorizing import combined
 from svc_tools.frames.jurisdictions import encode
 from svc_tools.frames.onto_rows import OntoRows
 from svc_tools.lookup import Found, Outcome, refused
@@ -74,6 +80,8 @@ def answer_columns(
 
 def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
     """The outcome of each question, those that are never asked among them."""
+    with contextlib.suppress(AttributeError):  # as long as none is a refusal, which has no place
+        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
     return [
         outcomes[one.place] if isinstance(one, Question) else refused(one)
         for one in asked.questions
@@ -83,22 +91,42 @@ def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
 def _column(name: str, told: _Told, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
     if name in _UNITS:
         return onto.rates(told.field(_UNITS[name]), rates)
-    values = _VALUES[name](told) if name in _VALUES else told.field(name)
     if name in CATEGORY_COLUMNS:
-        return onto.categories(values)
-    if name in {"freight_taxable", "needs_review"}:
-        return onto.truths(values)
-    if name in {"effective_date", "lookup_as_of"}:
-        return onto.days(values)
-    return onto.moments(values) if name == "looked_up_at" else onto.texts(values)
+        return onto.categories(*(_CODED[name](told) if name in _CODED else told.coded(name)))
+    if name == "looked_up_at":
+        return onto.moments(*told.moments)
+    if name in _TRUTHS:
+        return onto.truths(*_TRUTHS[name](told))
+    values = _VALUES[name](told) if name in _VALUES else told.field(name)
+    return onto.days(values) if name in _DAYS else onto.texts(values)
 
 
 _NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
 """Where nothing was found: every field of it is `None`."""
+_HOUR = 3_600_000_000
+"""Microseconds. Days begin on the hour, in UTC, wherever `as_of_status` looks."""
+
+
+class _Coded(NamedTuple):
+    """Values by question, of which few differ: `distinct[codes[question]]`."""
+
+    codes: np.ndarray
+    distinct: Sequence[Any]
+
+    def each(self) -> list[Any]:
+        """The value of each question."""
+        return list(map(self.distinct.__getitem__, self.codes.tolist()))
+
+    def of(self, meaning: Callable[[Any], object]) -> _Coded:
+        """What each of the values means."""
+        return _Coded(self.codes, list(map(meaning, self.distinct)))
 
 
 class _Told:
-    """What is known of each question; each thing found out when a column needs it."""
+    """What is known of each question; each thing found out once, when a column needs it.
+
+    What depends on a few fields is found out once for each combination of them.
+    """
 
     def __init__(
         self,
@@ -107,13 +135,15 @@ class _Told:
         who: Answerer,
         today: date | None,
     ) -> None:
-        self.questions = asked.questions
-        self.own_days = asked.days
+        self.asked = asked
         self.who = who
         self.today = today
         self.results = results(asked, outcomes)
-        self.found = [result.found for result in self.results]
-        self._fields_of = [one or _NOTHING for one in self.found]
+        self.found = list(map(attrgetter("found"), self.results))
+        self._fields_of = self.found
+        if None in self.found:
+            self._fields_of = [one or _NOTHING for one in self.found]
+        self._coded: dict[str, _Coded] = {}
 
     def field(self, name: str) -> list[Any]:
         """A field of what was found; `None` where there is nothing."""
@@ -123,53 +153,96 @@ class _Told:
         """A field of the outcome."""
         return list(map(attrgetter(name), self.results))
 
+    def coded(self, name: str) -> _Coded:
+        """A field of what was found of which few values differ."""
+        if name not in self._coded:
+            self._coded[name] = _coded(self.field(name))
+        return self._coded[name]
+
     @cached_property
-    def warnings(self) -> list[tuple[str, ...]]:
-        return [_warnings(*pair) for pair in zip(self.questions, self.found, strict=True)]
+    def warnings(self) -> _Coded:
+        """The warnings of each question, each once, and ours."""
+        if {None}.issuperset(map(attrgetter("named_city"), self.asked.parts)):
+            return self.coded("warnings").of(_each_once)
+        pairs = zip(self.asked.questions, self.found, strict=True)
+        return _coded([_warnings(*pair) for pair in pairs])
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """When the service answered, in microseconds since 1970, and where it did not."""
+        array = pa.array(self.result("looked_up_at"), pa.timestamp("us", "UTC"))
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        return array.cast(pa.int64()).fill_null(0).to_numpy(), missing
 
     @cached_property
     def asked_days(self) -> list[date | None]:
         """The day that was asked about: the row's own, else the day of the answer."""
-        days = [
-            None if isinstance(one, Refusal) else one.place.as_of or self.today
-            for one in self.questions
-        ]
-        if None not in days:
-            return days
-        answered = [result.looked_up_at for result in self.results]
+        questions, answered = self.asked.questions, self.result("looked_up_at")
         moments = [moment for moment in answered if moment is not None] or [datetime.now(UTC)]
         first, last = _local_day(min(moments)), _local_day(max(moments))
-        for index, one in enumerate(self.questions):
-            if days[index] is None and isinstance(one, Question):
-                moment = None if first == last else answered[index]
-                days[index] = last if moment is None else _local_day(moment)
+        today = self.today or (last if first == last else None)
+        days = [
+            one.place.as_of or today if isinstance(one, Question) else None for one in questions
+        ]
+        if today is None and None in days:  # the answers are of several days
+            for index, (one, moment) in enumerate(zip(questions, answered, strict=True)):
+                if days[index] is None and isinstance(one, Question):
+                    days[index] = last if moment is None else _local_day(moment)
         return days
 
     @cached_property
     def days(self) -> list[date | None]:
         """The day of the row: its own, else the one that was asked about."""
-        return [own or day for own, day in zip(self.own_days, self.asked_days, strict=True)]
+        return [own or day for own, day in zip(self.asked.days, self.asked_days, strict=True)]
 
     @cached_property
-    def reasons(self) -> list[str | None]:
-        rows = zip(self.results, self.warnings, self.days, strict=True)
-        return ["; ".join(review_reasons(*row)) or None for row in rows]
+    def _dates(self) -> list[np.ndarray]:
+        """What says whether the rate was in force on the day of the row."""
+        law = [self.coded(name).codes for name in ("effective_date", "effective_date_basis")]
+        return [*law, _coded(self.days).codes]
 
-    def as_of_statuses(self) -> Sequence[str | None]:
-        rows = zip(self.found, self.asked_days, self.days, strict=True)
-        return [as_of_status(*row) for row in rows]
+    @cached_property
+    def reasons(self) -> _Coded:
+        lows, highs = self.field("low"), self.field("high")
+        pairs = zip(lows, highs, strict=True)
+        ranges = [0 if low is None else 1 + (low != high) for low, high in pairs]
+        status = _coded(self.result("status")).codes
+        read = [status, self.warnings.codes, self.coded("confidence").codes, *self._dates]
+        codes, first = combined([*read, np.array(ranges, np.int8)], len(ranges))
+        warnings = self.warnings.each()
+        reasons = [
+            review_reasons(self.results[index], warnings[index], self.days[index])
+            for index in first.tolist()
+        ]
+        return _Coded(codes, ["; ".join(one) or None for one in reasons])
+
+    def as_of_statuses(self) -> _Coded:
+        own, (moments, missing) = self.coded("warnings").codes, self.moments
+        hours = np.where(missing, -1, pd.factorize(moments // _HOUR)[0])
+        there = np.array([one is not None for one in self.found], bool)
+        read = [own, *self._dates, _coded(self.asked_days).codes, hours, there.astype(np.int8)]
+        codes, first = combined(read, len(there))
+        statuses = [
+            as_of_status(
+                self.found[index],
+                self.asked_days[index],
+                self.days[index],
+                self.results[index].looked_up_at,
+            )
+            for index in first.tolist()
+        ]
+        return _Coded(codes, statuses)
 
     def components(self) -> list[tuple[Component, ...]]:
         return [() if one is None else one.components for one in self.found]
 
-    def sources(self) -> Sequence[str | None]:
+    def sources(self) -> _Coded:
         """Who answered, and from what, where the service says so."""
         name = self.who.name
-        return [f"{name}: {one.source}" if one and one.source else name for one in self.found]
+        return self.coded("source").of(lambda source: f"{name}: {source}" if source else name)
 
-    def editions(self) -> Sequence[str | None]:
-        known = self.who.edition
-        return [one.edition or known if one else known for one in self.found]
+    def editions(self) -> _Coded:
+        return self.coded("edition").of(lambda edition: edition or self.who.edition)
 
 
 _UNITS = {
@@ -181,21 +254,37 @@ _UNITS = {
     "rate_low": "low",
     "rate_high": "high",
 }
-_VALUES: dict[str, Callable[[_Told], Sequence[Any]]] = {
-    "warnings": lambda told: ["; ".join(codes) or None for codes in told.warnings],
-    "effective_date": lambda told: list(map(told_day, told.field("effective_date"))),
-    "lookup_as_of": lambda told: told.asked_days,
+_CODED: dict[str, Callable[[_Told], _Coded]] = {
     "as_of_status": _Told.as_of_statuses,
-    "needs_review": lambda told: [reason is not None for reason in told.reasons],
     "lookup_review_reason": lambda told: told.reasons,
+    "lookup_source": _Told.sources,
+    "lookup_edition": _Told.editions,
+}
+_TRUTHS: dict[str, Callable[[_Told], _Coded]] = {
+    "freight_taxable": lambda told: told.coded("freight_taxable"),
+    "needs_review": lambda told: told.reasons.of(lambda reason: reason is not None),
+}
+_DAYS = frozenset({"effective_date", "lookup_as_of"})
+_VALUES: dict[str, Callable[[_Told], list[Any]]] = {
+    "warnings": lambda told: told.warnings.of(lambda codes: "; ".join(codes) or None).each(),
+    "effective_date": lambda told: told.coded("effective_date").of(told_day).each(),
+    "lookup_as_of": lambda told: told.asked_days,
     "lookup_status": lambda told: told.result("status"),
     "lookup_error": lambda told: told.result("error"),
     "support_reference": lambda told: told.result("support_reference"),
-    "lookup_source": _Told.sources,
-    "lookup_edition": _Told.editions,
-    "looked_up_at": lambda told: told.result("looked_up_at"),
     "lookup_jurisdictions": lambda told: list(map(encode, told.components())),
 }
+
+
+def _coded(values: Sequence[Any]) -> _Coded:
+    distinct = dict.fromkeys(values)
+    numbers = dict(zip(distinct, range(len(distinct)), strict=True))
+    codes = np.fromiter(map(numbers.__getitem__, values), np.int32, len(values))
+    return _Coded(codes, list(distinct))
+
+
+def _each_once(codes: tuple[str, ...] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(codes or ()))
 
 
 def _warnings(one: Question | Refusal, found: Found | None) -> tuple[str, ...]:
@@ -210,7 +299,7 @@ def _warnings(one: Question | Refusal, found: Found | None) -> tuple[str, ...]:
         known = (found.resolved_city, *found.accepted_places)
         if not any(same_place(one.named_city, name) for name in known):
             codes = (*codes, MISMATCH)
-    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
+    return _each_once(codes) if len(codes) > 1 else codes
 
 
 def _local_day(moment: datetime) -> date:

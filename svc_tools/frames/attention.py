@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.coded import Coded, coded, combined, first_column
+from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import require_columns
+from svc_tools.frames.review_codes import advice_on, codes_of_rows
 from svc_tools.frames.totals import Money, money
 from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
-from svc_tools.lookup.review import REVIEW_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Attention", "Fault", "Group", "attention"]
 
 _ANSWERED = frozenset({"ok", "partial"})
-_REVIEWED = REVIEW_REASONS.keys() - {"zip_spans_jurisdictions"}
 
 
 class Fault(NamedTuple):
@@ -127,19 +126,16 @@ def attention(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str =
         for name in (amount, f"{prefix}tax", f"{prefix}at_stake")
     )
     status = coded(frame, status_column, "not_attempted")
-    reasons = _review_reasons(frame, status, prefix)
-    tax_review = coded(frame, f"{prefix}tax_review")
+    cells = codes_of_rows(frame, status, prefix)
     answered = status.where(_ANSWERED.__contains__)
-    partial = status.where(lambda value: value == "partial")
-    failed = ~answered | (tax.missing if taxed else partial)
-    listed = np.flatnonzero(failed | reasons.where(bool) | tax_review.where(bool) | partial)
+    failed = ~answered | (tax.missing if taxed else status.where(lambda one: one == "partial"))
+    listed = np.flatnonzero(failed | cells.where(bool))
     columns = [
         status,
         coded(frame, f"{prefix}lookup_error"),
         coded(frame, f"{prefix}tax_error"),
-        reasons,
-        tax_review,
-        _city_of_mismatch(frame, reasons, prefix),
+        cells,
+        _city_of_mismatch(frame, cells, prefix),
         Coded(failed.astype(np.int64), ("", "failed")),
     ]
     codes, rows = combined([Coded(column.codes[listed], column.values) for column in columns])
@@ -173,27 +169,6 @@ def _ranks(faults: tuple[Fault, ...]) -> np.ndarray:
     return np.array([kinds.index(fault.kind) for fault in faults], np.int64)
 
 
-def _review_reasons(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
-    """The codes for which a row's rate is to be reviewed, as the lookup noted them."""
-    marked = first_column(frame, f"{prefix}needs_review")
-    if marked is not None and not marked.isna().all():
-        return coded(frame, f"{prefix}lookup_review_reason")
-    # a lookup that was asked for some of its columns only
-    names = ("confidence", "warnings")
-    columns = [status, *(coded(frame, f"{prefix}{name}") for name in names)]
-    codes, rows = combined(columns)
-    return Coded(codes, tuple(_reasons(*row) for row in rows))
-
-
-def _reasons(status: str, confidence: str, warnings: str) -> str:
-    if status not in _ANSWERED:
-        return ""
-    codes = [code for code in codes_in(warnings) if code in _REVIEWED]
-    if confidence in {"low", "none"}:
-        codes.append("low_confidence")
-    return "; ".join(codes)
-
-
 def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
     """The city that a rate is for, where it is not the one that was given."""
     cities = coded(frame, f"{prefix}resolved_city")
@@ -203,25 +178,20 @@ def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded
 
 
 def _fault(  # noqa: PLR0917 - a row's cells
-    status: str, error: str, tax_error: str, reasons: str, tax_review: str, city: str, failed: str
+    status: str, error: str, tax_error: str, cell: str, city: str, failed: str
 ) -> Fault:
     """What is wrong with a row, the most pressing fault first."""
+    codes = codes_in(cell) or ("no_tax",)
     if status not in _ANSWERED:
         reason = error or f"No rate ({status}), and no reason given."
-        return Fault(True, status, reason, what_to_do(status))  # noqa: FBT003
-    codes = {code for cell in (reasons, tax_review) for code in codes_in(cell)} - _ANSWERED
+        return Fault(True, status, reason, advice_on(cell))  # noqa: FBT003
+    kinds = [code for code in ("partial", "no_tax") if code in codes]
     said: list[str] = []
-    if status == "partial":
-        first = ["partial"]
-    elif failed:
-        first = ["no_tax"]
+    if failed and "partial" not in codes:
+        kinds.append("no_tax")
         said.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
-    else:
-        first = []
-    ordered = [*first, *sorted(codes, key=urgency)]
-    said += [_sentence(code, city) for code in ordered if code != "no_tax"]
-    to_do = dict.fromkeys(what_to_do(code) for code in ordered)  # each sentence once
-    return Fault(bool(failed), ordered[0], " ".join(said), " ".join(to_do))
+    said += [_sentence(code, city) for code in codes if code != "no_tax"]
+    return Fault(bool(failed), kinds[0] if failed else codes[0], " ".join(said), advice_on(cell))
 
 
 def _sentence(code: str, city: str) -> str:

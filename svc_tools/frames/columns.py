@@ -24,7 +24,7 @@ from svc_tools.frames.usual_names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
     from datetime import tzinfo
 
     from svc_tools.places import Grain
@@ -87,9 +87,11 @@ def find_inputs(
     added = ours(frame)
     free = [label for label in frame.columns if label not in added]
     columns |= _usual([label for label in free if label not in set(columns.values())], asked)
+    _check_index(frame, columns.keys() | asked.keys())
     if not _PLACES & (columns.keys() | scalars.keys()):
+        there = ", ".join(map(str, frame.columns)) or "none"
         raise ValueError(
-            f"no column names a place; the columns are: {', '.join(map(str, frame.columns))}."
+            f"no column names a place; the columns are: {there}."
             " Say which: zip=…, or address= and city=, or location=, or lat= and lng="
         )
     note = _date(frame, [label for label in free if label not in set(columns.values())], asked)
@@ -99,12 +101,15 @@ def find_inputs(
         del scalars["as_of"]
     for role, label in columns.items():
         _check_column(frame, role, label, tz)
+    midnight = _at_midnight(frame, columns.get("as_of"), tz)
     used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
     fixed = ", ".join(f"{role}={value!s} for all rows" for role, value in scalars.items())
     period = ""
     if grain != "day" and (columns.keys() | scalars.keys()) & {"as_of"}:
         period = f"rates as of the first day of each {grain}, as asked"
-    said = [part for part in (used, fixed, note, period) if isinstance(part, str) and part]
+    said = [
+        part for part in (used, fixed, note, period, midnight) if isinstance(part, str) and part
+    ]
     return Inputs(columns, scalars, tuple(said), tz, grain)
 
 
@@ -153,13 +158,17 @@ def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
     if "as_of" in asked:
         today = asked["as_of"] is False or _is_text(asked["as_of"], "today")
         return "rates as of today, as asked" if today else ""
-    single = [label for label in free if isinstance(frame[label], pd.Series)]
-    kinds = {label: date_kind(label, frame[label]) for label in single}
-    dated = [label for label, kind in kinds.items() if kind]
+    # by place, not by label: several columns may have one label, and none is passed over
+    known = set(free)
+    of_free = ((label, column) for label, column in frame.items() if label in known)
+    kinds = [(label, kind) for label, column in of_free if (kind := date_kind(label, column))]
     levels = dated_levels(frame)
+    dated = [label for label, kind in kinds if kind != "period"]
     if not dated and not levels:
-        return "no date column: rates as of today"
-    if len(dated) == 1 and not levels and kinds[dated[0]] == "sale":
+        dated = [label for label, _ in kinds]
+        if not dated:
+            return "no date column: rates as of today"
+    if not levels and [kind for _, kind in kinds if kind != "period"] == ["sale"]:
         return _Found(dated[0])
     listed = ", ".join([*map(repr, dated), *levels])
     how = " (make the index a column with df.reset_index())" if levels else ""
@@ -167,6 +176,21 @@ def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
         f"which is the date of the sale? It could be {listed}; say so with"
         f" as_of='…'{how}, or as_of='today' for today's rates"
     )
+
+
+def _check_index(frame: pd.DataFrame, answered: Collection[str]) -> None:
+    """Refuse a part of the place that stands in the index: only columns are read.
+
+    Raises:
+        ValueError: it names the level and the argument that it would answer.
+    """
+    for name in frame.index.names:
+        found = None if name is None else place_role(name)
+        if found is not None and found[0] not in answered:
+            raise ValueError(
+                f"the index {name!r} names the {found[0]} of the place, and only columns are read;"
+                f" make it a column with df.reset_index(), or say {found[0]}=False"
+            )
 
 
 def _is_text(value: object, text: str) -> bool:
@@ -180,12 +204,38 @@ def _is_label(frame: pd.DataFrame, value: object) -> bool:
         return False
 
 
+def _at_midnight(frame: pd.DataFrame, label: Hashable | None, tz: tzinfo | None) -> str:
+    """A note where all moments of a zone are midnights there: they are dates, perhaps."""
+    column = None if label is None or tz is None else frame[label]
+    if column is None or _zone(column.dtype) is None or str(_zone(column.dtype)) == str(tz):
+        return ""
+    moments = column.dropna()
+    try:
+        dates = not moments.empty and bool((moments.dt.normalize() == moments).all())
+    except (ValueError, OverflowError):  # the first day that there is has no midnight
+        dates = False
+    if not dates:
+        return ""
+    return (
+        f"as_of: all times of column {label!r} are midnight in {_zone(column.dtype)}, so they may"
+        f" be dates rather than moments, and in {tz} many are the day before or after; for the"
+        f" dates as they stand use df[{label!r}].dt.tz_localize(None)"
+    )
+
+
+def _zone(dtype: object) -> object:
+    """The time zone of a column's moments; `None` where they have none."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return None
+    return getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
+
+
 def _check_column(frame: pd.DataFrame, role: str, label: Hashable, tz: tzinfo | None) -> None:
     require_one(frame, label, role)
     dtype = frame[label].dtype
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
-    zone = getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
+    zone = _zone(dtype)
     if role == "as_of" and zone is not None and tz is None:
         raise ValueError(
             f"as_of: column {label!r} has times in {zone}, so its calendar date depends on the"

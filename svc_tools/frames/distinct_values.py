@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from svc_tools.frames.enriched import require_columns, require_one
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    import numpy as np
 
 __all__ = ["distinct_values", "is_label"]
 
@@ -41,4 +41,8 @@ def distinct_values(
         raise TypeError(
             f"{argument}: column {label!r} holds values that are no text, number or date"
         ) from None
-    return codes, list(values)
+    found = list(values)
+    if isinstance(frame[label].dtype, pd.ArrowDtype):  # where NaN is a value, and no gap
+        gaps = [isinstance(value, float) and math.isnan(value) for value in found]
+        codes = np.where(np.array([*gaps, False], bool)[codes], -1, codes)
+    return codes, found

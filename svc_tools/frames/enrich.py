@@ -44,6 +44,10 @@ class LookupFailedError(Exception):
         super().__init__(message)
         self.frame = frame
 
+    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
+        """Between processes the frame is not lost either."""
+        return type(self), (str(self), self.frame)
+
 
 def enrich(
     frame: pd.DataFrame,
@@ -83,6 +87,7 @@ def enrich(
     enriched = with_columns(kept, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
     enriched.attrs["svc_lookup"] = {
+        "prefix": options.prefix,
         "rows": len(frame),
         "asked": run.asked,
         "cached": run.cached,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.lookup import STATUSES
-from svc_tools.places import STATES, normal_zip, state_code, states_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -30,7 +29,6 @@ __all__ = [
     "TAX_OPTION_COLUMNS",
     "require_columns",
     "require_one",
-    "state_codes",
     "texts",
     "warning_codes",
 ]
@@ -121,12 +119,28 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
     """
     absent = [name for name in names if name not in frame.columns]
     if absent:
+        if _were_left_out(frame, absent):
+            remedy = (
+                f"its lookup added some columns only: look up again with {absent} in columns=, or"
+                " without columns="
+            )
         there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
         more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
         raise ValueError(
             f"the frame has no column {', '.join(map(repr, absent))} (it has: {there}{more});"
             f" {remedy}"
         )
+
+
+def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
+    """Whether all that is absent comes with a lookup, and the frame was looked up."""
+    ends = [
+        next((name for name in LOOKUP_COLUMNS if str(one).endswith(name)), None) for one in absent
+    ]
+    return all(
+        end is not None and f"{str(one).removesuffix(end)}lookup_status" in frame.columns
+        for one, end in zip(absent, ends, strict=True)
+    )
 
 
 def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
@@ -157,38 +171,3 @@ def warning_codes(warnings: str | None) -> tuple[str, ...]:
     """The codes in a cell of the column `warnings`, which separates them by semicolons."""
     codes = (code.strip() for code in (warnings or "").split(";"))
     return tuple(code for code in codes if code)
-
-
-def state_codes(frame: pd.DataFrame, *, prefix: str = "") -> list[str | None]:
-    """The two-letter code of each row's state; `None` where no state of the 50 and DC is named.
-
-    That is the state that was asked for. A row without an answer has the state that it names in a
-    column of a usual name, else that of its ZIP Code where that lies in one state only.
-    """
-    states, zips = (_named(frame, names) for names in (_STATE_COLUMNS, _ZIP_COLUMNS))
-    resolved = texts(frame, f"{prefix}resolved_state")
-    return [_state(*cells) for cells in zip(resolved, states, zips, strict=True)]
-
-
-_STATE_COLUMNS = frozenset({"state", "state_code", "ship_to_state", "shipping_state"})
-_ZIP_COLUMNS = frozenset({"zip", "zip_code", "zipcode", "postal_code", "ship_to_zip"})
-
-
-def _named(frame: pd.DataFrame, names: frozenset[str]) -> list[str | None]:
-    found = [name for name in frame.columns if str(name).casefold() in names]
-    return texts(frame, found[0]) if found else [None] * len(frame)
-
-
-def _state(resolved: str | None, state: str | None, zip_code: str | None) -> str | None:
-    named = resolved or state
-    if named is not None and named.strip():
-        code = state_code(named)
-        return code if isinstance(code, str) else None
-    if zip_code is None:
-        return None
-    try:
-        known = normal_zip(zip_code, None)
-    except ValueError:
-        return None
-    lies_in = states_of(known) & STATES.keys() if isinstance(known, str) else frozenset[str]()
-    return next(iter(lies_in)) if len(lies_in) == 1 else None

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.frames.buffers import chunks_of, scaled
+
 __all__ = ["MONEY", "RATE", "RateForm", "cents_of", "decimals", "units_of"]
 
 RATE = pa.decimal128(7, 5)
@@ -59,15 +61,8 @@ def _whole(column: pd.Series, scale: int) -> tuple[np.ndarray, np.ndarray]:
             f"column {column.name!r}: expected decimal128 with {scale} decimals (and at most"
             f" {_EXACT} digits), as a lookup or a tax adds it, not {column.dtype}"
         )
-    values, missing = np.zeros(len(column), np.int64), np.zeros(len(column), bool)
-    start = 0
-    for chunk in pa.chunked_array(column.array.__arrow_array__()).chunks:
-        stop = start + len(chunk)
-        if len(chunk):
-            wide = np.frombuffer(chunk.buffers()[1], np.int64).reshape(-1, 2)
-            values[start:stop] = wide[chunk.offset : chunk.offset + len(chunk), 0]
-            if chunk.null_count:
-                missing[start:stop] = chunk.is_null().to_numpy(zero_copy_only=False)
-        start = stop
+    parts = [scaled(chunk) for chunk in chunks_of(column.array.__arrow_array__())]
+    values = np.concatenate([part.numbers for part in parts])
+    missing = np.concatenate([part.missing for part in parts])
     values[missing] = 0
     return values, missing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from svc_tools.frames.changed import of_other_rates, rows_not_asked
 from svc_tools.frames.enriched import texts
 from svc_tools.frames.questions import ask
 from svc_tools.frames.used_answers import lookups_of
@@ -131,17 +131,19 @@ def _used_by(
     asked = ask(frame, lookup.inputs)
     if lookup.answers is None:
         return _from_cache(frame, lookup, asked, cache, notes)
-    rows_of: Counter[Place] = Counter()
-    for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
-        if isinstance(one, Question):
-            rows_of[one.place] += rows
-    unknown = sum(rows for place, rows in rows_of.items() if place not in lookup.answers)
+    unknown = rows_not_asked(asked, lookup.answers)
     if unknown:
         raise ValueError(
             f"the places or dates of {unknown:,} rows are not those that were looked up: they were"
             f" changed or added since. To freeze the frame, {_AGAIN}"
         )
-    return rows_of, lookup.answers
+    other = of_other_rates(frame, asked, lookup.answers, lookup.prefix)
+    if other:
+        raise ValueError(
+            f"the rates of {other:,} rows are not those of their places and dates: either was"
+            f" changed since the lookup. To freeze the frame, {_AGAIN}"
+        )
+    return dict.fromkeys(asked.places()), lookup.answers
 
 
 def _from_cache(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.places import day_of, state_code
+from svc_tools.places import day_of, normal_zip, state_code
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -41,7 +41,9 @@ def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None =
     there = ", ".join(labels[:_SHOWN])
     if isinstance(value, str):
         folded = {label.casefold(): label for label in labels}
-        close = difflib.get_close_matches(value.strip().casefold(), folded, 1, _ALIKE)
+        # a value that is clearly one is like other values that are columns: TX and tax
+        alike = 1.0 if _is_clear(role, value) else _ALIKE
+        close = difflib.get_close_matches(value.strip().casefold(), folded, 1, alike)
         if close:
             raise ValueError(
                 f"{role}: there is no column {value!r}; did you mean {folded[close[0]]!r}?"
@@ -53,6 +55,20 @@ def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None =
 
 
 _EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
+
+
+def _is_clear(role: str, value: str) -> bool:
+    """Whether a text cannot but be a value of the argument, and is no mistyped name."""
+    if role == "state":
+        return state_code(value) is not None
+    try:
+        if role == "zip":
+            normal_zip(value, None)
+        elif role == "as_of":
+            datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return role in {"zip", "as_of"}
 
 
 def _fits(role: str, value: object) -> bool:

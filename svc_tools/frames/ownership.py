@@ -45,23 +45,27 @@ def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
     prefixes = [label.removesuffix(_MARK) for label in labels if label.endswith(_MARK)]
     found: set[Hashable] = set()
     for prefix in prefixes:
-        if all(prefix + name in labels for name in _SIGNATURE):
-            found.update(prefix + name for name in _LOOKED_UP)
-        elif not (remembered := _remembered(frame, prefix)):
+        signed = all(prefix + name in labels for name in _SIGNATURE)
+        remembered = _remembered(frame, prefix, whatever_form=signed)
+        if not (signed or remembered):
             continue
-        else:
-            found.update(remembered)
+        # a lookup of some columns leaves the names of the others to the user
+        found.update(remembered or [prefix + name for name in _LOOKED_UP])
         found.update(_tax(frame, prefix))
     return frozenset(found & labels)
 
 
-def _remembered(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """The columns that the frame remembers; one that was replaced has another form since."""
+def _remembered(frame: pd.DataFrame, prefix: str, *, whatever_form: bool) -> list[str]:
+    """The columns that the frame remembers; one that was replaced has another form since.
+
+    So has every column that went through a file: where enough others stand beside it
+    (`whatever_form`), its form does not count.
+    """
     added = frame.attrs.get(ADDED)
     forms = added.get(prefix) if isinstance(added, dict) else None
     if not isinstance(forms, dict):
         return []
-    return [name for name, form in forms.items() if _form(frame, name) == form]
+    return [name for name, form in forms.items() if whatever_form or _form(frame, name) == form]
 
 
 def _form(frame: pd.DataFrame, name: str) -> str | None:
@@ -132,7 +136,14 @@ def free_columns(
     """
     if not isinstance(prefix, str):
         raise TypeError(f"prefix: expected a string, not {type(prefix).__name__}")
-    former = {prefix + name for name in (*_LOOKED_UP, *_TAXES)}
+    every = (*_LOOKED_UP, *_TAXES)
+    mixed = [prefix + name for name in every if prefix and prefix + name in every]
+    if mixed:
+        raise ValueError(
+            f"prefix: {prefix!r} makes the name {mixed[0]!r}, which is one of ours without a"
+            " prefix; choose another, for instance prefix='svc_'"
+        )
+    former = {prefix + name for name in every}
     rest = frame.drop(columns=[name for name in ours(frame) if name in former])
     _forget_tax(rest, prefix)
     if isinstance(rest.attrs.get(ADDED), dict):

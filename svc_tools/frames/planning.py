@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from svc_tools.config import (
     configured,
@@ -17,11 +19,13 @@ from svc_tools.frames.notes import repairs
 from svc_tools.frames.ownership import free_columns
 from svc_tools.frames.questions import ask
 from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.many_objects import all_stay
 from svc_tools.lookup.plan import Plan, Refused
-from svc_tools.places import GRAINS, Question, Refusal, first_day, on_day
+from svc_tools.places import GRAINS, Question, Refusal, first_day, on_days
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
     from decimal import Decimal
 
     import pandas as pd
@@ -83,26 +87,26 @@ def plan_of(
         price: dollars a lookup.
         notes: what was decided without being told.
     """
-    by_grain = {grain: _places(asked, grain) for grain in GRAINS}
+    by_grain = {grain: _distinct(asked, grain) for grain in GRAINS}
     places = by_grain[options.as_of_grain]
     cached: dict[str, int] | None = dict.fromkeys(GRAINS, 0)
     if cache is not None:
         cached = None
         if source is not None:
             cached = {
-                grain: len(cache.known(source, of_grain, detail=options.detail))
+                grain: len(cache.known(source, _places(*of_grain), detail=options.detail))
                 for grain, of_grain in by_grain.items()
             }
     less = cached or {}
     quota = None if cache is None or source is None else cache.quota(source)
     return Plan(
         rows=int(asked.rows.sum()),
-        places=len(places),
+        places=len(places[0]),
         cached=None if cached is None else cached[options.as_of_grain],
-        to_ask=len(places) - less.get(options.as_of_grain, 0),
+        to_ask=len(places[0]) - less.get(options.as_of_grain, 0),
         refused=_refused(asked),
         grain=options.as_of_grain,
-        grains={name: len(by_grain[name]) - less.get(name, 0) for name in GRAINS},
+        grains={name: len(by_grain[name][0]) - less.get(name, 0) for name in GRAINS},
         service=service,
         price=price,
         quota_remaining=quota,
@@ -110,20 +114,27 @@ def plan_of(
     )
 
 
-def _places(asked: Asked, grain: str) -> dict[Place, None]:
-    """The distinct questions at a grain of dates."""
-    if all(day is None for day in asked.days):
-        return dict.fromkeys(asked.places())
-    distinct: dict[tuple[Place, object], Place] = {}
-    for one, part, day in zip(asked.questions, asked.undated, asked.days, strict=True):
-        if not isinstance(one, Question) or not isinstance(part, Question):
-            continue
-        first = None if day is None else first_day(day, grain)  # type: ignore[arg-type]
-        key = (part.place, first)
-        if key not in distinct:
-            same = one.place.as_of == first
-            distinct[key] = one.place if same else on_day(part, first).place
-    return dict.fromkeys(distinct.values())
+def _distinct(asked: Asked, grain: str) -> tuple[list[Question], list[date | None]]:
+    """The distinct questions at a grain of dates: what they ask, and the day."""
+    days: dict[date | None, int] = {}
+    first: dict[date | None, date | None] = {None: None}
+    numbers: dict[Place | None, int] = {None: 0}  # rows that are refused ask the same: nothing
+    of_part = [numbers.setdefault(getattr(one, "place", None), len(numbers)) for one in asked.parts]
+    for day in set(asked.days) - {None}:
+        first[day] = first_day(day, grain)  # type: ignore[arg-type]
+    day_of = [days.setdefault(first[day], len(days)) for day in asked.days]
+    keys = np.array(of_part, np.int64)[asked.part_of] * max(len(days), 1) + day_of
+    keys[[not isinstance(one, Question) for one in asked.questions]] = -1
+    unique, at = np.unique(keys, return_index=True)
+    at = at[unique >= 0]
+    asks: list[Any] = list(map(asked.parts.__getitem__, asked.part_of[at].tolist()))
+    return asks, [first[asked.days[index]] for index in at.tolist()]
+
+
+def _places(asks: list[Question], days: list[date | None]) -> list[Place]:
+    with all_stay():
+        dated = asks if None in days else on_days(asks, days)  # type: ignore[arg-type]  # all or none
+        return [one.place for one in dated]
 
 
 def _refused(asked: Asked) -> tuple[Refused, ...]:

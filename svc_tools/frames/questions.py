@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.factorizing import factorized
+from svc_tools.frames.factorizing import combined, factorized, numbered
+from svc_tools.lookup.many_objects import all_stay
 from svc_tools.places import (
     NO_DATE,
     Cells,
@@ -16,22 +19,21 @@ from svc_tools.places import (
     Refusal,
     day_of,
     first_day,
-    on_day,
+    on_days,
     where,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-    from datetime import date
+    from collections.abc import Hashable, Sequence
+    from datetime import tzinfo
 
     from svc_tools.frames.columns import Inputs
-    from svc_tools.places import Place
+    from svc_tools.places import Grain, Place
 
 __all__ = ["Asked", "ask", "distinct_rows"]
 
-_DENSE_SPAN = 4
-"""A table of this many entries per row is still cheaper than hashing, and small beside a frame."""
-_SMALL_SPAN = 4_194_304
+_DAYS = (-719_162, 2_932_896)
+"""The first and the last day that a calendar date can have, counted from 1970."""
 _REMEMBERED = 65_536
 """How many places that were asked about are remembered as they stood in their cells."""
 _PLAIN = {str, int, float}
@@ -49,34 +51,43 @@ class Asked:
     days: list[date | None]
     """For each question the rows' own day, which with a coarser grain is not the one asked about;
     `None` where rows have no dates."""
-    undated: list[Question | Refusal]
-    """For each question the same one apart from its date."""
+    parts: list[Question | Refusal]
+    """What is asked apart from the date; several questions may share one."""
+    part_of: np.ndarray
+    """For each question the index of its part."""
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> list[Place]:
         """The places to ask for; some of them may be equal."""
-        return (one.place for one in self.questions if isinstance(one, Question))
+        return [one.place for one in self.questions if isinstance(one, Question)]
 
     def count(self, attribute: str) -> int:
         """How many rows have a question with this attribute set."""
-        return sum(
-            rows
-            for one, rows in zip(self.questions, self.rows.tolist(), strict=True)
-            if isinstance(one, Question) and getattr(one, attribute)
-        )
+        if True not in map(attrgetter(attribute), self.parts):
+            return 0
+        is_so = np.fromiter(map(attrgetter(attribute), self.questions), bool, len(self.questions))
+        return int(self.rows[is_so].sum())
 
 
 def ask(frame: pd.DataFrame, inputs: Inputs) -> Asked:
-    """Understand every distinct row once, its place and its date apart."""
-    labels = list(dict.fromkeys(inputs.columns.values()))
-    codes, distinct = _distinct(frame, labels)
-    by_label = dict(zip(labels, distinct, strict=True))
-    count = int(codes.max(initial=-1)) + 1 if len(codes) else 0
-    undated = questions = _places(inputs, by_label, count)
-    days: list[date | None] = [None] * count
-    if "as_of" in inputs.columns or "as_of" in inputs.scalars:
-        questions, days = _dated(questions, inputs, by_label)
-    rows = np.bincount(codes, minlength=count) if count else np.empty(0, np.int64)
-    return Asked(codes, questions, rows, days, undated)
+    """Understand every distinct place once, and every distinct date once."""
+    labels = [label for role, label in inputs.columns.items() if role != "as_of"]
+    with all_stay():
+        codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
+        parts = _places(inputs, columns, count)
+        if "as_of" in inputs.columns:
+            by_row, read = _dates(frame, inputs)
+            together, first = combined([codes, by_row], len(frame))
+            dated = _Dated(parts, codes[first], read, by_row[first])
+            codes = together
+        elif "as_of" in inputs.scalars:
+            one = np.zeros(count, np.intp)
+            dated = _Dated(parts, np.arange(count), [_read(inputs.scalars["as_of"], inputs)], one)
+        else:
+            rows = np.bincount(codes, minlength=count)
+            return Asked(codes, parts, rows, [None] * count, parts, np.arange(count))
+        questions, days = dated.questions(inputs.grain)
+    rows = np.bincount(codes, minlength=len(questions))
+    return Asked(codes, questions, rows, days, parts, dated.part_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,32 +146,98 @@ def _memory(kind: object) -> _Memory:
     return memory
 
 
-def _dated(
-    questions: Sequence[Question | Refusal], inputs: Inputs, columns: dict[Hashable, _Column]
-) -> tuple[list[Question | Refusal], list[date | None]]:
-    """The questions about the day that each row names, and that day."""
-    if "as_of" in inputs.columns:
-        column = columns[inputs.columns["as_of"]]
-        read = [*(_read(value, inputs) for value in column.uniques), NO_DATE]
-        own = [read[code] for code in column.codes.tolist()]
-    else:
-        own = [_read(inputs.scalars["as_of"], inputs)] * len(questions)
-    dated: list[Question | Refusal] = []
-    days: list[date | None] = []
-    made: dict[tuple[int, date], Question] = {}  # the same object again: it is hashed once
-    for one, day in zip(questions, own, strict=True):
-        if isinstance(one, Refusal) or isinstance(day, Refusal):
-            dated.append(one if isinstance(one, Refusal) else day)
-            days.append(None)
-            continue
-        asked_day = first_day(day, inputs.grain)
-        key = (id(one), asked_day)
-        question = made.get(key)
-        if question is None:
-            question = made[key] = on_day(one, asked_day)
-        dated.append(question)
-        days.append(day)
-    return dated, days
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """Questions as pairs of a part and a date, each of which may be refused."""
+
+    parts: Sequence[Question | Refusal]
+    part_of: np.ndarray
+    dates: Sequence[date | Refusal]
+    date_of: np.ndarray
+
+    def questions(self, grain: Grain) -> tuple[list[Question | Refusal], list[date | None]]:
+        """The questions about the day that each row names, and that day."""
+        good = np.array([isinstance(one, Question) for one in self.parts], bool)[self.part_of]
+        good &= np.array([not isinstance(one, Refusal) for one in self.dates], bool)[self.date_of]
+        own: list[Any] = list(map(self.dates.__getitem__, self.date_of.tolist()))
+        if good.all():
+            made = self._made(self.part_of, self.date_of, grain)
+            return list(made), own
+        valid = iter(self._made(self.part_of[good], self.date_of[good], grain))
+        questions: list[Question | Refusal] = []
+        days: list[date | None] = []
+        for part, day, fits in zip(self.part_of.tolist(), own, good.tolist(), strict=True):
+            one = self.parts[part]
+            refused = one if isinstance(one, Refusal) else day
+            questions.append(next(valid) if fits else refused)
+            days.append(day if fits else None)
+        return questions, days
+
+    def _made(self, part_of: np.ndarray, date_of: np.ndarray, grain: Grain) -> list[Question]:
+        """Those that are not refused; of a coarser grain the same object again: hashed once."""
+        asked = [one if isinstance(one, Refusal) else first_day(one, grain) for one in self.dates]
+        numbers = {day: number for number, day in enumerate(dict.fromkeys(asked))}
+        days = list(numbers)
+        day_of = np.array([numbers[one] for one in asked], np.intp)[date_of]
+        codes, first = combined([part_of, day_of], len(part_of))
+        distinct = on_days(
+            list(map(self.parts.__getitem__, part_of[first].tolist())),  # type: ignore[arg-type]
+            list(map(days.__getitem__, day_of[first].tolist())),  # type: ignore[arg-type]
+        )
+        if len(distinct) == len(part_of):
+            return distinct
+        return [distinct[code] for code in codes.tolist()]
+
+
+def _dates(frame: pd.DataFrame, inputs: Inputs) -> tuple[np.ndarray, list[date | Refusal]]:
+    """For each row the number of its date, and the dates; each understood once."""
+    label = inputs.columns["as_of"]
+    codes, values = _by_day(frame[label], inputs.tz) or factorized(frame[label], label)
+    read = [*(_read(value, inputs) for value in values), NO_DATE]
+    numbers: dict[date | Refusal, int] = {}
+    for one in read:
+        numbers.setdefault(one, len(numbers))
+    if len(numbers) == len(read) and codes.min(initial=0) >= 0:
+        return codes, read
+    return np.array([numbers[one] for one in read], np.int32).take(codes), list(numbers)
+
+
+def _by_day(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, list[object]] | None:
+    """The days of a column of moments: hours apart, they are few. `None` for other columns."""
+    dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
+    if not pd.api.types.is_datetime64_any_dtype(column.dtype) or not len(column):
+        return None
+    try:
+        if getattr(dtype, "tz", None) is not None:
+            column = column.dt.tz_convert(tz).dt.tz_localize(None)
+        unit = _unit(dtype)
+        moments = column.to_numpy(f"datetime64[{unit}]")
+    except (ValueError, TypeError, OverflowError):  # the first and the last day that there are
+        return None
+    missing = np.isnat(moments)
+    # not by numpy's conversion to days: it makes another day of the first one that there is
+    numbers = moments.view(np.int64) // _A_DAY[unit]
+    if missing.all():
+        return np.full(len(column), -1, np.int32), []
+    highest = int(numbers.max())
+    lowest = int(numbers.min(where=~missing, initial=highest))
+    if not _DAYS[0] <= lowest <= highest <= _DAYS[1]:
+        return None
+    keys = np.where(missing, 0, numbers - (lowest - 1)).astype(np.int32)
+    codes, first = numbered(keys, highest - lowest + 2)
+    before = date(1970, 1, 1).toordinal() + lowest - 1
+    values = [date.fromordinal(before + key) if key else None for key in keys[first].tolist()]
+    return codes, list(values)
+
+
+def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
+    """What moments are counted in; Arrow's dates, in days."""
+    return (
+        np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else getattr(dtype, "unit", "D")
+    )
+
+
+_A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def _read(value: object, inputs: Inputs) -> date | Refusal:
@@ -178,59 +255,16 @@ def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarr
     Raises:
         TypeError: a column holds lists, or other values that are no single ones.
     """
-    return _combined([factorized(frame[label], label)[0] for label in labels], len(frame))
+    return combined([factorized(frame[label], label)[0] for label in labels], len(frame))
 
 
-def _distinct(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarray, list[_Column]]:
-    """For each row the number of its distinct combination, and the columns of those."""
-    known = [factorized(frame[label], label) for label in labels]
-    by_row = [codes for codes, _ in known]
-    codes, first = _combined(by_row, len(frame))
-    columns = [
-        _Column(values, column.take(first))
-        for column, (_, values) in zip(by_row, known, strict=True)
-    ]
-    return codes, columns
-
-
-def _combined(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """One dense code for each combination of codes, and the first row of each."""
-    if not columns:
-        return np.zeros(count, np.intp), np.zeros(min(count, 1), np.intp)
-    codes: np.ndarray | None = None
-    span = 1
-    for column in columns:
-        size = int(column.max(initial=-1)) + 2
-        if codes is None:
-            codes = column + 1  # 0: missing
-        else:
-            if span * size > max(_DENSE_SPAN * count, _SMALL_SPAN):
-                codes, first = _by_hash(codes)
-                span = len(first)
-            np.multiply(codes, size, out=codes)
-            codes += column
-            codes += 1
-        span *= size
-    assert codes is not None  # noqa: S101 - there are columns
-    if span > max(_DENSE_SPAN * count, _SMALL_SPAN):
-        return _by_hash(codes)
-    return _by_table(codes, span)
-
-
-def _by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    dense, uniques = pd.factorize(codes)
-    first = np.empty(len(uniques), np.intp)
-    first[dense[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    return dense.astype(np.intp, copy=False), first
-
-
-def _by_table(codes: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
-    """A table with a place for every possible code: faster than hashing while it is small."""
-    table = np.full(span, -1, np.int32 if len(codes) < 2**31 else np.int64)
-    backwards = np.arange(len(codes) - 1, -1, -1, dtype=table.dtype)
-    table[codes[::-1]] = backwards  # the first row of a code is written last
-    present = np.flatnonzero(table != -1)
-    first = table[present]
-    order = np.argsort(first)  # as they appear
-    table[present[order]] = np.arange(len(present), dtype=table.dtype)
-    return table.take(codes).astype(np.intp), first[order].astype(np.intp)
+def _distinct(
+    frame: pd.DataFrame, labels: list[Hashable]
+) -> tuple[np.ndarray, dict[Hashable, _Column], int]:
+    """For each row the number of its distinct combination, their columns, and their number."""
+    known = {label: factorized(frame[label], label) for label in labels}
+    codes, first = combined([by_row for by_row, _ in known.values()], len(frame))
+    columns = {
+        label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()
+    }
+    return codes, columns, len(first)

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.frames.coded import Coded, coded
-from svc_tools.frames.enriched import state_codes
-from svc_tools.places import STATES, state_code
+from svc_tools.frames.coded import Coded, coded, combined, first_column
+from svc_tools.frames.distinct_values import is_label
+from svc_tools.frames.used_answers import lookups_of
+from svc_tools.frames.usual_names import place_role
+from svc_tools.places import STATES, normal_zip, state_code, states_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
     import pandas as pd
 
-__all__ = ["known_states", "states_of_rows"]
+__all__ = ["inputs_of", "known_states", "states_of_rows"]
 
 
 def known_states(given: Iterable[str]) -> frozenset[str]:
@@ -33,15 +35,78 @@ def known_states(given: Iterable[str]) -> frozenset[str]:
 
 
 def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
-    """The two-letter code of each row's state; empty where none is known (see `state_codes`)."""
+    """The two-letter code of each row's state; empty where no state of the 50 and DC is named.
+
+    That is the state that was asked for. A row without an answer has the state that it names in
+    the column that the lookup used (one of a usual name where that is not known any more), else
+    that of its ZIP Code where that lies in one state only.
+    """
     answered = coded(frame, f"{prefix}resolved_state")
-    values = sorted(STATES)
+    values = (*sorted(STATES), "")
     number = {code: place for place, code in enumerate(values)}
     distinct = answered.values  # noqa: PD011 - no frame's
     known = np.array([number.get(code, -1) for code in distinct], np.int64)
     codes = known[answered.codes]
-    rest = np.flatnonzero(codes < 0)  # few: rows without an answer are read one by one
+    codes[answered.codes == distinct.index("")] = -1
+    rest = np.flatnonzero(codes < 0)
     if len(rest):
-        found = state_codes(frame.iloc[rest], prefix=prefix)
-        codes[rest] = [number.get(code or "", len(values)) for code in found]
-    return Coded(codes, (*values, ""))
+        named = [_of(frame, role, rest, prefix) for role in ("state", "zip")]
+        resolved = Coded(answered.codes[rest], distinct)
+        places, cells = combined([resolved, *named])
+        codes[rest] = np.array([number[_state(*cell)] for cell in cells], np.int64)[places]
+    return Coded(codes, values)
+
+
+def inputs_of(
+    frame: pd.DataFrame, *, prefix: str = ""
+) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
+    """What answered the arguments of the lookup: columns that the frame still has, and values.
+
+    Both are empty where the frame does not remember it: after a merge, for one.
+    """
+    lookups = {one.prefix: one.inputs for one in lookups_of(frame)}
+    if prefix in lookups:
+        columns: object = lookups[prefix].columns
+        values: object = lookups[prefix].scalars
+    else:
+        note = None if lookups else frame.attrs.get("svc_lookup")
+        noted = note.get("inputs") if isinstance(note, dict) else None
+        columns, values = (
+            (noted.get("columns"), noted.get("scalars")) if isinstance(noted, dict) else ({}, {})
+        )
+    there = columns if isinstance(columns, dict) else {}
+    return (
+        {role: label for role, label in there.items() if is_label(frame, label)},
+        values if isinstance(values, dict) else {},
+    )
+
+
+def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded:
+    """The cells of those rows that name the state or the ZIP Code, as text."""
+    columns, values = inputs_of(frame, prefix=prefix)
+    if role in values:
+        return Coded(np.zeros(len(rows), np.int64), (str(values[role]),))
+    label = columns.get(role) if columns or values else _usual(frame, role)
+    column = None if label is None else first_column(frame, label)
+    if column is None:
+        return Coded(np.zeros(len(rows), np.int64), ("",))
+    return coded(column.iloc[rows].to_frame(role), role)
+
+
+def _usual(frame: pd.DataFrame, role: str) -> Hashable | None:
+    """A column of a usual name: where the goods go, rather than where somebody lives."""
+    found = [(name, of) for name in frame.columns if (of := place_role(name)) and of[0] == role]
+    return max(found, key=lambda one: one[1][1])[0] if found else None
+
+
+def _state(resolved: str, state: str, zip_code: str) -> str:
+    named = resolved or state
+    if named.strip():
+        code = state_code(named)
+        return code if isinstance(code, str) and code in STATES else ""
+    try:
+        known = normal_zip(zip_code, None) if zip_code.strip() else None
+    except ValueError:
+        return ""
+    lies_in = states_of(known) & STATES.keys() if isinstance(known, str) else frozenset[str]()
+    return next(iter(lies_in)) if len(lies_in) == 1 else ""

@@ -190,7 +190,7 @@ def summarize(
     need = need or attention(frame, amount=amount, prefix=prefix)
     failures = _failures(frame, status, answered, prefix)
     sales, tax = need.sales, need.tax
-    places, service = _asked(frame)
+    places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     dated_whole = dated & whole
     states = states_of_rows(frame, prefix=prefix)
@@ -245,13 +245,16 @@ def _all_rows(status: Coded, sales: Money, tax: Money) -> Totals:
     return of_all
 
 
-def _asked(frame: pd.DataFrame) -> tuple[int | None, str | None]:
+def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
     """Distinct places and service, as the lookup noted them on the frame.
 
-    A frame that has since been cut or joined carries the note along: it is not used then.
+    A frame that has since been cut or joined, or looked up once more with another prefix, carries
+    a note of something else: it is not used then.
     """
     note = frame.attrs.get("svc_lookup")
     if not isinstance(note, dict) or note.get("rows") != len(frame):
+        return None, None
+    if note.get("prefix", prefix) != prefix:
         return None, None
     asked, service = note.get("asked"), note.get("service")
     return (asked if isinstance(asked, int) else None, None if service is None else str(service))

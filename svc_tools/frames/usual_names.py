@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
+from svc_tools.places.text import text_of
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
@@ -60,8 +62,26 @@ _PLACE_WORDS = {
     "country",
 }
 _DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
-_LOOKS_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}")
-_SAMPLE = 5
+_PERIOD_WORDS = {"period", "month", "quarter", "year"}
+_YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
+_NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_LOOKS_DATED = re.compile(
+    rf"{_YEAR}([-/.]){_MONTH}\1{_DAY}(?:[T ].*)?"
+    rf"|{_DAY}([-/.]){_DAY}\2{_YEAR}(?:[T ].*)?|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2}}"
+    rf"|{_DAY}[- ]?{_NAMED}[-, ]*(?:{_YEAR}|[0-9]{{2}})(?: .*)?"
+    rf"|(?:[a-z]{{3,9}},? )?{_NAMED} {_DAY},? {_YEAR}(?: .*)?",
+    re.IGNORECASE,
+)
+_LOOKS_PERIODIC = re.compile(
+    rf"{_YEAR}[-/]{_MONTH}|{_MONTH}/{_YEAR}|{_NAMED}[- ]{_YEAR}"
+    rf"|{_YEAR}[- ]?Q[1-4]|Q[1-4][- ]?{_YEAR}|{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])",
+    re.IGNORECASE,
+)
+"""A month, a quarter, or digits that may be a date and may be a number."""
+_MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAMED}", re.IGNORECASE)
+"""What is a period in a column that is called one."""
+_SAMPLE = 20
+_LOOKED_AT = 1_000
 
 
 def place_role(label: Hashable) -> tuple[str, bool] | None:
@@ -93,16 +113,25 @@ def preferred(labels: list[Hashable]) -> list[Hashable]:
     return best if len(best) == 1 else labels
 
 
-def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other"] | None:
-    """Whether a column is the date of the sale by its name, some other date, or none."""
+def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "period"] | None:
+    """Whether a column is the date of the sale by its name, some other date, or none.
+
+    "period" is what says a month, a quarter or a year, and what may be a date or a number: it
+    counts where nothing else is a date.
+    """
     plain = _plain(label)
     if _SALE.fullmatch(plain):
         return "sale"
-    if _holds_dates(column):
+    sample = None if _has_dates(column) else _sample(column)
+    if sample is None or _mostly(_LOOKS_DATED, sample):
         return "other"
+    words = plain.split("_")
+    if _mostly(_LOOKS_PERIODIC, sample) or (
+        words[-1] in _PERIOD_WORDS and _mostly(_MAY_BE_PERIOD, sample)
+    ):
+        return "period"
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return None
-    words = plain.split("_")
     named = words[-1] in _DATE_WORDS or words[0] == "date" or words[-1].endswith("date")
     return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
 
@@ -114,23 +143,34 @@ def dated_levels(frame: pd.DataFrame) -> list[str]:
     return [
         f"the index {name!r}" if name is not None else "the index"
         for name, level in zip(index.names, levels, strict=True)
-        if _is_date_dtype(level.dtype)
+        if not isinstance(level, pd.RangeIndex)
+        and date_kind("" if name is None else name, level[:_LOOKED_AT].to_series())
+        in {"sale", "other"}
     ]
 
 
-def _holds_dates(column: pd.Series) -> bool:
+def _has_dates(column: pd.Series) -> bool:
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        dtype = dtype.categories.dtype
-    if _is_date_dtype(dtype):
-        return True
-    if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)):
-        return False
-    values = column.dropna().iloc[:_SAMPLE].tolist()
-    return bool(values) and all(
-        isinstance(value, date)
-        or (isinstance(value, str) and _LOOKS_DATED.fullmatch(value.strip()) is not None)
-        for value in values
+    return _is_date_dtype(
+        dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+    )
+
+
+def _sample(column: pd.Series) -> list[str]:
+    """Some of what stands in the column, as text; nothing where that cannot be a date."""
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_float_dtype(column.dtype):
+        return []
+    values = column.iloc[:_LOOKED_AT].dropna()
+    values = values if len(values) else column.dropna().iloc[:_LOOKED_AT]
+    single = (value for value in values.tolist() if isinstance(value, str | int | date | pd.Period))
+    there = [text for value in single if (text := text_of(value)) is not None]
+    return there[:_SAMPLE]
+
+
+def _mostly(looks: re.Pattern[str], sample: list[str]) -> bool:
+    """Whether at least half of a sample looks so: exports have other things among their dates."""
+    return bool(sample) and 2 * sum(looks.fullmatch(text) is not None for text in sample) >= len(
+        sample
     )
 
 

@@ -47,6 +47,7 @@ WHAT_TO_DO = {
     "local_rates_not_covered": _LOCAL_PART,
     "districts_not_covered": "Ask the state whether a special district lies there.",
     "low_confidence": _ASK_STATE,
+    "needs_review": "Look it up with the column lookup_review_reason, which says why.",
     # reasons to review a tax
     "over_cap": "Compute the part above the state's cap by hand: no cap is applied here.",
     "origin_sourced": "Check whether the rate at the seller's place applies instead.",
@@ -75,6 +76,11 @@ def what_to_do(code: str) -> str:
 _RANK = {code: rank for rank, code in enumerate(WHAT_TO_DO)}
 _OF_TAX = {code: text.replace("`", "") for code, text in (TAX_DUE_REASONS | TAX_REVIEW).items()}
 
+_OF_REVIEWS = {
+    "no_tax": "there is a rate, and no tax: tax_error says why",
+    "needs_review": "the lookup marked the rate for review; its reason was not asked for",
+}
+
 
 def urgency(code: str) -> tuple[int, str]:
     """A key that sorts statuses and codes, the most pressing first."""
@@ -85,7 +91,7 @@ def meaning_of(code: str) -> str:
     """What a status or a code says; empty where it is not known here."""
     if code in REVIEW_REASONS:
         return REVIEW_REASONS[code][0]
-    return _OF_TAX.get(code) or MEANINGS.get(code, "")
+    return _OF_TAX.get(code) or _OF_REVIEWS.get(code) or MEANINGS.get(code, "")
 
 
 def codes_in(cell: str) -> tuple[str, ...]:

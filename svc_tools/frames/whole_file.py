@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
+import stat
+import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,12 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["whole_file"]
 
+_SETTLED = 5.0
+"""Seconds after which a draft that nobody holds was left behind: one is held once it is there."""
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it takes the name `path` once all went well.
 
-    If the block raises, the temporary file is removed and `path` is as it was before.
+    If the block raises, the temporary file is removed and `path` is as it was before. One that was
+    left behind because its process was killed is removed by the next to write `path`. Who may
+    read and write a file that is replaced stays as it was.
 
     Raises:
         FileNotFoundError: the folder of `path` does not exist.
@@ -28,14 +41,53 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise FileNotFoundError(
             f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
         )
+    _sweep(path)
     draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
-        yield draft
+        with _held(draft, like=path):
+            yield draft
         _on_disk(draft)
         os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
         _on_disk(path.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(draft: Path, *, like: Path) -> Iterator[None]:
+    """Make the draft, with the permissions of the file it replaces, and hold it while one lives."""
+    handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        if like.exists():
+            draft.chmod(stat.S_IMODE(like.stat().st_mode))
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # a disk that knows no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+    finally:
+        os.close(handle)
+    if sys.platform == "win32":  # there, what is open cannot be moved
+        yield
+
+
+def _sweep(path: Path) -> None:
+    """Remove drafts of `path` whose processes are gone."""
+    draft = re.compile(rf"\.{re.escape(path.stem)}-[0-9a-f]{{8}}{re.escape(path.suffix)}")
+    for name in os.listdir(path.parent):  # noqa: PTH208  # names alone, of a folder of any size
+        if draft.fullmatch(name):
+            with contextlib.suppress(OSError):
+                _remove_if_left(path.with_name(name))
+
+
+def _remove_if_left(draft: Path) -> None:
+    if sys.platform == "win32" or time.time() - draft.stat().st_mtime < _SETTLED:
+        return
+    handle = os.open(draft, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where somebody writes it
+        draft.unlink()
+    finally:
+        os.close(handle)
 
 
 def _on_disk(path: Path) -> None:

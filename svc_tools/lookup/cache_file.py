@@ -101,6 +101,8 @@ class CacheFile:
             raise NotUsableError(error.strerror or str(error)) from error
 
     def _open(self) -> None:
+        if self.path.is_dir():
+            raise NotUsableError("it is a folder; name a file in it")
         made = _make(self.path)
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw",
@@ -132,8 +134,10 @@ class CacheFile:
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A transaction; one that writes has the write lock from its beginning."""
-        self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        if self.connection.in_transaction:  # a Ctrl+C came between its beginning and the block
+            self.connection.execute("ROLLBACK")
         try:
+            self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             yield self.connection
             self.connection.execute("COMMIT")
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from svc_tools.config import source_of
@@ -81,30 +82,27 @@ def look_up(
     distinct = dict.fromkeys(places)
     source = source_of(client) if cache is not None else None
     known: dict[Place, Outcome] = {}
-    keep = None
-    if cache is not None and source is not None and distinct:
-        known = cache.known(source, distinct, detail=detail)
-        keep = keeper(cache, source, detail=detail)
-    to_ask = [place for place in distinct if place not in known]
+    keep = None if cache is None or source is None else keeper(cache, source, detail=detail)
     driver = Driver(client, terms, keep)
     try:
-        for outcome in known.values():
-            _report(outcome, on_outcome)
-        if to_ask:
-            driver.feed(to_ask)
+        if cache is not None and source is not None and distinct:
+            known = cache.known(source, distinct, detail=detail)
+            _report(known.values(), on_outcome)
+        if len(known) < len(distinct):
+            driver.feed([place for place in distinct if place not in known])
             driver.close_feed()
             driver.start()
             for burst in driver.bursts():
-                for _, outcome in burst:
-                    _report(outcome, on_outcome)
+                _report([outcome for _, outcome in burst], on_outcome)
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
         driver.end()
-    run, outcomes = driver.lookups, known | driver.outcomes
+    run = driver.lookups
+    outcomes = known | driver.outcomes if driver.outcomes else known
     rest = not_attempted(run.stopped or "the run ended early")
     return Run(
-        {place: outcomes.get(place, rest) for place in distinct},
+        dict(zip(distinct, map(outcomes.get, distinct, repeat(rest)), strict=True)),
         run.stopped,
         run.asked,
         len(known),
@@ -113,6 +111,9 @@ def look_up(
     )
 
 
-def _report(outcome: Outcome, on_outcome: Callable[[Outcome], object] | None) -> None:
-    if on_outcome is not None and outcome.status != "not_attempted":
-        on_outcome(outcome)
+def _report(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], object] | None) -> None:
+    if on_outcome is None:
+        return
+    for outcome in outcomes:
+        if outcome.status != "not_attempted":
+            on_outcome(outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterable, Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,7 +18,7 @@ from svc_tools.lookup.running import GRACE, Lookups
 from svc_tools.lookup.writing import keeper
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 
     from svc_sdk import AsyncSvc
     from svc_tools.lookup.cache import Answers, CacheChoice
@@ -29,9 +30,24 @@ __all__ = ["agive", "give"]
 
 T = TypeVar("T")
 
+_log = logging.getLogger("svc_tools.lookup")
+
 _AHEAD = 8
 """How many items per request under way are taken in before the first of them is done."""
 _CLOSED = "nobody waits for the answers any more"
+
+
+def _cache(stack: ExitStack, choice: CacheChoice) -> Answers | None:
+    """The cache that was chosen; what is wrong with it is said when the run ends."""
+    cache = stack.enter_context(opened_cache(choice))
+    if cache is not None and cache is not choice:  # its owner reads the notes of an open one
+        stack.callback(_say, cache.notes)
+    return cache
+
+
+def _say(notes: list[str]) -> None:
+    for note in notes:
+        _log.warning("%s", note)
 
 
 class _Memory:
@@ -106,16 +122,16 @@ def give(
     with ExitStack() as stack:
         if owned:
             stack.enter_context(client)
-        memory = _Memory(stack.enter_context(opened_cache(choice)), client, terms)
+        memory = _Memory(_cache(stack, choice), client, terms)
         driver = Driver(client, terms, memory.keep, remember=False)
         desk: Desk[T] = Desk()
-        source, lazy = iter(places), not isinstance(places, Collection)
+        source, lazy = _Source(places), not isinstance(places, Collection)
         more = True
         driver.start()
         try:
             while more or desk.outstanding:
                 intake = _Intake(desk, terms, lazy=lazy)
-                more = more and _fill(intake, source)
+                more = more and source.fill(intake)
                 to_ask = intake.to_ask(memory)
                 if not driver.over:
                     driver.feed(to_ask)
@@ -128,6 +144,7 @@ def give(
                     yield from desk.settle(burst)
                 if driver.over:
                     yield from desk.rest(_left(driver.lookups))
+            source.check()
         except KeyboardInterrupt:
             driver.interrupt()
             raise
@@ -135,15 +152,58 @@ def give(
             driver.end(memory.grace)
 
 
-def _fill(intake: _Intake[T], source: Iterator[T]) -> bool:
-    """Take items in; whether the source has more."""
-    while not intake.full:
+class _Source(Generic[T]):
+    """Items, and the error that their source ended with.
+
+    It is raised after what came before it: that was asked for, and paid.
+    """
+
+    def __init__(self, places: Iterable[T]) -> None:
+        self._items: Iterator[T] = iter(places)
+        self._error: Exception | None = None
+
+    def fill(self, intake: _Intake[T]) -> bool:
+        """Take items in; whether there are more."""
+        while not intake.full:
+            try:
+                item = next(self._items)
+            except StopIteration:
+                return False
+            except Exception as error:  # noqa: BLE001 - see `check`
+                self._error = error
+                return False
+            intake.add(item)
+        return True
+
+    def check(self) -> None:
+        """Raise what the source raised."""
+        if self._error is not None:
+            raise self._error
+
+
+class _AwaitedSource(Generic[T]):
+    """As `_Source`, of an asynchronous iterable."""
+
+    def __init__(self, places: AsyncIterable[T]) -> None:
+        self._items = aiter(places)
+        self._error: Exception | None = None
+
+    async def fill(self, intake: _Intake[T]) -> bool:
+        """Take one item in; whether there may be more."""
         try:
-            item = next(source)
-        except StopIteration:
+            item = await anext(self._items)
+        except StopAsyncIteration:
+            return False
+        except Exception as error:  # noqa: BLE001 - see `check`
+            self._error = error
             return False
         intake.add(item)
-    return True
+        return True
+
+    def check(self) -> None:
+        """Raise what the source raised."""
+        if self._error is not None:
+            raise self._error
 
 
 def _left(lookups: Lookups) -> Outcome:
@@ -162,7 +222,7 @@ async def agive(
     with ExitStack() as stack:
         if owned and isinstance(client, Svc):
             stack.enter_context(client)
-        memory = _Memory(stack.enter_context(opened_cache(choice)), client, terms)
+        memory = _Memory(_cache(stack, choice), client, terms)
         stream: _Stream[T] = _Stream(client, terms, memory)
         feeding = asyncio.create_task(stream.feed(places))
         running = asyncio.create_task(stream.run())
@@ -176,6 +236,7 @@ async def agive(
             for task in (feeding, running):
                 if task.done():
                     task.result()
+            stream.check()
         finally:
             feeding.cancel()
             stream.lookups.stop(_CLOSED, memory.grace)
@@ -191,6 +252,7 @@ class _Stream(Generic[T]):
         self._desk: Desk[T] = Desk()
         self._terms = terms
         self._memory = memory
+        self.check: Callable[[], None] = lambda: None
         self._inside = 0
         self._room = asyncio.Event()
         self._fed = False
@@ -198,19 +260,19 @@ class _Stream(Generic[T]):
 
     async def feed(self, places: Iterable[T] | AsyncIterable[T]) -> None:
         """Take items in, as long as there is room, and hand their places on."""
-        if isinstance(places, AsyncIterable):
-            async for item in places:
-                intake = _Intake(self._desk, self._terms, lazy=True)
-                intake.add(item)
-                await self._hand_on(intake)
-        else:
-            source, lazy = iter(places), not isinstance(places, Collection)
-            more = True
-            while more:
-                intake = _Intake(self._desk, self._terms, lazy=lazy)
-                more = _fill(intake, source)
-                await self._hand_on(intake)
+        source: _AwaitedSource[T] | _Source[T]
+        source = _AwaitedSource(places) if isinstance(places, AsyncIterable) else _Source(places)
+        lazy = not isinstance(places, Collection)
+        more = True
+        while more:
+            intake = _Intake(self._desk, self._terms, lazy=lazy)
+            if isinstance(source, _AwaitedSource):
+                more = await source.fill(intake)
+            else:
+                more = source.fill(intake)
                 await asyncio.sleep(0)  # the loop is shared
+            await self._hand_on(intake)
+        self.check = source.check
         self._fed = True
         self.lookups.close_feed()
         self._look_for_end()

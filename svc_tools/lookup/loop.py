@@ -17,8 +17,8 @@ __all__ = ["in_background", "soon"]
 
 T = TypeVar("T")
 
-_END = 1.0
-"""Seconds that the loop gets to end with the process."""
+_END = 5.0
+"""Seconds that runs get to commit what has come when the process ends."""
 
 
 class _Loop:
@@ -28,6 +28,7 @@ class _Loop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._works: set[asyncio.Task[object]] = set()
         # what a forked child inherited: kept, so that no finaliser of it runs in the child
         self._inherited: list[object] = []
 
@@ -39,22 +40,34 @@ class _Loop:
                     target=self._run, args=(self._loop,), name="svc-lookup", daemon=True
                 )
                 self._thread.start()
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
+                # at exit the last one registered goes first: runs end before their cache is closed
+                atexit.unregister(self.end)
+                atexit.register(self.end)
+            return asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
+
+    async def _tracked(self, work: Coroutine[object, object, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this is a coroutine
+        self._works.add(task)
+        try:
+            return await work
+        finally:
+            self._works.discard(task)
 
     def soon(self, work: Callable[[], object]) -> None:
         with self._lock, suppress(RuntimeError):  # the loop has ended
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(work)
 
-    @staticmethod
-    def _run(loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
         finally:
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
             with suppress(RuntimeError):
+                # the runs first: each ends its own tasks, once what has come is committed
+                loop.run_until_complete(_ended(set(self._works)))
+                loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
                 loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 
@@ -65,17 +78,25 @@ class _Loop:
         if loop is not None and thread is not None and thread.is_alive():
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(loop.stop)
-            thread.join(_END)
+            with suppress(KeyboardInterrupt):
+                thread.join(_END + 1.0)
 
     def leave_to_parent(self) -> None:
         """In a forked child: the thread is not here, and the loop's files are the parent's."""
         self._lock = threading.Lock()  # a thread that is not here may hold the parent's
-        self._inherited += [self._loop, self._thread]
+        self._inherited += [self._loop, self._thread, self._works]
         self._loop = self._thread = None
+        self._works = set()
+
+
+async def _ended(tasks: set[asyncio.Task[object]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_END)
 
 
 _loop = _Loop()
-atexit.register(_loop.end)
 if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_loop.leave_to_parent)
 

@@ -37,7 +37,9 @@ def lookup_many(
     Every item comes out once, in the order of the answers. Equal places are asked for once, and
     none that the cache knows; each answer is in the cache before it is yielded. Once the run has
     ended early (a key, plan or quota is refused, the service is gone, the deadline) the other items
-    come out as `not_attempted`. Closing the iterator ends the run.
+    come out as `not_attempted`. Closing the iterator ends the run. An error of the source is raised
+    once what came before it is out. Long pauses that the service asks for, and what is wrong with
+    the cache, are logged (`svc_tools.lookup`), which is to say shown on standard error.
 
     Args:
         places: places, or mappings with the keys of a row (state, zip, address, city, location,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
+from svc_tools.lookup.stopping import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +45,8 @@ NO_SUM = "parts_do_not_add_up"
 """Our own warning: the parts of the rate are all there, and their sum is another."""
 
 _BREAKS = re.compile(r"\s+")
+
+Text = TypeVar("Text", str, str | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +142,18 @@ def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) 
 
 
 def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
-    """The outcome of a call that failed: 404 is `unresolved`, everything else `failed`.
+    """The outcome of a call that failed: a 404 of the service's is `unresolved`, others `failed`.
 
     What the service said to quote to support is kept. `at` counts where the service answered at
     all: a connection that failed has no such moment.
     """
-    gone = isinstance(error, NotFoundError)
+    # a page that is not there says nothing of the place
+    gone = isinstance(error, NotFoundError) and not is_foreign(error)
     return Outcome(
         "unresolved" if gone else "failed",
         _sentence(error.message if gone else _without_reference(error)),
-        support_reference=error.support_reference,
-        error_code=error.error_code,
+        support_reference=_clean(error.support_reference),
+        error_code=_clean(error.error_code),
         looked_up_at=at if error.status_code is not None else None,
     )
 
@@ -180,18 +184,20 @@ def _found(answer: TaxResponse) -> Found:
         city=_part(answer, "city_rate"),
         districts=_part(answer, "combined_district_rate"),
         freight_taxable=freight if isinstance(freight, bool) else None,
-        confidence=meta.confidence,
+        confidence=_clean(meta.confidence),
         warnings=_warnings(answer),
-        resolved_via=meta.resolved_via,
-        effective_date=meta.effective_date,
-        effective_date_basis=meta.effective_date_basis,
-        resolved_state=rate.state,
-        resolved_zip=rate.zip,
-        resolved_city=rate.city,
-        resolved_county=rate.county,
+        resolved_via=_clean(meta.resolved_via),
+        effective_date=_clean(meta.effective_date),
+        effective_date_basis=_clean(meta.effective_date_basis),
+        resolved_state=_clean(rate.state),
+        resolved_zip=_clean(rate.zip),
+        resolved_city=_clean(rate.city),
+        resolved_county=_clean(rate.county),
         source=_text(extra.get("source")),
         edition=_text(extra.get("edition")),
-        accepted_places=tuple(map(str, places)) if isinstance(places, list) else (),
+        accepted_places=tuple(_clean(str(one)) for one in places)
+        if isinstance(places, list)
+        else (),
         low=low,
         high=high,
         components=_components(answer),
@@ -231,7 +237,8 @@ def _components(answer: TaxResponse) -> tuple[Component, ...]:
             return ()
         code = one.get("code")
         known = isinstance(code, str | int) and not isinstance(code, bool) and code != ""
-        components.append(Component(level, name, str(code) if known else None, units))
+        official = _clean(str(code)) if known else None
+        components.append(Component(_clean(level), _clean(name), official, units))
     return tuple(components)
 
 
@@ -260,9 +267,9 @@ def lacking(answer: TaxResponse) -> tuple[str, ...]:
 
 def part_is_known(answer: TaxResponse, field: str) -> bool:
     """Whether a part of the rate is known: the zero of a part that is not covered is none."""
-    value = answer.rate.as_decimal(field)
-    return value is not None and not (
-        value == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
+    rate = getattr(answer.rate, field)
+    return rate is not None and not (
+        rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
     )
 
 
@@ -276,10 +283,10 @@ def _check_place(place: Place, answer: TaxResponse) -> None:
 
 def _warnings(answer: TaxResponse) -> tuple[str, ...]:
     codes = [one.code if isinstance(one, Advisory) else one for one in answer.warnings]
-    parts = [answer.rate.as_decimal(field) for field in _PARTS]
-    if None not in parts and sum(filter(None, parts)) != answer.combined_rate_decimal:
+    parts = [getattr(answer.rate, field) for field in _PARTS]
+    if None not in parts and sum(map(rate_to_decimal, parts)) != answer.combined_rate_decimal:
         codes.append(NO_SUM)
-    return tuple(codes)
+    return tuple(map(_clean, codes))
 
 
 def _part(answer: TaxResponse, field: str) -> int | None:
@@ -296,7 +303,7 @@ def _units(field: str, rate: str | None) -> int | None:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return _clean(value) if isinstance(value, str) and value else None
 
 
 def _without_reference(error: SvcError) -> str:
@@ -305,4 +312,11 @@ def _without_reference(error: SvcError) -> str:
 
 
 def _sentence(text: str) -> str:
-    return _BREAKS.sub(" ", text)
+    return _BREAKS.sub(" ", _clean(text))
+
+
+def _clean(text: Text) -> Text:
+    """The text, with a question mark for what no file can hold: half of a character (JSON can)."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode()

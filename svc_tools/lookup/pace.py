@@ -8,6 +8,8 @@ One pace serves a whole run: what one request learns of the service holds for al
   only spread the first requests after a pause.
 - 429s without `Retry-After`, three and more with no good answer between them, pause the run as the
   backoff of SPEC 8 does.
+- `RateLimit-Remaining`, with `-Limit` and `-Reset`: where a limit is used up, requests start one by
+  one as fast as it lets them in.
 - Good answers let the number grow again step by step: from nothing to all in two seconds at best.
 - Requests that hang are no load: after a while they no longer count as under way.
 """
@@ -20,9 +22,9 @@ from typing import TYPE_CHECKING
 from svc_sdk._retry import backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Pace"]
+__all__ = ["Pace", "told_limit"]
 
 _GROWS_AFTER = 0.1
 """Seconds between two steps of growth ..."""
@@ -46,6 +48,8 @@ _RAMP = 0.1
 """The share of a pause over which the first requests after it are spread ..."""
 _LONGEST_RAMP = 1.0
 """... and the most seconds of it."""
+_DIGITS = 6
+"""More digits than a number of seconds has: eleven days."""
 
 
 class Pace:
@@ -58,6 +62,7 @@ class Pace:
     Attributes:
         limit: how many requests may be under way now.
         ready_at: when the next request may start.
+        paused_until: when the last pause ends, or ended.
     """
 
     def __init__(self, most: int, chance: Callable[[], float] = random.random) -> None:
@@ -65,8 +70,9 @@ class Pace:
         self.ready_at = 0.0
         self._most = most
         self._chance = chance
-        self._paused_until = 0.0
+        self.paused_until = 0.0
         self._ramp_until = 0.0
+        self._spacing = 0.0
         self._paused = 0.0
         self._cut_at = -_CUT_AFTER
         self._grew_at = 0.0
@@ -80,8 +86,10 @@ class Pace:
 
     def started(self, now: float) -> None:
         """A request starts; the first ones after a pause do so one by one."""
-        if now < self._ramp_until:
-            step = (self._ramp_until - self._paused_until) / self.limit
+        if self._spacing:
+            self.ready_at = max(self.ready_at, now + self._spacing)
+        elif now < self._ramp_until:
+            step = (self._ramp_until - self.paused_until) / self.limit
             self.ready_at = now + 2 * step * self._chance()
 
     def answered(self, began: float, now: float) -> None:
@@ -108,13 +116,27 @@ class Pace:
         if now - self._cut_at >= _CUT_AFTER:
             self._cut(now, 1)
 
+    def limited(self, now: float, left: int, under_way: int, interval: float) -> None:
+        """The service lets so many more requests in at once, and one more after each interval.
+
+        Where no more are left than are under way already, requests start at that interval, until
+        there is room for all again: no 429 has to be met first.
+        """
+        if left <= under_way or (self._spacing and left <= self._most):
+            # whole seconds are told, rounded up: the shortest interval is the most exact
+            self._spacing = min(interval, self._spacing or interval)
+        else:
+            self._spacing = 0.0
+        if left == 0:
+            self.wait(now, interval)
+
     def wait(self, now: float, seconds: float) -> None:
         """No request starts for so long."""
         until = now + seconds
-        if seconds <= 0 or until <= self._paused_until:
+        if seconds <= 0 or until <= self.paused_until:
             return
-        self._paused += until - max(now, self._paused_until)
-        self._paused_until = self.ready_at = until
+        self._paused += until - max(now, self.paused_until)
+        self.paused_until = self.ready_at = until
         self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
 
     def hangs_after(self) -> float:
@@ -123,7 +145,7 @@ class Pace:
 
     def waited(self, now: float) -> float:
         """The seconds for which no request might start, until now."""
-        return self._paused - max(self._paused_until - now, 0.0)
+        return self._paused - max(self.paused_until - now, 0.0)
 
     def _cut(self, now: float, fewest: int) -> None:
         self.limit = max(self.limit // 2, min(fewest, self._most), 1)
@@ -149,3 +171,17 @@ class Pace:
         elif self.limit > _FEWEST:
             self._before_cut = mean
             self._cut(now, _FEWEST)
+
+
+def told_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
+    """How many more requests are let in at once, and the seconds until it is one more.
+
+    `RateLimit-Reset` is when all of `RateLimit-Limit` are there again: they come one by one. What
+    is no number of seconds, such as the time of a clock, says nothing.
+    """
+    names = ("ratelimit-remaining", "ratelimit-limit", "ratelimit-reset")
+    told = [headers.get(name, "") for name in names]
+    if not all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in told):
+        return None
+    left, limit, reset = map(int, told)
+    return left, reset / max(limit - left, 1)

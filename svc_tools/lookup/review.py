@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.lookup.outcomes import NO_SUM, STATUSES
+from svc_tools.lookup.outcomes import NO_SUM, PARTIAL_CODES, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from datetime import datetime
 
     from svc_tools.lookup.outcomes import Found, Outcome
 
@@ -18,7 +19,13 @@ __all__ = ["OTHER_DATE", "REVIEW_REASONS", "as_of_status", "review_reasons", "to
 OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
 """Warnings by which an answer says that its rate is that of another date than the one asked for."""
 
+_DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
+"""Warnings with which a published date proves nothing: of another date, of a part of the rate only,
+of one season, or of one source where another says otherwise."""
+
 _PROVED = "publisher_effective_date"
+_EARLIEST = timedelta(hours=14)
+"""The day begins so much before that of UTC where it begins first."""
 _DOUBTFUL = frozenset({"low", "none"})
 _SPANS = "zip_spans_jurisdictions"
 
@@ -49,6 +56,10 @@ REVIEW_REASONS = {
     ),
     "place_input_mismatch": (
         "the city given is not the place that the rate is for",
+        "one of city and ZIP is wrong, and with it perhaps the rate",
+    ),
+    "zip_not_used": (
+        "the ZIP given leads to no rate, and the city decided",
         "one of city and ZIP is wrong, and with it perhaps the rate",
     ),
     "several_rates": (
@@ -104,8 +115,8 @@ REVIEW_REASONS = {
         "either the rate or a part is wrong: tax by level cannot be told",
     ),
     "low_confidence": (
-        "the service itself has little confidence in the answer",
-        "its other reasons, where there are any, say why",
+        "the service has little confidence in the answer, and no other reason here says why",
+        "only the state can say whether the rate is right",
     ),
 }
 """Every reason to review an answer: its meaning, and why it matters. The most pressing first."""
@@ -141,24 +152,34 @@ def review_reasons(
         codes.add("several_rates")
     elif _SPANS in warnings and found.low is None:
         codes.add(_SPANS)
-    if found.confidence in _DOUBTFUL:
-        codes.add("low_confidence")
     since = _law_since(found)
     if since is not None and own_day is not None and since > own_day:
         codes.add("effective_after_sale")
+    if found.confidence in _DOUBTFUL and not codes:
+        codes.add("low_confidence")
     if len(codes) > 1:
         return tuple(code for code in REVIEW_REASONS if code in codes)
     return tuple(codes)
 
 
 def as_of_status(
-    found: Found | None, asked_day: date | None, own_day: date | None
+    found: Found | None,
+    asked_day: date | None,
+    own_day: date | None,
+    answered: datetime | None = None,
 ) -> Literal["verified", "unverified"] | None:
     """Whether the answer itself proves that its rate was in force on the day of the row.
 
     `verified`: the publisher gives the day from which the rate is law, that is the day of the row
-    or before, the service does not say that the rate is of another date, and the day that was
-    asked about is the row's own. Everything else is `unverified`; no rate, no status.
+    or before, no warning says that the rate is of another date or season, lacks a part, or is
+    disputed, the day that was asked about is the row's own, and it was no day to come when the
+    service answered. Everything else is `unverified`; no rate, no status.
+
+    Args:
+        found: what was found.
+        asked_day: the day that was asked about.
+        own_day: the day of the row.
+        answered: when the service answered, where that is known.
     """
     if found is None:
         return None
@@ -167,9 +188,15 @@ def as_of_status(
         since is not None
         and own_day is not None
         and since <= own_day == asked_day
-        and OTHER_DATE.isdisjoint(found.warnings)
+        and _DISPROVING.isdisjoint(found.warnings)
+        and not _to_come(own_day, answered)
     )
     return "verified" if proved else "unverified"
+
+
+def _to_come(day: date, answered: datetime | None) -> bool:
+    """Whether a day had not begun anywhere when the service answered: the law may change yet."""
+    return answered is not None and day > (answered + _EARLIEST).date()
 
 
 def _law_since(found: Found) -> date | None:

@@ -17,14 +17,15 @@ from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
 from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
-from svc_tools.lookup.pace import Pace
+from svc_tools.lookup.pace import Pace, told_limit
+from svc_tools.lookup.pauses import Pauses
 from svc_tools.lookup.requesting import request_of
 from svc_tools.lookup.sending import open_sender
-from svc_tools.lookup.stopping import Health, is_fatal
+from svc_tools.lookup.stopping import Health, is_fatal, is_foreign, is_transient
 from svc_tools.lookup.writing import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
@@ -44,7 +45,6 @@ _WAITING = 16
 _MOST_RETURNS = 20
 """How often a place that was refused for coming too fast is put back."""
 _TOO_MANY = 429
-_DIGITS = 6
 _OK = 200
 _WATCH = 0.25
 _SERVER_ERRORS = range(500, 600)
@@ -101,6 +101,7 @@ class Lookups:
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._pauses = Pauses()
         self._writer = Writer(tell, keep)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopped: str | None = None
@@ -144,11 +145,13 @@ class Lookups:
         self._loop = loop = asyncio.get_running_loop()
         sender = await open_sender(self._client, self._terms.concurrency)
         writing = loop.create_task(self._writer.run())
+        writing.add_done_callback(self._wrote)
         watching = loop.create_task(self._watch())
         end = None
         if self._terms.deadline is not None:
             cause = f"the deadline of {self._terms.deadline:g} s was reached"
             end = loop.call_later(self._terms.deadline, self.stop, cause, GRACE)
+            self._pauses.ends_at = end.when()  # the loop's clock is time.monotonic
         count = self._terms.concurrency
         if self._fed:
             count = min(count, len(self._waiting))
@@ -170,6 +173,11 @@ class Lookups:
                 await writing
             finally:
                 await sender.close()
+
+    def _wrote(self, writing: asyncio.Task[None]) -> None:
+        """Without a writer nothing is told: who waits must not wait for ever."""
+        if not writing.cancelled() and (error := writing.exception()) is not None:
+            self.stop(f"{type(error).__name__}: {error}", 0.0)
 
     def _drop(self) -> None:
         for worker in self._workers:
@@ -258,7 +266,7 @@ class Lookups:
             if not self._timer.cancelled() and self._timer.when() <= when:
                 return
             self._timer.cancel()
-        if self._loop is not None:  # the loop's clock is time.monotonic
+        if self._loop is not None:
             self._timer = self._loop.call_at(when, self._timer_went)
 
     def _timer_went(self) -> None:
@@ -323,8 +331,10 @@ class Lookups:
         else:
             self._health.answered()
             self._pace.answered(began, now)
-            if headers.get("ratelimit-remaining") == "0":
-                self._pace.wait(now, _until_next(headers))
+        if (told := told_limit(headers)) is not None:
+            self._pace.limited(now, told[0], len(self._began) - 1, told[1])
+        if cause := self._pauses.heed(now, self._pace.paused_until):
+            self.stop(cause)
 
     def _read(self, item: _Item, reply: Reply, at: datetime) -> Outcome:
         """The outcome of a 200, whose body may still be none that can be used."""
@@ -350,22 +360,27 @@ class Lookups:
             self._answers += 1
             self._settle(item.place, of_answer(item.place, answer, at=datetime.now(UTC)))
             return None
+        now = datetime.now(UTC)
         if is_fatal(error):
             if self.stopped is not None:  # the cause is said once
                 self._settle(item.place, not_attempted(self.stopped))
             else:
-                self._settle(item.place, failed(error, at=datetime.now(UTC)))
+                self._settle(item.place, failed(error, at=now))
                 self.stop(str(error))
             return None
         if wait is not None:
             return wait
         if isinstance(error, RateLimitError) and self._may_return(item):
             return decide(item.attempts - 1, item.attempts, outcome)
-        if self._health.is_gone(error):
+        foreign = is_foreign(error)
+        gone = self._health.read(usable=False) if foreign else self._health.is_gone(error)
+        if gone:
             self.stop(str(error))
-        if error.status_code is not None and not _is_transient(error):
+        if error.status_code is not None and not is_transient(error):
             self._answers += 1
-        self._settle(item.place, failed(error, at=datetime.now(UTC)))
+            if not foreign:
+                self._health.read(usable=True)
+        self._settle(item.place, failed(error, at=now))
         return None
 
     def _may_return(self, item: _Item) -> bool:
@@ -384,18 +399,3 @@ class Lookups:
 
 def _is_refused(outcome: Reply | Failure) -> bool:
     return not isinstance(outcome, Failure) and outcome.status == _TOO_MANY
-
-
-def _is_transient(error: SvcError) -> bool:
-    return error.status_code == _TOO_MANY or error.status_code in _SERVER_ERRORS
-
-
-def _until_next(headers: Mapping[str, str]) -> float:
-    """The seconds until one more request is let in, where the last one of a limit is used.
-
-    `RateLimit-Reset` is when all of `RateLimit-Limit` are there again: they come one by one.
-    """
-    limit, reset = headers.get("ratelimit-limit", ""), headers.get("ratelimit-reset", "")
-    if not (limit.isascii() and limit.isdecimal() and reset.isascii() and reset.isdecimal()):
-        return 0.0
-    return int(reset[:_DIGITS]) / max(int(limit[:_DIGITS]), 1)

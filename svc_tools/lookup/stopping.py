@@ -12,7 +12,7 @@ from svc_sdk import (
     TransportError,
 )
 
-__all__ = ["Health", "is_fatal"]
+__all__ = ["Health", "is_fatal", "is_foreign", "is_transient"]
 
 _NEVER_REACHED = 8
 """How many failures mean that a service that never answered is not there."""
@@ -20,6 +20,9 @@ _GIVE_UP = 40
 """How many failures in a row, retries spent, mean that a service that did answer is gone."""
 _DOUBTFUL = 32
 """How many requests in a row may go wrong before no further places are begun for now."""
+
+_TOO_MANY = 429
+_SERVER_ERRORS = range(500, 600)
 
 _FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
 
@@ -29,6 +32,23 @@ def is_fatal(error: SvcError) -> bool:
     return isinstance(error, _FATAL) or (
         isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED"
     )
+
+
+def is_transient(error: SvcError) -> bool:
+    """Whether the same request may be answered some time later."""
+    return error.status_code == _TOO_MANY or error.status_code in _SERVER_ERRORS
+
+
+def is_foreign(error: SvcError) -> bool:
+    """Whether an answer came that is not the service's: a redirect, a page, nothing at all.
+
+    So answer a wrong address, a gateway, a login page. What the service refuses, it explains in
+    JSON; a 5xx and a 429 need no explanation.
+    """
+    if error.status_code is None or is_transient(error):
+        return False
+    explained = error.error_code is not None or isinstance(error.response_body, dict)
+    return isinstance(error, ServiceError) or not explained
 
 
 class Health:
@@ -52,7 +72,10 @@ class Health:
         self._failures = 0
 
     def read(self, *, usable: bool) -> bool:
-        """Answers are read later than they come; whether too many in a row were of no use."""
+        """An answer was, or was not, one of the service's; whether too many in a row were not.
+
+        Apart from the rest, because good answers are read later than they come.
+        """
         self._unreadable = 0 if usable else self._unreadable + 1
         return self._unreadable >= _GIVE_UP
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import queue
+import threading
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -51,6 +54,41 @@ def keeper(cache: Answers, source: Source, *, detail: bool) -> Keeper:
     return keep
 
 
+class _Committer:
+    """Commits bursts in a thread of its own.
+
+    A daemon, and no executor: those of the standard library refuse work as soon as the main thread
+    has ended, while other threads of a program may still wait for their answers.
+    """
+
+    def __init__(self, keep: Keeper) -> None:
+        self._keep = keep
+        self._jobs: queue.SimpleQueue[tuple[Burst, int | None, Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
+
+    async def commit(self, burst: Burst, quota: int | None) -> None:
+        done: Future[None] = Future()
+        self._jobs.put((burst, quota, done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            burst, quota, done = job
+            # who waited may have been cancelled meanwhile, and the loop may have ended
+            with suppress(InvalidStateError, RuntimeError):
+                try:
+                    self._keep(burst, quota)
+                except BaseException as error:  # noqa: BLE001 - of whoever waits for it
+                    done.set_exception(error)
+                else:
+                    done.set_result(None)
+
+
 class Writer:
     """Commits what has come, then tells it; while one burst is written the next one grows.
 
@@ -85,18 +123,21 @@ class Writer:
 
     async def run(self) -> None:
         """Write and tell until the end."""
-        with ThreadPoolExecutor(1, thread_name_prefix="svc-cache") as thread:
+        committer = None if self._keep is None else _Committer(self._keep)
+        try:
             while not self._over or self._burst:
                 await self._bell.wait()
                 self._bell.clear()
-                if self._keep is None and not self._over:
+                if committer is None and not self._over:
                     await asyncio.sleep(_TOLD_EVERY)
                 came, self._burst = self._burst, []
                 burst = [(place, one() if callable(one) else one) for place, one in came]
-                if burst and self._keep is not None:
-                    loop = asyncio.get_running_loop()
-                    await loop.run_in_executor(thread, self._keep, burst, self.quota)
+                if burst and committer is not None:
+                    await committer.commit(burst, self.quota)
                 if burst:
                     self._tell(burst)
                 if self._burst or self._over:
                     self._bell.set()
+        finally:
+            if committer is not None:
+                committer.close()

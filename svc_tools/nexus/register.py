@@ -98,18 +98,15 @@ class Register:
         """The states that have a record."""
         return frozenset(record.state for record in self.records)
 
-    @property
-    def marketplace_only(self) -> frozenset[str]:
-        """The states that have no record but those of type marketplace."""
-        return self.states - {
-            record.state for record in self.records if record.nexus_type != "marketplace"
-        }
+    def begins(self, *of: NexusType) -> dict[str, date | None]:
+        """For each state the day of its first record of these types, or of any.
 
-    def begins(self) -> dict[str, date | None]:
-        """For each state the day of its first record; `None` where one has no day."""
+        `None` where one of them has no day.
+        """
         days: dict[str, list[date | None]] = {}
         for record in self.records:
-            days.setdefault(record.state, []).append(record.registered_at)
+            if record.nexus_type in (of or NEXUS_TYPES):
+                days.setdefault(record.state, []).append(record.registered_at)
         return {
             state: None if None in found else min(day for day in found if day is not None)
             for state, found in days.items()

@@ -1,5 +1,6 @@
 """Places as people write them, as questions that the service can answer."""
 
+from svc_tools.places.dated import on_days
 from svc_tools.places.days import GRAINS, Grain, day_of, first_day, time_zone
 from svc_tools.places.names import same_place
 from svc_tools.places.place import (
@@ -29,6 +30,7 @@ __all__ = [
     "first_day",
     "normal_zip",
     "on_day",
+    "on_days",
     "question",
     "same_place",
     "state_code",

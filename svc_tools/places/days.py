@@ -16,6 +16,11 @@ GRAINS: tuple[str, ...] = get_args(Grain)
 """How finely dates may be asked about."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
+_DIGITS = re.compile(r"((?:19|20)[0-9]{6})\.0+")
+"""The digits of a date in a column of floats, as a missing cell makes of whole numbers."""
+_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
+_SERIAL = re.compile(r"[3-6][0-9]{4}(?:\.[0-9]+)?")
+"""The number of a day as spreadsheets count them, from 1982 to 2091."""
 
 
 def day_of(value: object, tz: tzinfo | None = None) -> date | None:
@@ -34,15 +39,23 @@ def day_of(value: object, tz: tzinfo | None = None) -> date | None:
         return None
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
+    if digits := _DIGITS.fullmatch(text):
+        text = digits[1]
     try:
         # other forms of ISO would turn numbers, such as a time in milliseconds, into dates
         if not isinstance(value, datetime) and not _DATE.fullmatch(text):
             raise ValueError  # noqa: TRY301 - the one message below
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
     except ValueError:
+        if _MONTH.fullmatch(text):
+            raise ValueError(
+                f"as_of: {text} is a month, and a rate is that of a day; name one in the column,"
+                f" for instance the first: {text}-01"
+            ) from None
+        how = "unit='D', origin='1899-12-30'" if _SERIAL.fullmatch(text) else "format='%m/%d/%Y'"
         raise ValueError(
             f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
-            " first, for instance with pd.to_datetime(..., format='%m/%d/%Y')"
+            f" first, for instance with pd.to_datetime(..., {how})"
         ) from None
     if moment.tzinfo is None:
         return moment.date()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from svc_tools.places.days import day_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
@@ -22,6 +22,8 @@ Mode = Literal["address", "coordinates", "zip", "place"]
 _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
+_LONGEST = 4_000
+"""How many characters of a text a request can carry: far above what any service reads."""
 _ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
 
@@ -52,10 +54,14 @@ class Place(_Hashed):
         try:
             return self._hash
         except AttributeError:
-            fields = (self.address, self.city, self.zip, self.location, self.lat, self.lng)
-            value = hash((self.state, self.mode, *fields, self.as_of))
+            value = hash((self.hash_apart_from_day(), self.as_of))
             object.__setattr__(self, "_hash", value)
             return value
+
+    def hash_apart_from_day(self) -> int:
+        """The same number for the same place on any day."""
+        fields = (self.address, self.city, self.zip, self.location, self.lat, self.lng)
+        return hash((self.state, self.mode, *fields))
 
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `Svc.lookup`, the state apart."""
@@ -70,6 +76,10 @@ class Refusal:
 
     status: Literal["invalid", "unsupported"]
     reason: str
+    # what a question would tell, so that a list of both is read in one go
+    state_from_zip: ClassVar[bool] = False
+    zip_repaired: ClassVar[bool] = False
+    named_city: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +205,13 @@ def _place(
     unfit = ""
     if address:
         if city:
+            _check_text("address", address)
+            _check_text("city", city)
             return Place(state, "address", address, city, zip_code), None
         # the client appends ", ST 12345" to a line that has no ZIP
         length = len(address) + (len(zip_code) + 5 if zip_code else 0)
         if _LINE[0] <= length <= _LINE[1]:
+            _check_text("address", address)
             return Place(state, "address", address, zip=zip_code), None
         unfit = (
             f"address: {address[:40]!r} has {length} characters; expected {_LINE[0]} to {_LINE[1]}"
@@ -212,7 +225,21 @@ def _place(
         raise ValueError(unfit)
     if len(name) > _LONGEST_NAME:
         raise ValueError(f"location: {name[:40]!r} has more than {_LONGEST_NAME} characters")
+    _check_text("location", name)
     return Place(state, "place", location=name), None
+
+
+def _check_text(role: str, text: str) -> None:
+    """Refuse what no request can carry: asking would fail, now and every time."""
+    if len(text) > _LONGEST:
+        raise ValueError(
+            f"{role}: {text[:40]!r} has {len(text)} characters; expected {_LONGEST} at most"
+        )
+    if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+        raise ValueError(
+            f"{role}: {text[:40]!r} holds half a character: the file was read with another"
+            " encoding than it was written with"
+        )
 
 
 def _state(value: object) -> str | None:
@@ -295,4 +322,4 @@ def _degrees(name: str, value: object, limit: int) -> float:
         raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees") from None
     if not (math.isfinite(number) and abs(number) <= limit):
         raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
-    return number
+    return number or 0.0  # minus zero is the same point, and asked as such

@@ -109,7 +109,8 @@ class _Answer:
                 # what failed on purpose was not the caller's lookup: it is given back
                 self.ticket.answered(None if FAULT in self._scope else status)
             message["headers"] = headers
-            if status >= _FIRST_ERROR and not self.logged:
+            meant = self._scope.get(FAULT, "").startswith(str(status))  # has its line already
+            if status >= _FIRST_ERROR and not self.logged and not meant:
                 log_answer(self._scope, status, self._request_id)
         await self._send(message)
 

@@ -97,8 +97,9 @@ def test_a_day_of_expiry_is_the_last_valid_one(made):
 def test_the_list_shows_limits_use_and_status(keys, made):
     _, row = made("--plan", "free", "--name", "job", "--no-nexus")
     _, out, _ = keys("list")
-    title, line = out.splitlines()
-    assert title.split() == ["id", "plan", "rate", "this", "month", "features", "status", "name"]
+    title, rule, line = out.splitlines()
+    assert title.split() == ["Id", "Plan", "Rate", "This", "month", "Features", "Status", "Name"]
+    assert set(rule) == {"─"}
     assert line.split() == [
         *(row["id"], "free", "60/min", "0", "of", "1,000", "none", "active", "job")
     ]
@@ -111,12 +112,12 @@ def test_what_does_not_fit_into_a_line_of_the_list_stands_below_it(keys, made, w
     words = ["--account", "acme", "--name", name, "--plan", "standard", "--no-full", "--past-due"]
     _, row = made(*words, "--expires", "2999-12-31")
     _, out, _ = keys("list", width=width)
-    head, first, second, below = out.splitlines()
-    assert all(cell_len(line) <= width for line in out.splitlines()[:3])
-    assert head.split()[-1] == "status"
+    head, _, first, second, below = out.splitlines()
+    assert all(cell_len(line) <= width for line in out.splitlines()[:4])
+    assert head.split()[-1] == "Status"
     assert first.split() == [plain["id"], "unlimited", "any", "no", "quota", "all", "active"]
-    said = f"{row['id']}  standard   600/min  0 of 100,000  no full   past due"
-    assert second == said
+    said = f"{row['id']} standard 600/min 0 of 100,000 no full past due"
+    assert " ".join(second.split()) == said
     assert below == f"    acme, {name}, valid until 3000-01-01 00:00 UTC"
 
 

@@ -110,6 +110,12 @@ def test_colour_is_for_meaning_never_for_digits_in_a_sentence():
     assert not re.search(r"\x1b\[[0-9;]*[1-9]m\d", below)
 
 
+def test_rates_in_the_warnings_are_percentages_too():
+    done = svc_tools("lookup", "GA", "--zip", "30303", "--as-of", "2026-05-01", "--embedded")
+    assert "with rates from 7.75 % to 8.90 %." in " ".join(done.stdout.split())
+    assert not re.search(r"0\.0\d{4}", done.stdout)
+
+
 def test_a_partial_rate_never_looks_whole():
     done = svc_tools("lookup", "UT", "--zip", "84101", "--embedded")
     assert "PARTIAL" in done.stdout

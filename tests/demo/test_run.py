@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import runpy
 import signal
 import threading
 from decimal import Decimal
@@ -18,7 +20,8 @@ from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.demo import orders, run_demo
 
-PICTURE = Path(__file__).parents[2] / "docs" / "tax_by_state.png"
+PICTURES = Path(__file__).parents[2] / "docs"
+SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,7 @@ def test_it_says_what_was_asked_and_what_the_rates_are_not(ran):
     assert "distinct places asked of: embedded service" in text
     assert "no product rules" in text
     assert "lower bound" in text
+    assert re.search(r"[0-9,]+ rows carry 90 % of the \$[0-9,.]+ at stake", text)
 
 
 def test_every_row_comes_out_in_its_order_with_its_own_cells(enriched_rows):
@@ -114,11 +118,16 @@ def test_what_rests_on_rates_of_another_date_is_that_of_the_rows(ran, enriched_r
         assert sentence in image.text["Description"]
 
 
-@pytest.mark.skipif(not PICTURE.exists(), reason="the picture is not part of the packages")
-def test_the_picture_of_the_readme_is_that_of_the_demo(ran):
-    with Image.open(PICTURE) as readme, Image.open(ran[0] / "tax_by_state.png") as fresh:
-        assert readme.text["Description"] == fresh.text["Description"]
-        assert readme.size == fresh.size
+@pytest.mark.skipif(not PICTURES.exists(), reason="the pictures are not part of the packages")
+def test_the_pictures_of_the_readme_are_those_of_the_demo(ran, tmp_path):
+    runpy.run_path(str(SCRIPT))["draw"](tmp_path)
+    for name in ("tax_by_state.png", "tax_map.png"):
+        with Image.open(PICTURES / name) as readme, Image.open(tmp_path / name) as fresh:
+            assert readme.text["Description"] == fresh.text["Description"]
+            assert readme.size == fresh.size
+    first = ran[0] / "tax_by_state.png"
+    with Image.open(PICTURES / first.name) as readme, Image.open(first) as demo:
+        assert readme.text["Description"] == demo.text["Description"]
 
 
 def test_files_that_are_there_are_kept(tmp_path):

@@ -54,6 +54,21 @@ def test_the_date_of_the_sale_is_found_by_its_name(scripted, faults, name):
         ("fulfilled_at", ["soon"]),
         ("Created (UTC)", ["2026-04-01 02:00"]),
         ("order_date_utc", ["2026-04-01 02:00"]),
+        ("when", ["2019/01/15"]),
+        ("when", ["2019-1-15"]),
+        ("when", ["15.01.2019"]),
+        ("when", ["01-15-2019"]),
+        ("when", ["15-Jan-2019"]),
+        ("when", ["January 15, 2019"]),
+        ("when", ["Tue Jan 15 2019"]),
+        ("when", ["20190115"]),
+        ("when", [20190115]),
+        ("when", ["2019-01"]),
+        ("when", ["2019Q1"]),
+        ("month", [1]),
+        ("sales_month", ["Jan 2019"]),
+        ("fiscal_period", ["201901"]),
+        ("Year", [2019]),
         ("booked", [dt.date(2019, 1, 15)]),
         ("when", ["01/15/2019"]),
         ("booked", pd.to_datetime(["2019-01-15"])),
@@ -70,6 +85,52 @@ def test_another_date_is_neither_taken_nor_ignored(scripted, faults, name, value
     asked(scripted, faults, frame, as_of="today")
 
 
+def test_dates_among_other_things_are_not_passed_over(scripted):
+    days = ["n/a", None, "pending", "01/15/2019", "01/16/2019"]
+    frame = pd.DataFrame({name: cells * 5 for name, cells in PLACE.items()} | {"when": days})
+    with pytest.raises(ValueError, match="'when'"):
+        frame.svc.lookup(client=scripted, progress=False)
+
+
+def test_columns_of_other_things_than_cells_are_left_alone(scripted, faults):
+    odd = {"shape": [np.array([1.0, 2.0])], "tags": [["2026-05-01"]], "raw": [b"2026-05-01"]}
+    assert "as_of" not in asked(scripted, faults, pd.DataFrame(PLACE | odd))
+
+
+def test_two_columns_of_one_date_name_are_not_passed_over(scripted):
+    frame = pd.DataFrame(PLACE | {"order_date": ["2019-01-15"], "x": ["2019-01-16"]})
+    frame.columns = [*PLACE, "order_date", "order_date"]
+    with pytest.raises(ValueError, match="'order_date', 'order_date'"):
+        frame.svc.lookup(client=scripted, progress=False)
+    with pytest.raises(ValueError, match="several columns 'order_date'"):
+        frame.svc.lookup(client=scripted, progress=False, as_of="order_date")
+
+
+@pytest.mark.parametrize("values", [["2019-01"], [201901], ["Q1 2019"], [20190116]])
+def test_a_month_beside_the_date_of_the_sale_is_no_doubt(scripted, faults, values):
+    frame = pd.DataFrame(PLACE | {"order_date": ["2019-01-15"], "month": values})
+    assert asked(scripted, faults, frame).endswith("as_of=2019-01-15")
+
+
+def test_a_part_of_the_place_in_the_index_is_not_passed_over(scripted, faults):
+    frame = pd.DataFrame(PLACE | {"city": ["Seattle"]}).set_index("zip")
+    with pytest.raises(ValueError, match=r"index 'zip'.*reset_index.*zip=False"):
+        frame.svc.lookup(client=scripted, progress=False)
+    assert "location=Seattle" in asked(scripted, faults, frame, zip=False)
+    named = frame.reset_index().rename_axis(index="zip")
+    assert asked(scripted, faults, named).endswith("zip=98101")
+
+
+def test_midnights_of_a_zone_are_said_to_be_dates_perhaps(scripted):
+    days = pd.to_datetime(["2026-05-01T00:00:00Z", None])
+    frame = pd.DataFrame({name: cells * 2 for name, cells in PLACE.items()} | {"order_date": days})
+    notes = frame.svc.plan(client=scripted, tz="America/Chicago").notes
+    assert any("all times of column 'order_date' are midnight in UTC" in note for note in notes)
+    later = frame.assign(order_date=days + pd.Timedelta(hours=1))
+    for other, tz in ((later, "America/Chicago"), (frame, "UTC")):
+        assert "midnight" not in " ".join(other.svc.plan(client=scripted, tz=tz).notes)
+
+
 def test_a_second_date_makes_the_first_doubtful(scripted, faults):
     frame = pd.DataFrame(PLACE | {"Created at": ["2019-01-15"], "Due Date": ["2026-02-15"]})
     with pytest.raises(ValueError, match=r"'Created at', 'Due Date'"):
@@ -83,6 +144,9 @@ def test_a_second_date_makes_the_first_doubtful(scripted, faults):
         pd.to_datetime(["2019-01-15"]).rename("order_date"),
         pd.to_datetime(["2019-01-15"]),
         pd.MultiIndex.from_arrays([pd.to_datetime(["2019-01-15"]), ["x"]], names=["day", "k"]),
+        pd.Index(["2019-01-15"], name="order_date"),
+        pd.Index(["01/15/2019"]),
+        pd.Index([dt.date(2019, 1, 15)], name="day"),
     ],
 )
 def test_dates_in_the_index_are_not_ignored(scripted, index):
@@ -200,6 +264,14 @@ def test_a_country_column_keeps_foreign_rows_out(scripted, faults):
     result = frame.svc.lookup(client=scripted, progress=False)
     assert list(result["lookup_status"]) == ["unsupported", "ok"]
     assert len(faults.seen) == 1
+
+
+def test_a_value_that_is_like_the_name_of_a_column_is_still_one(scripted, faults):
+    frame = pd.DataFrame({"tax": [1], "78702": [2], "2026-05-02": [3], "cat": [4]})
+    target = asked(scripted, faults, frame, state="TX", zip="78701", as_of="2026-05-01")
+    assert target == "/v1/tax/TX?zip=78701&as_of=2026-05-01"
+    with pytest.raises(ValueError, match="did you mean 'tax'"):
+        frame.svc.lookup(client=scripted, state="taxx", zip="78701")
 
 
 def test_a_frame_without_a_place_is_one_error(scripted):

@@ -247,6 +247,15 @@ def test_tax_is_that_of_pandas(embedded, kept):
         looked.svc.tax("amuont")
 
 
+def test_a_single_column_of_money_adds_up_exactly(embedded, kept):
+    asking = {"client": embedded, "progress": False, "cache": kept}
+    plain = MIXED.svc.lookup(**asking).svc.tax("amount", progress=False)
+    taxed = parted(MIXED, 3, 5).svc.lookup(**asking).svc.tax("amount")
+    for kind in ("sum", "min", "max"):
+        assert getattr(taxed["tax"], kind)().compute() == getattr(plain["tax"], kind)()
+    assert taxed["tax"].sum().compute() == sum(plain["tax"].dropna())
+
+
 def test_the_register_of_nexus_is_read_here_once(embedded, kept, tmp_path):
     register = tmp_path / "nexus.csv"
     register.write_text("state,nexus_type,registered_at\nCA,physical,\nNJ,economic,2020-01-01\n")

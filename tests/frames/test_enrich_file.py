@@ -348,7 +348,7 @@ def test_a_sheet_whose_formulas_have_no_results_is_refused_rather_than_read_as_e
         ("none.csv", None, "there is no file"),
         ("empty.csv", b"", "is empty"),
         ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "row 3 has 3 cells"),
-        ("short.csv", b"zip,state\n02134,MA\n02134\n", "row 3 has 1 cells"),
+        ("short.csv", b"zip,state\n02134,MA\n02134\n", "row 3 has 1 cell where"),
         ("open.csv", b'zip,state\n02134,"MA\n02134,MA\n', "opened in row 2 and never closed"),
         ("zeros.csv", b"z\0i\0p\0", "is no text"),
         ("odd.csv", b"zip,state\n\x8102134,MA\n", "neither UTF-8"),

@@ -24,7 +24,7 @@ from support.taxed import (
     units,
 )
 
-from svc_tools.frames.analysis.filing_parts import is_official, parts_of
+from svc_tools.frames.analysis.filing_parts import parts_of
 from svc_tools.frames.jurisdictions import encode
 
 MINNEAPOLIS = parts(
@@ -151,19 +151,6 @@ def test_lines_without_codes_stand_in_rows_of_their_own_with_the_reason():
     assert (made.totals.no_code_rows, made.totals.no_code_tax) == (4, Decimal("35.60"))
     assert "Of no known jurisdiction: 4 rows with $35.60" in str(made)
     made.check()
-
-
-def test_a_name_made_into_a_code_is_not_called_official():
-    local = parts("state 48 Texas 6250", "city austin Austin 1000", "district austin-mta MTA 1000")
-    made = taxed([line("TX", local)], ["100"]).svc.filing("TX")
-    assert rows(made.table, "code", "official") == [
-        ("48", "True"),
-        ("austin", "False"),
-        ("austin-mta", "False"),
-    ]
-    assert "Not official: 2 codes made of a name" in str(made)
-    assert is_official("L1726")
-    assert not is_official(None)
 
 
 def test_a_state_without_a_tax_of_its_own_still_has_its_row():

@@ -11,6 +11,7 @@ import pytest
 from support.faults import KEY
 
 from svc_tools.frames import asking
+from svc_tools.frames.changed import changed_rows
 from svc_tools.frames.used_answers import ANSWERS, lookups_of
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 
@@ -129,6 +130,31 @@ def test_places_that_were_changed_since_are_refused(looked_up, path):
     with pytest.raises(ValueError, match="rows are not those that were looked up"):
         changed.svc.freeze(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("rates", ["decimal", "string", "float"])
+def test_places_that_were_swapped_since_are_refused(orders, embedded, path, rates):
+    swapped = orders.svc.lookup(client=embedded, progress=False, rates=rates)
+    places = ["state", "zip"]
+    swapped.loc[["a", "c"], places] = swapped.loc[["c", "a"], places].to_numpy()
+    with pytest.raises(ValueError, match="the rates of 2 rows are not those of their places"):
+        swapped.svc.freeze(path)
+    assert changed_rows(swapped) == 2
+    assert not path.exists()
+
+
+def test_a_rate_that_was_changed_since_is_refused(looked_up, path):
+    changed = looked_up.assign(combined_rate=looked_up["combined_rate"].iloc[0])
+    with pytest.raises(ValueError, match=r"the rates of \d rows are not those of their places"):
+        changed.svc.freeze(path)
+
+
+def test_whether_rows_were_changed_since_their_lookup(looked_up):
+    assert changed_rows(looked_up) == 0
+    assert changed_rows(looked_up.sort_values("amount").iloc[1:]) == 0
+    assert changed_rows(looked_up.assign(zip="75201")) > 0
+    assert changed_rows(looked_up.drop(columns="zip")) is None
+    assert changed_rows(looked_up, "x_") is None
 
 
 def test_frames_that_were_put_together_are_refused_with_what_to_do(orders, embedded, path):

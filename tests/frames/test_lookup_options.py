@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,8 @@ import pytest
 from support.faults import answer, echoing
 
 import svc_tools
+from svc_tools.demo.run import orders as demo_orders
+from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.jurisdictions import decode
 
@@ -114,6 +117,56 @@ def test_only_the_columns_that_were_asked_for_and_what_failed(scripted):
     assert list(result["confidence"]) == ["a", "b"]
     again = looked(result, scripted, columns=["resolved_city"])
     assert list(again.columns) == [*frame.columns, "resolved_city", *_ALWAYS]
+
+
+@pytest.mark.parametrize("options", [{}, {"detail": True}, {"as_of_grain": "month"}])
+def test_what_the_cache_answers_is_the_very_same_frame(embedded, tmp_path, options):
+    orders = demo_orders().iloc[::15]
+    path = tmp_path / "answers.db"
+    cold = looked(orders, embedded, cache=path, **options)
+    warm = looked(orders, embedded, cache=path, **options)
+    assert warm.attrs["svc_lookup"]["requests"] == 0
+    pd.testing.assert_frame_equal(warm, cold)
+    shuffled = looked(orders.sample(frac=1, random_state=4), embedded, cache=path, **options)
+    pd.testing.assert_frame_equal(shuffled.sort_index(), cold)
+    of_the_run = ["looked_up_at", "support_reference"]
+    without = looked(orders, embedded, **options)
+    pd.testing.assert_frame_equal(without.drop(columns=of_the_run), cold.drop(columns=of_the_run))
+
+
+@pytest.mark.parametrize("prefix", ["", "svc_"])
+def test_a_column_that_was_not_selected_is_named_where_it_is_needed(scripted, prefix):
+    frame = pd.DataFrame([PLACE | {"amount": 1}])
+    few = looked(frame, scripted, columns=["confidence"], prefix=prefix)
+    said = rf"no column '{prefix}combined_rate'.*some columns only.*'{prefix}combined_rate'"
+    with pytest.raises(ValueError, match=said):
+        few.svc.tax("amount", prefix=prefix)
+    with pytest.raises(ValueError, match=r"look the rates up first"):
+        frame.svc.tax("amount", prefix=prefix)
+
+
+def test_a_prefix_that_makes_names_of_ours_is_refused_before_anything_is_asked(scripted, faults):
+    for prefix in ("state_", "combined_district_", "shipping_"):
+        with pytest.raises(ValueError, match=rf"'{prefix}tax'.*another"):
+            looked(pd.DataFrame([PLACE]), scripted, prefix=prefix)
+    assert faults.seen == []
+
+
+def test_the_exception_of_a_failed_lookup_keeps_its_frame_between_processes(scripted):
+    with pytest.raises(LookupFailedError) as caught:
+        looked(pd.DataFrame({"state": ["ZZ"], "zip": ["1"]}), scripted, errors="raise")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    pd.testing.assert_frame_equal(again.frame, caught.value.frame)
+
+
+def test_a_column_of_yours_with_a_name_that_was_not_selected_stays_yours(scripted):
+    frame = pd.DataFrame({"state": ["WA"], "zip": ["98101"], "confidence": ["mine"]})
+    few = ["combined_rate", "lookup_as_of", "lookup_source", "lookup_edition"]
+    again = looked(looked(frame, scripted, columns=few), scripted, columns=few)
+    assert list(again["confidence"]) == ["mine"]
+    with pytest.raises(ValueError, match="'confidence'"):
+        looked(again, scripted)
 
 
 _ALWAYS = ("lookup_status", "lookup_error")

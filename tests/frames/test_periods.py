@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta, timezone
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support.taxed import line, money, taxed
 
 from svc_tools.frames.analysis.periods import periods_of_rows
 
@@ -50,9 +51,23 @@ def test_no_rows_and_no_dates():
         pd.to_datetime(MOMENTS).tz_localize("UTC"),
         pd.array(MOMENTS, dtype=pd.ArrowDtype(pa.timestamp("us", "UTC"))),
         [datetime(2026, 5, 31, 23, tzinfo=timezone(timedelta(hours=-5))), "?"],
+        ["2026-05-31", "2026-06-01T02:00:00Z"],
+        ["2026-05-31T23:00:00-05:00"],
     ],
-    ids=["datetime64", "timestamp", "objects"],
+    ids=["datetime64", "timestamp", "objects", "text in UTC", "text with an offset"],
 )
 def test_moments_in_a_time_zone_have_no_date_of_their_own(values):
     with pytest.raises(ValueError, match="calendar date depends on the place"):
         of(values, "month")
+
+
+@pytest.mark.parametrize("ask", ["reconcile", "filing"])
+def test_rows_in_no_period_are_counted_in_words(ask):
+    sold = ["2026-05-01", "05/03/2026", None]
+    frame = taxed([line()] * 3, ["10.00"] * 3, sold=sold, collected=money(["0.89"] * 3))
+    named = {"collected": "collected"} if ask == "reconcile" else {"state": "GA"}
+    made = getattr(frame.svc, ask)(**named, period="month", date="sold")
+    note = "Rows in no period, because their date is missing or is no ISO date: 2."
+    assert made.notes == (note,)
+    assert note in str(made)
+    assert getattr(frame.svc, ask)(**named).notes == ()

@@ -193,6 +193,13 @@ def test_missing_and_unreadable_are_two_things_and_neither_is_zero():
     assert made.totals.no_collected_rows == 3
 
 
+def test_what_no_column_of_money_holds_is_unreadable_not_a_broken_figure():
+    frame = taxed([line()] * 2, ["10.00"] * 2, collected=["20000000000000000.00", "0.89"])
+    made = frame.svc.reconcile("collected")
+    assert made.lines["difference_reason"].tolist() == ["collected_unreadable", "agrees"]
+    assert made.lines["collected_tax"].isna().tolist() == [True, False]
+
+
 def test_floats_are_read_as_the_cents_they_stand_for():
     frame = taxed([line()] * 2, ["0.30", "100"], tax_collected=[0.1 + 0.2, 8.9])
     made = frame.svc.reconcile(tolerance="1")

@@ -322,3 +322,30 @@ def test_the_page_says_the_same_every_time(tmp_path):
         for path in paths
     ]
     assert texts[0] == texts[1]
+
+
+def test_dollars_at_stake_of_refunds_are_said_without_their_sign(page):
+    ranged = {"rate_low": "0.06000", "rate_high": "0.07000"}
+    said = page(enriched(row(**ranged), row(amount="-300.00", **ranged))).said
+    assert "comes to -$12.00 at the lowest of them and to -$14.00 at the highest" in said
+    assert "$4.00 is at stake, refunds without their sign." in said
+    said = page(enriched(row(**ranged))).said
+    assert "$6.00 at the lowest of them and to $7.00 at the highest, and $1.00 is at stake." in said
+
+
+def test_amounts_in_a_column_whose_label_is_no_text_are_found_again(page):
+    frame = enriched(row(), taxed=False).rename(columns={"amount": ("net", 1)})
+    assert "$100.00 Sales" in page(SvcAccessor(frame).tax(("net", 1), progress=False)).said
+
+
+@pytest.mark.parametrize(
+    "columns", [["lookup_status", "tax"], ["lookup_status", "tax", "warnings"]]
+)
+def test_a_frame_that_lost_columns_of_ours_has_its_report_too(page, columns):
+    frame = enriched(row(), partial(), row(rate=None))[["amount", "state", *columns]]
+    assert page(frame).row("partial")[1] == "1"
+
+
+def test_the_review_is_that_of_the_frame(page):
+    frame = enriched(*MIXED)
+    assert SvcAccessor(frame).review().sentence in page(frame).said

@@ -64,7 +64,7 @@ def test_a_row_without_a_tax_is_estimated_at_the_highest_rate_of_its_state():
     ]
     assert by_row["review_basis"].tolist() == ["range", "estimate", "estimate"]
     assert (made.totals.estimated_rows, made.totals.estimated) == (2, Decimal("28.70"))
-    assert "Of it $28.70 is an estimate: the sales of 2 rows without a tax" in str(made)
+    assert "$28.75 at stake (of it $28.70 an estimate for 2 rows)" in made.sentence
 
 
 def test_a_partial_rate_is_at_least_its_known_part():
@@ -252,3 +252,16 @@ def test_every_row_that_needs_a_person_is_listed_once_and_the_sums_tie(drawn, sh
     assert sum(known[:carrying], Decimal(0)) * 100 >= share * total
     if carrying:
         assert sum(known[: carrying - 1], Decimal(0)) * 100 < share * total
+
+
+def test_nothing_is_at_stake_in_a_wholly_exempt_sale_without_a_rate():
+    lines = [line(), lost("failed", state="GA"), lost("failed", state="GA"), lost("failed", "GA")]
+    made = taxed(
+        lines,
+        ["10.00", "900.00", "100.00", "50.00"],
+        terms={"exempt": "resale", "shipping": "delivery"},
+        resale=pd.array([False, True, False, None], dtype="boolean"),
+        delivery=money(["0.00", "0.00", "10.00", "0.00"]),
+    ).svc.review()
+    assert made.rows.index.tolist() == [2, 3, 1]
+    assert [str(one) for one in made.rows["review_dollars"]] == ["9.79", "4.45", "0.00"]

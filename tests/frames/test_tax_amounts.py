@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.looked_up import found, looked_up, taxed
+from support.looked_up import dollars, found, looked_up, taxed
 
 from svc_tools.frames.taxes.amounts import one_amount, whole_cents
 
@@ -40,8 +41,8 @@ def test_decimals_with_fractions_of_a_cent_or_too_many_digits_lose_only_their_ow
     cents, wrong, _ = whole_cents(column)
     assert cents.tolist() == [0, 101, 0, 0]
     assert wrong == {
-        0: "amount: 1.001 is not a whole number of cents",
-        2: "amount: -0.009 is not a whole number of cents",
+        0: "amount: 1.001 is not a whole number of cents; round it to the cent before",
+        2: "amount: -0.009 is not a whole number of cents; round it to the cent before",
         3: "amount: 99999999999999999999.000 is out of range",
     }
 
@@ -172,8 +173,11 @@ def test_amount_and_delivery_that_only_together_are_too_large():
     steep = taxed([much], {"shipping": much}, combined_rate="0.99999")
     assert steep["tax_error"].iloc[0].startswith("amount:")
     most = "9000000000000000.00"  # a column of money holds 18 digits
-    untaxed = taxed([most], {"shipping": most}, combined_rate="0.00000")
-    assert untaxed["tax_error"].iloc[0].startswith("amount:")
+    untaxed = taxed([most], combined_rate="0.00000")
+    assert found(untaxed, "tax") == [None]
+    assert untaxed["tax_error"].iloc[0] == "amount: 9,000,000,000,000,000.00 is out of range"
+    with pytest.raises(ValueError, match=r"shipping: .* is out of range"):
+        taxed(["1.00"], {"shipping": most})
 
 
 def test_a_user_frame_is_never_changed():
@@ -182,3 +186,45 @@ def test_a_user_frame_is_never_changed():
     frame.svc.tax(shipping="delivery", exempt="5.00", progress=False)
     pd.testing.assert_frame_equal(frame, before)
     assert frame.attrs == before.attrs
+
+
+def test_whether_an_amount_is_too_large_does_not_hang_on_the_rates_of_other_rows():
+    large = "2000000000000.00"  # two trillion dollars: its own rate decides
+    alone = taxed([large], combined_rate="0.01000")
+    beside = taxed([large, "1.00"], combined_rate=["0.01000", "0.99000"])
+    assert found(alone, "tax") == found(beside, "tax")[:1] == dollars(["20000000000.00"])
+    assert found(taxed([large], combined_rate="0.99000"), "tax") == [None]
+
+
+def test_the_largest_amounts_and_one_cent_more():
+    cents = (2**63 - 1 - 10**5) // 99_999 // 2
+    amounts = [Decimal(one).scaleb(-2) for one in (cents, -cents, cents + 1, -cents - 1)]
+    result = taxed(amounts, {"shipping": "delivery"}, delivery=amounts, combined_rate="0.99999")
+    exact = round(Fraction(2 * cents * 99_999, 10**5) + Fraction(1, 10**9))
+    assert found(result, "tax") == [
+        Decimal(exact).scaleb(-2),
+        Decimal(-exact).scaleb(-2),
+        None,
+        None,
+    ]
+    assert result["tax_error"].iloc[2].endswith("is too large for exact tax")
+
+
+@pytest.mark.parametrize("text", ["12 50", "1 234.50", "1,234 .50", "12\u00a050"])
+def test_numbers_parted_by_blanks_are_not_put_together(text):
+    result = taxed([text, " $ 12.50 "])
+    assert found(result, "tax") == dollars([None, "1.03"])
+    assert result["tax_error"].iloc[0].startswith(f"amount: {text!r} is not a number of dollars")
+
+
+def test_not_a_number_is_missing_in_arrow_columns_too():
+    column = pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([1.0, float("nan"), None])])),
+        name="amount",
+    )
+    assert whole_cents(column)[1] == {1: "amount: missing", 2: "amount: missing"}
+    orders = pd.Series(pd.arrays.ArrowExtensionArray(pa.array([float("nan")] * 2 + [7.0])))
+    result = taxed(
+        ["0.06"] * 3, {"invoice": "order"}, order=orders, combined_rate="0.10000"
+    )  # three invoices of 0.006, none of 0.012
+    assert found(result, "tax") == dollars(["0.01", "0.01", "0.01"])

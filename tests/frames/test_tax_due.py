@@ -198,3 +198,34 @@ def test_channels_that_say_neither_are_told(capsys):
 
 def test_every_reason_has_a_meaning():
     assert all(meaning.strip() for meaning in TAX_DUE_REASONS.values())
+
+
+def test_a_record_of_another_kind_counts_from_its_own_day():
+    register = [
+        {"state": "TX", "nexus_type": "marketplace", "registered_at": "2024-01-01"},
+        {"state": "TX", "nexus_type": "physical", "registered_at": "2026-01-01"},
+    ]
+    result = taxed(
+        ["10.00"] * 4,
+        {"nexus": register},
+        resolved_state=["TX"] * 4,
+        lookup_as_of=days("2023-12-31", "2024-01-01", "2025-12-31", "2026-01-01"),
+    )
+    assert found(result, "tax_due") == dollars([None, "0.83", "0.83", "0.83"])
+    only = "marketplace_record_only"
+    assert found(result, "tax_review") == [None, only, only, None]
+
+
+def test_a_period_in_which_a_record_of_another_kind_begins_is_marked():
+    register = [
+        {"state": "TX", "nexus_type": "marketplace"},
+        {"state": "TX", "nexus_type": "physical", "registered_at": "2026-03-15"},
+    ]
+    frame = looked_up(
+        amount=["10.00"] * 2,
+        resolved_state="TX",
+        lookup_as_of=days("2026-03-01", "2026-04-01"),
+    )
+    frame.attrs["svc_lookup"] = {"grain": "month"}
+    result = frame.svc.tax(nexus=register, progress=False)
+    assert found(result, "tax_review") == ["marketplace_record_only", None]

@@ -92,6 +92,29 @@ def test_the_way_out_that_the_refusal_of_zeros_and_ones_names():
     )
 
 
+@pytest.mark.parametrize("said", [["1", "0"], ["1.0", "0.0"], ["1", " "], ["1", None]])
+def test_zeros_and_ones_written_as_text_are_refused_too(said):
+    with pytest.raises(ValueError, match="only 0 and 1"):
+        taxed(["10.00"] * 2, {"exempt": "e"}, e=pd.Series(said, dtype="str"))
+    assert found(taxed(["10.00"], {"exempt": "e"}, e=["1.00"]), "taxable_amount") == dollars(
+        ["9.00"]
+    )
+    with pytest.raises(ValueError, match="a truth value or dollars"):
+        taxed(["10.00"], {"exempt": 1})
+
+
+def test_a_word_that_says_neither_loses_only_its_own_row():
+    said = ["exempt", "no", " ", None, "N/A", "1.00"]
+    result = taxed(["10.00"] * 6, {"exempt": "e"}, e=pd.Series(said, dtype=object))
+    assert found(result, "tax") == dollars(["0.00", "0.83", None, None, None, None])
+    assert found(result, "tax_error")[2:] == [
+        "exempt: missing",
+        "exempt: missing",
+        "exempt: 'N/A' says neither yes nor no",
+        "exempt: '1.00' says neither yes nor no",
+    ]
+
+
 def test_what_is_no_exemption_is_refused():
     with pytest.raises(ValueError, match="exempt: 'resale' is neither a column"):
         looked_up(amount=[1]).svc.tax(exempt="resale")
@@ -213,3 +236,11 @@ def test_a_column_of_lists_is_no_argument(argument):
     frame = looked_up(amount=[1, 2], lists=[[1], [2]])
     with pytest.raises(TypeError, match=f"{argument}: column 'lists' holds values"):
         frame.svc.tax(**{argument: "lists"})
+
+
+@pytest.mark.parametrize("name", ["resolved_state", "freight_taxable", "lookup_as_of"])
+def test_a_column_of_the_lookup_that_is_there_twice_is_named(name):
+    frame = looked_up(amount=["10.00"])
+    twice = pd.concat([frame, frame[[name]]], axis=1)
+    with pytest.raises(ValueError, match=f"several columns '{name}'"):
+        twice.svc.tax(shipping="1.00", progress=False)

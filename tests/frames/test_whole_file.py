@@ -1,5 +1,9 @@
 """A file appears whole or not at all."""
 
+import os
+import stat
+import sys
+
 import pytest
 
 from svc_tools.frames.whole_file import whole_file
@@ -31,3 +35,31 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         whole_file(tmp_path / "nowhere" / "out.txt"),
     ):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, what is open cannot be removed")
+def test_what_a_killed_process_left_is_swept_and_what_another_writes_is_not(tmp_path):
+    path = tmp_path / "out.txt"
+    with whole_file(path) as draft:
+        left = draft.with_name(".out-0123abcd.txt")
+        left.write_text("of a killed run", encoding="utf-8")
+        notes = tmp_path / ".out-notes.txt"
+        notes.write_text("of somebody else", encoding="utf-8")
+        for one in (draft, left, notes):
+            os.utime(one, (0, 0))
+        with whole_file(path) as second:
+            second.write_text("second", encoding="utf-8")
+        assert (draft.exists(), left.exists(), notes.exists()) == (True, False, True)
+        draft.write_text("first", encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == "first"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, files have no such modes")
+def test_a_file_that_is_replaced_stays_as_private_as_it_was(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    with whole_file(path) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+        draft.write_text("new", encoding="utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -156,6 +156,13 @@ def test_text_from_the_data_never_becomes_a_formula_or_a_link(written, tmp_path,
         assert not any(b"hyperlink" in parts.read(name) for name in sheets)
 
 
+def test_headers_stand_where_their_figures_do(written):
+    sheet = written(enriched(row(), quantity=[2], note=["x"]))["Lines"]
+    sides = {cell.value: cell.alignment.horizontal for cell in sheet[1]}
+    assert sides["amount"] == sides["tax"] == sides["combined_rate"] == sides["quantity"] == "right"
+    assert sides["note"] == sides["zip"] == sides["lookup_status"] is None
+
+
 def test_headers_are_frozen_and_filtered(written):
     made = written(enriched(row(), row(rate=None)))
     assert made["Lines"].freeze_panes == "B2"
@@ -163,7 +170,7 @@ def test_headers_are_frozen_and_filtered(written):
     assert made["Lines"].auto_filter.ref.startswith("A1:")
     assert made["Lines"].auto_filter.ref.endswith("3")
     assert made["Failures"].auto_filter.ref.endswith("2")
-    assert made["Review"].auto_filter.ref.endswith("1")
+    assert made["Review"].auto_filter.ref.endswith("2")
 
 
 def test_columns_are_as_wide_as_what_they_hold(written):
@@ -189,11 +196,48 @@ def test_failures_lists_the_rows_without_a_tax_with_reason_and_line(written):
 def test_review_lists_the_doubtful_rows_with_what_the_tax_may_be(written):
     ranged = {"rate_low": "0.06000", "rate_high": "0.07000"}
     made = written(enriched(row(), row(confidence="low"), row(**ranged), row(rate=None)))
-    first, second = table(made["Review"])
-    assert (first["group"].value, second["group"].value) == ("several_rates", "low_confidence")
-    assert (first["tax_low"].value, first["tax_high"].value, first["at_stake"].value) == (6, 7, 1)
-    assert first["row_in_lines"].value == 4
+    lost, sure, ranged = table(made["Review"])
+    assert (ranged["tax_low"].value, ranged["tax_high"].value) == (6, 7)
+    assert (ranged["review_dollars"].value, ranged["review_basis"].value) == (1, "range")
+    assert (sure["review_dollars"].value, sure["review_basis"].value) == (6.63, "tax")
+    assert (lost["review_dollars"].value, lost["review_basis"].value) == (7, "estimate")
+    assert [one["row_in_lines"].value for one in (lost, sure, ranged)] == [5, 3, 4]
     assert len(table(made["Failures"])) == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["NJ", "TX", "WA"]),
+            st.sampled_from(["100.00", "-5.00", "0.01", None]),
+            st.sampled_from(["ok", "partial", "low", "range", "lost", "freight"]),
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_the_sheet_review_holds_the_rows_of_the_review_in_its_order(tmp_path_factory, drawn):
+    kinds = {
+        "ok": row,
+        "partial": partial,
+        "low": lambda *cells: row(*cells, confidence="low"),
+        "range": lambda *cells: row(*cells, rate_low="0.01000", rate_high="0.07000"),
+        "lost": lambda *cells: row(*cells, rate=None),
+        "freight": lambda *cells: row(*cells, warnings="place_input_mismatch"),
+    }
+    rows = [kinds[kind](state, amount) for state, amount, kind in drawn]
+    frame = enriched(*rows, taxed=False) if rows else enriched(row(), taxed=False).iloc[:0]
+    taxed = SvcAccessor(frame).tax("amount", shipping=Decimal("5.00"), progress=False)
+    path = tmp_path_factory.mktemp("book") / "book.xlsx"
+    write_workbook(taxed, path)
+    lines = table(openpyxl.load_workbook(path)["Review"])
+    made = SvcAccessor(taxed).review()
+    assert [line["row_in_lines"].value - 2 for line in lines] == made.rows.index.tolist()
+    assert [line["what_to_do"].value for line in lines] == made.rows["review_to_do"].tolist()
+    assert [line["review_group"].value for line in lines] == made.rows["review_group"].tolist()
+    assert [line["review_dollars"].value for line in lines] == [
+        None if pd.isna(value) else float(value) for value in made.rows["review_dollars"]
+    ]
 
 
 def test_nothing_to_attend_to_leaves_the_sheets_with_their_headers(written):
@@ -292,12 +336,14 @@ def test_the_summary_lists_the_groups_of_both_sheets_in_their_order(written):
     assert cells[heads[0] + 2][:4] == ["partial", 1, 100, None]
     assert doubtful[:4] == ["as_of_before_history", 2, 20, 2]
     assert doubtful[5] == "Check the rate for this date with the state."
-    kinds = [line["group"].value for name in ("Failures", "Review") for line in table(made[name])]
-    assert kinds == ["unresolved", "partial", "as_of_before_history", "as_of_before_history"]
+    assert [line["group"].value for line in table(made["Failures"])] == ["unresolved", "partial"]
+    assert len(table(made["Review"])) == 4
 
 
 def test_tax_from_partial_rates_is_said_apart(written):
     sheet = written(enriched(row(), partial(), use_partial=True))["Summary"]
+    facts = {line[0].value: line[1].value for line in sheet.iter_rows(max_row=16)}
+    assert (facts["Tax computed"], facts["Tax from partial rates, besides"]) == (6.63, 6.25)
     by_name = {cells[0].value: cells[2].value for cells in sheet.iter_rows()}
     assert by_name["Total"] == 100
     assert any("6.25 of tax was computed from partial rates" in str(word) for word in words(sheet))

@@ -17,6 +17,7 @@ import svc_tools
 from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
+from svc_tools.lookup import cache as cache_module
 from svc_tools.lookup.cache import Answers, Cache, open_cache, opened_cache
 from svc_tools.lookup.cache_keys import place_key
 from svc_tools.lookup.cache_rows import (
@@ -246,8 +247,12 @@ def test_the_embedded_service_is_told_by_its_book_not_by_its_port():
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
-    monkeypatch.setenv("SVC_CACHE", "OFF")
-    assert config.cache_path() is None
+    for off in ("OFF", "no", "None", "false", "0"):
+        monkeypatch.setenv("SVC_CACHE", off)
+        assert config.cache_path() is None
+    monkeypatch.setenv("SVC_CACHE", "~nobody-of-this-name/answers.db")
+    with pytest.raises(config.ConfigurationError, match="is no path here"):
+        config.cache_path()
     monkeypatch.setenv("SVC_CACHE", "~/mine.db")
     assert config.cache_path().name == "mine.db"
     assert config.cache_path().is_absolute()
@@ -287,3 +292,26 @@ def test_a_cache_and_a_lock_are_both_answers(cache):
     lock = Lock("x", NOW, PAST, "s", SOURCE, None, {Place("TX", "zip", zip="1"): ok()})
     assert isinstance(cache, Answers)
     assert isinstance(lock, Answers)
+
+
+def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_path):
+    path = tmp_path / "answers.db"
+    now = datetime.now(UTC)
+    days = [date(2024, 5, day) for day in range(1, 29)]
+    places = [Place("TX", "zip", zip="78701", as_of=day) for day in days]
+    full = ok(now, components=(Component("state", "Texas", "48", 6250),))
+    first = open_cache(path)
+    first.keep(SOURCE, [(place, ok(now)) for place in places[2:]], detail=False)
+    first.keep(SOURCE, [(place, full) for place in places[:2]], detail=True)
+    cache_stores_close()
+    known = open_cache(path).known(SOURCE, places, detail=False)
+    assert [known[place] for place in places] == [
+        as_cached(full if place in places[:2] else ok(now)) for place in places
+    ]
+    assert len({id(known[place].found) for place in places[2:]}) == 1
+    assert [len(known[place].found.components) for place in places] == [1] * 2 + [0] * 26
+
+
+def cache_stores_close():
+    """As a new process: nothing is in memory."""
+    cache_module._stores.close()

@@ -298,3 +298,29 @@ def test_rate_books_that_nobody_asks_any_more_are_forgotten_and_paid_answers_are
         then = NOW + timedelta(days=days)
         Cache(path, clock=lambda now=then: now).keep(source, [(PLACES[0], ok(then))], detail=False)
     assert {one.service for one in cache_info(path).sources} == {current.service, SOURCE.service}
+
+
+def test_a_folder_is_not_a_cache_and_is_left_alone(tmp_path):
+    cache = fresh(tmp_path)
+    assert not works(cache)
+    (note,) = cache.notes
+    assert "it is a folder; name a file in it" in note
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(cache, path):
+    assert works(cache)
+    connection = cache_module._stores.at(path)._file.connection
+    connection.execute("BEGIN IMMEDIATE")  # ... and the interrupt came here
+    assert works(cache)
+    assert cache.notes == []
+    with closing(sqlite3.connect(path, timeout=0)) as other:  # nobody is locked out
+        other.execute("BEGIN IMMEDIATE")
+
+
+def test_a_file_that_is_removed_while_a_run_writes_is_made_anew(cache, path):
+    assert works(cache)
+    path.unlink()
+    cache.keep(SOURCE, [(place, ok()) for place in PLACES[5:]], detail=False)
+    assert known(fresh(path)).keys() == set(PLACES[5:])
+    assert cache.notes == []

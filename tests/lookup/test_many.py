@@ -204,6 +204,29 @@ def test_an_error_of_the_source_reaches_the_caller(client, many):
         many(broken(), client=client)
 
 
+def test_what_came_before_an_error_of_an_asynchronous_source_is_given_out_first(client):
+    async def broken():
+        for row in rows(30):
+            yield row
+        raise LookupError("the file ended")
+
+    async def run():
+        stream = alookup_many(broken(), client=client)
+        found = [await anext(stream) for _ in range(30)]
+        with pytest.raises(LookupError, match="the file ended"):
+            await anext(stream)
+        return found
+
+    assert statuses(asyncio.run(run())) == {"ok": 30}
+
+
+def test_what_is_wrong_with_the_cache_is_said(client, many, tmp_path, caplog):
+    assert statuses(many(rows(3), client=client, cache=tmp_path)) == {"ok": 3}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "it is a folder" in record.message
+
+
 def test_an_asynchronous_client_serves_its_loop(faults):
     async def run():
         async with AsyncSvc(KEY, base_url=faults.base_url) as own:

@@ -147,3 +147,25 @@ def test_a_request_hangs_when_it_takes_far_longer_than_the_others():
     assert one.hangs_after() == pytest.approx(0.5)
     good(one, 64, at=100.0, took=1.0)
     assert one.hangs_after() == pytest.approx(4.5)
+
+
+def test_requests_start_one_by_one_where_the_limit_of_the_service_is_used_up():
+    one = pace(16)
+    one.limited(100.0, left=40, under_way=15, interval=0.2)
+    one.started(100.0)
+    assert one.ready_at == 0.0  # there is room for all
+    one.limited(100.1, left=9, under_way=10, interval=0.25)
+    one.started(100.2)
+    assert one.ready_at == pytest.approx(100.45)
+    one.limited(100.3, left=10, under_way=1, interval=1.0)  # whole seconds: less exact
+    one.started(100.5)
+    assert one.ready_at == pytest.approx(100.75)
+    one.limited(100.8, left=17, under_way=1, interval=0.25)
+    one.started(100.9)
+    assert one.ready_at == pytest.approx(100.75)  # not moved: there is room for all again
+
+
+def test_where_nothing_is_left_the_next_request_waits_until_one_is():
+    one = pace(16)
+    one.limited(100.0, left=0, under_way=0, interval=1.5)
+    assert (one.ready_at, one.waited(200.0)) == (101.5, 1.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -57,6 +57,11 @@ def test_little_confidence_needs_a_person(confidence):
     assert reasons(confidence=confidence) == ("low_confidence",)
 
 
+def test_little_confidence_is_no_further_reason_where_another_explains_it():
+    assert reasons("as_of_before_history", confidence="low") == ("as_of_before_history",)
+    assert reasons("address_not_matched", confidence="low") == ("low_confidence",)
+
+
 def test_several_rates_need_a_person_and_several_places_of_one_rate_do_not():
     assert reasons("zip_spans_jurisdictions", low=6250, high=8250) == ("several_rates",)
     assert reasons("zip_spans_jurisdictions", low=8250, high=8250) == ()
@@ -67,6 +72,7 @@ def test_several_rates_need_a_person_and_several_places_of_one_rate_do_not():
     "code",
     [
         "place_input_mismatch",
+        "zip_not_used",
         "zip_of_another_state",
         "zip_crosses_state_line",
         "near_state_line",
@@ -92,12 +98,7 @@ def test_a_rate_that_is_law_only_after_the_sale_is_that_of_another_date():
 
 def test_the_most_pressing_reason_stands_first():
     found = reasons("as_of_before_history", "place_input_mismatch", confidence="low", low=1, high=2)
-    assert found == (
-        "place_input_mismatch",
-        "several_rates",
-        "as_of_before_history",
-        "low_confidence",
-    )
+    assert found == ("place_input_mismatch", "several_rates", "as_of_before_history")
     assert next(iter(REVIEW_REASONS)) == "partial"
 
 
@@ -127,6 +128,11 @@ def test_a_date_is_verified_only_by_the_publishers_own_day():
         {"effective_date_basis": None},
         {"warnings": ("as_of_before_history",)},
         {"warnings": ("x", "as_of_after_edition")},
+        {"warnings": ("local_rates_not_covered",)},
+        {"warnings": ("districts_not_covered",)},
+        {"warnings": ("source_conflict",)},
+        {"warnings": ("seasonal_rates",)},
+        {"warnings": (NO_SUM,)},
     ],
 )
 def test_everything_else_is_unverified(changes):
@@ -135,3 +141,9 @@ def test_everything_else_is_unverified(changes):
 
 def test_the_rate_of_the_periods_first_day_does_not_prove_that_of_the_sales():
     assert as_of_status(FOUND, DAY, date(2026, 5, 2)) == "unverified"
+
+
+def test_the_law_of_a_day_to_come_may_change_yet():
+    before = datetime(2026, 4, 30, 9, tzinfo=UTC)  # the day has not begun anywhere
+    assert as_of_status(FOUND, DAY, DAY, before) == "unverified"
+    assert as_of_status(FOUND, DAY, DAY, before.replace(hour=10)) == "verified"

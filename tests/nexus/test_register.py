@@ -29,7 +29,7 @@ def test_records_as_people_write_them():
         Registration("OH", "physical", date(2024, 7, 1), row=5),
     )
     assert register.states == {"TX", "NY", "NJ", "OH"}
-    assert register.marketplace_only == {"NJ"}
+    assert register.begins("marketplace") == {"NJ": None}
     assert register.duplicates() == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 
 import pytest
@@ -130,6 +131,8 @@ def test_a_missing_state_comes_from_a_zip_that_lies_in_one_state():
         (datetime(2024, 2, 29, 23, 59), date(2024, 2, 29)),  # noqa: DTZ001 - no zone
         ("2024-02-29", date(2024, 2, 29)),
         (" 2024-02-29 23:59:00 ", date(2024, 2, 29)),
+        (20240229, date(2024, 2, 29)),
+        (20240229.0, date(2024, 2, 29)),  # a column of them with a cell missing
         (None, None),
         ("", None),
     ],
@@ -162,13 +165,27 @@ def test_a_date_with_two_meanings_or_none_is_refused(cell):
     assert "as_of" in refusal.reason
 
 
+@pytest.mark.parametrize(
+    ("cell", "how"),
+    [
+        (46143, "origin='1899-12-30'"),
+        (46143.5, "origin="),
+        ("2026-05", "2026-05-01"),
+        ("05/01/2026", "format="),
+    ],
+)
+def test_a_date_that_is_none_says_how_to_convert_the_column(cell, how):
+    assert how in question(Cells(state="TX", zip="78701", as_of=cell), dated=True).reason
+
+
 def test_a_row_without_its_date_is_refused_rather_than_answered_as_of_today():
     refusal = question(Cells(state="TX", zip="78701"), dated=True)
     assert refusal == Refusal("invalid", "as_of: the row has no date")
 
 
 @pytest.mark.parametrize(
-    "missing", [None, "", "  ", "nan", "NaN", "None", "N/A", "#N/A", float("nan"), "null"]
+    "missing",
+    [None, "", "  ", "nan", "NaN", "None", "N/A", "#N/A", float("nan"), "null"],
 )
 def test_missing_is_missing_in_every_usual_spelling(missing):
     refusal = question(Cells(state="TX", zip=missing, city=missing), dated=False)
@@ -263,6 +280,27 @@ def test_coordinates_may_be_text():
 def test_a_name_too_long_to_send_is_refused():
     refusal = question(Cells(state="TX", location="x" * 65), dated=False)
     assert "64" in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"address": "1 Elm \ud800St, Austin"}, "address: .* half a character"),
+        ({"address": "1 Elm St", "city": "Aus\udffftin"}, "city: .* half a character"),
+        ({"location": "Aus\ud800tin"}, "location: .* half a character"),
+        ({"address": "1 Elm St", "city": "x" * 4_001}, "city: .* 4001 characters"),
+        ({"address": "x" * 4_001, "city": "Austin"}, "address: .* 4001 characters"),
+    ],
+)
+def test_what_no_request_can_carry_is_invalid_and_never_asked(cells, said):
+    refused = question(Cells(state="TX", **cells), dated=False)
+    assert refused.status == "invalid"
+    assert re.search(said, refused.reason)
+
+
+def test_minus_zero_degrees_are_zero():
+    point = question(Cells(state="TX", lat="-0.0", lng=-0.0, location=None), dated=False).place
+    assert (str(point.lat), str(point.lng)) == ("0.0", "0.0")
 
 
 def test_equal_places_are_equal_however_they_were_written():

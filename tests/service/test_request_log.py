@@ -115,11 +115,12 @@ def test_faults_on_purpose_are_said_at_the_start_and_each_in_the_log(db):
     plan = FaultPlan.read("503:30%,hang:20%,reset:20%", seed=7)
     with program(db, "--faults", plan.text, "--seed", "7") as served:
         assert f"Faults on purpose: {plan.text} (seed 7)" in served.said
-        failed = []
+        failed, ids = [], []
         for _ in range(12):
             try:
                 response = served.client.get("/v1/tax/NJ", params=PLACE, timeout=0.2)
                 failed.append(response.headers.get("x-fault"))
+                ids.append(response.headers["x-request-id"])
             except httpx.ReadTimeout:
                 failed.append("hang")
             except httpx.ReadError:
@@ -129,6 +130,7 @@ def test_faults_on_purpose_are_said_at_the_start_and_each_in_the_log(db):
     assert set(failed) == {None, "503", "hang", "reset"}
     meant = re.findall(r"fault (\S+), on purpose", log)
     assert meant == [kind for kind in failed if kind]
+    assert max(log.count(one) for one in ids) == 1  # a line each, not one more for its status
     assert "Traceback" not in log
 
 

@@ -110,9 +110,10 @@ def _reviewed(one):
         reasons = [code for code in REVIEW_REASONS if code in codes]
         reasons = [code for code in reasons if code != "zip_spans_jurisdictions"]
         reasons += [status] if status == "partial" else []
-        reasons += ["low_confidence"] if one["confidence"] in {"low", "none"} else []
         if one.get("rate_low") != one.get("rate_high"):
             reasons.append("several_rates")
+        if one["confidence"] in {"low", "none"} and not reasons:
+            reasons.append("low_confidence")
     said = {"needs_review": bool(reasons), "lookup_review_reason": "; ".join(reasons) or None}
     return said | one
 

@@ -14,6 +14,7 @@ from svc_tools.frames.analysis.filing_parts import LEVEL_COLUMNS, LOCATION, NO_C
 from svc_tools.frames.analysis.shown import as_html, as_text, counted, table_of
 from svc_tools.frames.coded import coded, combined
 from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.frames.review_codes import codes_of_rows
 from svc_tools.frames.totals import dollars, money, sums_by
 from svc_tools.places import STATES
 
@@ -43,6 +44,8 @@ class FilingTotals:
         no_code_rows: lines among them whose answers name no jurisdictions.
         no_code_tax: the tax of those.
         partial_rows: lines among them whose rate is known to lack a part: a lower bound.
+        review_rows: lines among them that a person should look at first (`df.svc.review()`).
+        review_tax: the tax of those.
         left_out_rows: lines of the state that are not filed.
         left_out_sales: their sales, as far as they are known; `None` where none is.
         unknown_state_rows: rows of the frame that name no state: they may belong here.
@@ -55,6 +58,8 @@ class FilingTotals:
     no_code_rows: int
     no_code_tax: Decimal
     partial_rows: int
+    review_rows: int
+    review_tax: Decimal
     left_out_rows: int
     left_out_sales: Decimal | None
     unknown_state_rows: int
@@ -82,10 +87,11 @@ class Filing:
         table: one row for each jurisdiction code and rate (and period): `level` (state, county,
             city, district; for Washington `location`, all local parts together under its location
             code; `no code` for lines whose answers name no jurisdictions, with the reason as the
-            name), `code`, `official` (false for a name made into a code), `name`, `rate`, `rows`,
-            `taxable` and `exempt` (of the lines that lie there), `tax` (the lines' shares, which
-            add up to their tax) and `tax_of_total` (rate x taxable, rounded once, as a form
-            computes it: what it differs from `tax` by is the rounding of the lines).
+            name), `code`, `official` (it is a number of the state's or the census's, not a name
+            made into a code), `name`, `rate`, `rows`, `taxable` and `exempt` (of the lines that
+            lie there), `tax` (the lines' shares, which add up to their tax) and `tax_of_total`
+            (rate x taxable, rounded once, as a form computes it: what it differs from `tax` by is
+            the rounding of the lines).
         left_out: the lines that are not filed, with the labels of the index: `reason` (a code),
             `detail`, `sales` and `tax`.
         lines: the lines that are filed, as they are in the frame.
@@ -93,6 +99,8 @@ class Filing:
         by_level: whether every line was shared out level by level: the levels then tie, too.
         period: "month", "quarter" or "year" where the table is by period.
         prefix: the prefix of the columns of ours.
+        notes: what has changed in the frame since its tax was computed, and how many lines have no
+            date for the period, in sentences.
     """
 
     state: str
@@ -103,6 +111,7 @@ class Filing:
     by_level: bool
     period: Period | None = None
     prefix: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def ties(self) -> tuple[Tie, ...]:
@@ -186,13 +195,17 @@ class Filing:
     def _sentences(self) -> Sequence[str]:
         sums = self.totals
         taxable, exempt, tax = map(exact_dollars, (sums.taxable, sums.exempt, sums.tax))
-        said = [f"{counted(sums.rows, 'row')}: taxable {taxable}, exempt {exempt}, tax {tax}."]
+        said = [
+            f"{counted(sums.rows, 'row')} to file: taxable {taxable}, exempt {exempt}, tax {tax}."
+        ]
         broken = [tie.name for tie in self.ties if not tie.holds]
-        said.append(
-            f"It does NOT tie to the lines: {', '.join(broken)}."
-            if broken
-            else f"It ties to the lines to the cent ({', '.join(tie.name for tie in self.ties)})."
-        )
+        if broken or sums.rows:
+            said.append(
+                f"It does NOT tie to the lines: {', '.join(broken)}."
+                if broken
+                else "It ties to the lines to the cent"
+                f" ({', '.join(tie.name for tie in self.ties)})."
+            )
         if sums.no_code_rows:
             said.append(
                 f"Of no known jurisdiction: {counted(sums.no_code_rows, 'row')} with"
@@ -204,10 +217,22 @@ class Filing:
             said.append(
                 f"Not official: {counted(count, 'code')} made of a name; look the state's up."
             )
+        numbered = self.table["official"] & self.table["level"].isin(("county", "city"))
+        if numbered.any():
+            said.append(
+                "Codes of counties and cities are those of the answers, mostly the census's (FIPS):"
+                " the state's form may ask for numbers of its own."
+            )
         if sums.partial_rows:
             said.append(
                 f"A lower bound, as asked for: {counted(sums.partial_rows, 'row')} with a rate"
                 " that lacks its local or district part."
+            )
+        if sums.review_rows:
+            said.append(
+                f"To be looked at before it is filed: {counted(sums.review_rows, 'row')} with"
+                f" {exact_dollars(sums.review_tax)} of tax, whose rate or tax is marked for review"
+                " (df.svc.review() lists them)."
             )
         if sums.left_out_rows:
             sales = "sales not known"
@@ -219,7 +244,7 @@ class Filing:
                 "Perhaps of this state, too:"
                 f" {counted(sums.unknown_state_rows, 'row')} of the frame without a state."
             )
-        return said
+        return [*said, *self.notes]
 
     @property
     def _tables(self) -> Sequence[Table]:
@@ -266,6 +291,8 @@ def filing_totals(
     """What a return comes to, from its table and its lines."""
     uncoded = table["level"].eq(NO_CODE).to_numpy(bool)
     due = "tax_due" if f"{prefix}tax_due" in lines.columns else "tax"
+    status = coded(lines, f"{prefix}lookup_status", "not_attempted")
+    marked = codes_of_rows(lines, status, prefix).where(bool)
     return FilingTotals(
         rows=len(lines),
         taxable=_total(lines, f"{prefix}taxable_amount"),
@@ -274,6 +301,8 @@ def filing_totals(
         no_code_rows=int(table["rows"][uncoded].sum()),
         no_code_tax=_total(table, "tax", uncoded),
         partial_rows=int(lines[f"{prefix}lookup_status"].eq("partial").sum()),
+        review_rows=int(marked.sum()),
+        review_tax=_total(lines, prefix + due, marked),
         left_out_rows=len(left_out),
         left_out_sales=money(left_out, "sales").total(),
         unknown_state_rows=of_unknown_state,

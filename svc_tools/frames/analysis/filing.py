@@ -9,11 +9,12 @@ import pandas as pd
 
 from svc_tools.frames.analysis.filed import Filing, filing_totals
 from svc_tools.frames.analysis.filing_table import filing_table
-from svc_tools.frames.analysis.periods import periods_of_rows
+from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.coded import Coded, coded
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, decimals
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.taxes.changes import changes_since
 from svc_tools.frames.taxes.taxed_rows import sales_of, taxed_rows
 from svc_tools.frames.totals import money
 from svc_tools.places import STATES, state_code
@@ -51,7 +52,9 @@ def filing(
         raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
     states = states_of_rows(frame, prefix=prefix)
     mine = _of_state(states, code)
-    undue = taxed_rows(frame, prefix).due.missing
+    rows = taxed_rows(frame, prefix)
+    notes = changes_since(frame, rows, prefix)
+    undue = rows.due.missing
     lines = frame.iloc[np.flatnonzero(mine & ~undue)]
     left_out = _left_out(frame.iloc[np.flatnonzero(mine & undue)], prefix, amount)
     periods = (
@@ -77,6 +80,7 @@ def filing(
         by_level=by_level,
         period=period,
         prefix=prefix,
+        notes=(*notes, *undated(None if period is None else periods.where(lambda one: not one))),
     )
 
 

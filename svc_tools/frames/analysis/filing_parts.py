@@ -42,7 +42,7 @@ LEVEL_COLUMNS = {
 """Which columns of a line's tax belong to the parts of a level."""
 _ORDER = {level: place for place, level in enumerate(LEVEL_COLUMNS)}
 _LOCATION_CODE = re.compile(r"L?([0-9]{4})", re.ASCII)
-_DIGIT = re.compile(r"[0-9]", re.ASCII)
+_NUMBER = re.compile(r"[A-Z]?[0-9]+", re.ASCII)
 
 
 class Part(NamedTuple):
@@ -60,8 +60,11 @@ class Part(NamedTuple):
 
 
 def is_official(code: str | None) -> bool:
-    """Whether a code is a number of the state's or the census, not a name made into a code."""
-    return code is not None and _DIGIT.search(code) is not None
+    """Whether a code is a number of the state's or the census, not a name made into a code.
+
+    `L1726` and `053` are; `kansas-city` and `county-003` (all district taxes of a county) are not.
+    """
+    return code is not None and _NUMBER.fullmatch(code) is not None
 
 
 def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:

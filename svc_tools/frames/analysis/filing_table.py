@@ -20,6 +20,7 @@ from svc_tools.frames.analysis.filing_parts import (
 from svc_tools.frames.coded import coded, combined
 from svc_tools.frames.enriched import LEVEL_TAX_COLUMNS
 from svc_tools.frames.exact import RATE, decimals
+from svc_tools.frames.taxes.changes import is_product
 from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.taxed_rows import taxed_rows
 from svc_tools.frames.totals import dollars, money, sums_by
@@ -49,8 +50,6 @@ FILING_COLUMNS = (
 """The columns of a return; `period` only where it was asked for."""
 _LEVELS = ("state", "location", "county", "city", "district")
 _HALF = UNITS_PER_ONE // 2
-_ROOM = 9 * 10**13
-"""Cents that can be multiplied by 10^5 within 64 bits."""
 
 
 class _Piece(NamedTuple):
@@ -127,10 +126,7 @@ def _shapes(
     both = type(cells)(rate_codes, tuple(map(str, distinct.tolist())))
     codes, pairs = combined([cells, both])
     shapes = [parts_of(cell or None, int(rate), state=state) for cell, rate in pairs]
-    tax, taxable = rows.due.cents, rows.taxable.cents
-    small = (np.abs(tax) < _ROOM) & (np.abs(taxable) < _ROOM)
-    products = np.where(small, taxable, 0) * rates
-    off = ~small | (np.abs(np.where(small, tax, 0) * UNITS_PER_ONE - products) >= UNITS_PER_ONE)
+    off = ~is_product(lines, rows.due.cents, rows.taxable.cents, prefix)
     if off.any():  # a tax that somebody wrote: it is no sum of the parts
         codes = np.where(off, len(shapes), codes)
         shapes.append(unnamed("the tax is not the taxable amount times the rate"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -15,7 +15,7 @@ from svc_tools.frames.enriched import require_columns, require_one
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["PERIODS", "Period", "periods_of_rows"]
+__all__ = ["PERIODS", "Period", "periods_of_rows", "undated"]
 
 Period = Literal["month", "quarter", "year"]
 PERIODS: tuple[str, ...] = get_args(Period)
@@ -44,6 +44,14 @@ def periods_of_rows(frame: pd.DataFrame, label: Hashable, period: str) -> Coded:
     values = sorted({*names, ""}, key=lambda name: (not name, name))
     place = {name: number for number, name in enumerate(values)}
     return Coded(np.array([place[name] for name in names], np.int64)[codes], tuple(values))
+
+
+def undated(rows: np.ndarray | None) -> tuple[str, ...]:
+    """What is to be said of rows that lie in no period (a mask; `None` where none was asked)."""
+    count = 0 if rows is None else int(np.count_nonzero(rows))
+    if not count:
+        return ()
+    return (f"Rows in no period, because their date is missing or is no ISO date: {count:,}.",)
 
 
 def _name(months: int, period: str) -> str:
@@ -78,16 +86,16 @@ def _months(column: pd.Series) -> np.ndarray:
 
 
 def _day(value: object) -> date | None:
-    if isinstance(value, date):  # a datetime and a pandas timestamp, too
-        if getattr(value, "tzinfo", None) is not None:
-            raise ValueError(
-                f"date: {value} is a moment in a time zone, so its calendar date depends on the"
-                " place; convert the column to dates first"
-            )
-        return date(value.year, value.month, value.day)
-    if not isinstance(value, str):
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if not isinstance(value, date):  # a datetime and a pandas timestamp are dates, too
         return None
-    try:
-        return date.fromisoformat(value.strip()[:10])
-    except ValueError:
-        return None
+    if getattr(value, "tzinfo", None) is not None:
+        raise ValueError(
+            f"date: {value} is a moment in a time zone, so its calendar date depends on the"
+            " place; convert the column to dates first"
+        )
+    return date(value.year, value.month, value.day)

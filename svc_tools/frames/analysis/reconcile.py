@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.analysis.added import without_added
-from svc_tools.frames.analysis.compared import CLASSES, Compared, sums_of
+from svc_tools.frames.analysis.compared import CLASSES, Compared, Sums, sums_of
 from svc_tools.frames.analysis.difference_reasons import Evidence, proved_reasons
-from svc_tools.frames.analysis.periods import periods_of_rows
+from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.analysis.reconcile_tables import by_group, by_reason, by_state, worst_rows
 from svc_tools.frames.analysis.reconciliation import Reconciliation
 from svc_tools.frames.coded import Coded
@@ -19,6 +20,7 @@ from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, RATE, decimals
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.taxes.amounts import one_amount, whole_cents
+from svc_tools.frames.taxes.changes import changes_since
 from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.taxed_rows import shipping_of_rows, taxed_rows
 from svc_tools.frames.totals import Money, dollars, money
@@ -48,6 +50,7 @@ _PARTS = {
     "city": "city_rate",
     "districts": "combined_district_rate",
 }
+_SUMS = frozenset(field.name for field in fields(Sums))
 _COMPARED = ("over", "under", "within")
 _LARGEST_RATE = 99 * UNITS_PER_ONE
 _ROOM = 9 * 10**13
@@ -72,6 +75,7 @@ def reconcile(
     if allowed < 0:
         raise ValueError(f"tolerance: {tolerance} is negative; expected 0 dollars or more")
     rows = taxed_rows(frame, prefix)
+    notes = changes_since(frame, rows, prefix)
     _check_collected(frame, collected, prefix)
     keys = _group_keys(frame, by, period, date, prefix)
     source = without_added(frame, [prefix + name for name in LINE_COLUMNS], "a reconciliation")
@@ -94,6 +98,7 @@ def reconcile(
         lines=lines,
         prefix=prefix,
         snapped=snapped,
+        notes=(*notes, *undated(keys[period].isna().to_numpy() if period else None)),
     )
 
 
@@ -129,6 +134,8 @@ def _group_keys(
         require_one(frame, label, "by")
         if label == period:
             raise ValueError(f"by: a column {label!r} and period={period!r} have one name")
+        if label in _SUMS:
+            raise ValueError(f"by: {label!r} is the name of a sum of the table; rename the column")
         keys[label] = frame[label]
     return keys
 

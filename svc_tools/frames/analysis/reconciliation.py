@@ -44,6 +44,8 @@ class Reconciliation:
         lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
         prefix: the prefix of the columns of ours.
         snapped: floats that were off a whole cent by a rounding error and read as that cent.
+        notes: what has changed in the frame since its tax was computed, and how many rows have no
+            date for the period, in sentences.
     """
 
     collected: str
@@ -57,6 +59,7 @@ class Reconciliation:
     lines: pd.DataFrame
     prefix: str = ""
     snapped: int = 0
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The reconciliation as text: totals, then the largest differences."""
@@ -124,7 +127,7 @@ class Reconciliation:
             )
         if self.snapped:
             said.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
-        return said
+        return [*said, *self.notes]
 
     @property
     def _tables(self) -> Sequence[Table]:

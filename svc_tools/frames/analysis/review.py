@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +16,18 @@ from svc_tools.frames.analysis.reviewed import Review, ReviewTotals
 from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, decimals
+from svc_tools.frames.review_codes import advice_on, codes_of_rows
+from svc_tools.frames.taxes.changes import changes_since
 from svc_tools.frames.taxes.taxed_rows import amount_label, taxed_rows
 from svc_tools.frames.totals import Money, dollars, sums_by
-from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
+from svc_tools.frames.what_to_do import codes_in, meaning_of, what_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from svc_tools.frames.analysis.review_stakes import Stakes
 
-__all__ = ["REVIEW_COLUMNS", "review"]
+__all__ = ["REVIEW_COLUMNS", "review", "reviewed"]
 
 REVIEW_COLUMNS = (
     "review_dollars",
@@ -36,7 +39,6 @@ REVIEW_COLUMNS = (
 )
 """The columns that `Review.rows` adds, without the prefix."""
 _PERCENT = 100
-_NOT_KNOWN = "due_not_known:"
 
 
 def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str) -> Review:
@@ -48,9 +50,19 @@ def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: 
     for name in names:
         require_one(frame, name, "lookup")
     amount_label(frame, prefix, amount)  # a column that was named has to be there
+    taxed = f"{prefix}tax" in frame.columns
+    notes = changes_since(frame, taxed_rows(frame, prefix), prefix) if taxed else ()
+    made, _ = reviewed(frame, amount=amount, share=share, prefix=prefix)
+    return replace(made, notes=notes)
+
+
+def reviewed(
+    frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str
+) -> tuple[Review, np.ndarray]:
+    """A review, and where its rows stand in the frame, counted from 0."""
     source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
-    status = coded(frame, names[0], "not_attempted")
-    codes, cells = _reasons(frame, status, prefix)
+    status = coded(frame, f"{prefix}lookup_status", "not_attempted")
+    codes, cells = codes_of_rows(frame, status, prefix)
     listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
     stakes = stakes_of(frame, status, prefix=prefix, amount=amount)
     own = Money(stakes.dollars.cents[listed], stakes.dollars.missing[listed])
@@ -69,55 +81,20 @@ def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: 
         decimals(own.cents[order], own.missing[order], MONEY),
         _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
         _taken(cells, reasons.codes[order]),
-        _taken([_to_do(cell) for cell in cells], reasons.codes[order]),
+        _taken([advice_on(cell) for cell in cells], reasons.codes[order]),
         _taken(places.values, places.codes[order]),
         rank[group_codes[order]] + 1,
     )
     for name, column in zip(REVIEW_COLUMNS, columns, strict=True):
         rows[prefix + name] = column
-    return Review(
+    made = Review(
         rows=rows,
         groups=groups,
         by_reason=_by_reason(cells, reasons.codes, own),
         totals=_totals(frame, own, stakes, listed, share),
         prefix=prefix,
     )
-
-
-def _reasons(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
-    """Why each row needs a person, as codes separated by semicolons; empty where it does not."""
-    marked = frame[f"{prefix}needs_review"].fillna(value=True).to_numpy(bool)
-    columns = [
-        status,
-        Coded(marked.astype(np.int64), ("", "marked")),
-        coded(frame, f"{prefix}lookup_review_reason"),
-        coded(frame, f"{prefix}tax_review"),
-    ]
-    taxed = f"{prefix}tax" in frame.columns
-    columns.append(taxed_rows(frame, prefix).why if taxed else Coded(status.codes * 0, ("",)))
-    codes, rows = combined(columns)
-    cells = [_cell(*row) for row in rows]
-    distinct = list(dict.fromkeys(cells))
-    number = {cell: place for place, cell in enumerate(distinct)}
-    return Coded(np.array([number[cell] for cell in cells], np.int64)[codes], tuple(distinct))
-
-
-def _cell(status: str, marked: str, of_rate: str, of_tax: str, why: str) -> str:
-    found = list(codes_in(of_rate)) if marked else []
-    if status != "ok" and status not in found and marked:
-        found.append(status)
-    if marked and not found:  # the column with the reason was not asked for
-        found.append("needs_review")
-    found += codes_in(of_tax)
-    if why.startswith("no_tax"):
-        found.append(why.partition(":")[2] if why.endswith("freight_taxable_unknown") else "no_tax")
-    if why.startswith(_NOT_KNOWN):
-        found.append(why.removeprefix(_NOT_KNOWN))
-    return "; ".join(sorted(dict.fromkeys(found), key=urgency))
-
-
-def _to_do(cell: str) -> str:
-    return " ".join(dict.fromkeys(what_to_do(code) for code in codes_in(cell)))
+    return made, listed[order]
 
 
 def _merged(
@@ -142,7 +119,7 @@ def _groups(
             "reasons": _taken([cell for _, cell in pairs], np.arange(len(pairs))),
             "rows": sizes,
             "dollars": money_column(stakes),
-            "to_do": _taken([_to_do(cell) for _, cell in pairs], np.arange(len(pairs))),
+            "to_do": _taken([advice_on(cell) for _, cell in pairs], np.arange(len(pairs))),
         }
     )
     order = sorted(

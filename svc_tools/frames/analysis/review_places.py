@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from svc_tools.frames.coded import Coded, coded, combined
-from svc_tools.frames.distinct_values import is_label
-from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.row_states import inputs_of, states_of_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,21 +21,12 @@ def places_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     The columns are those that the lookup used, where the frame still says so; what was not given
     is what the answer resolved to. Empty where nothing names a place.
     """
-    asked = _asked(frame)
+    asked, _ = inputs_of(frame, prefix=prefix)
     columns = [states_of_rows(frame, prefix=prefix)]
     columns += [coded(frame, asked[name]) if name in asked else _empty(frame) for name in _GIVEN]
     columns += [coded(frame, f"{prefix}resolved_{name}") for name in ("zip", "city")]
     codes, cells = combined(columns)
     return Coded(codes, tuple(map(_label, cells)))
-
-
-def _asked(frame: pd.DataFrame) -> dict[str, Any]:
-    """The columns that answered the arguments of the lookup, as far as they are still there."""
-    noted: object = frame.attrs
-    for name in ("svc_lookup", "inputs", "columns"):
-        noted = noted.get(name) if isinstance(noted, dict) else None
-    columns = noted if isinstance(noted, dict) else {}
-    return {role: label for role, label in columns.items() if is_label(frame, label)}
 
 
 def _empty(frame: pd.DataFrame) -> Coded:

@@ -9,6 +9,7 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.coded import Coded
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.taxes.changes import taxable_of_rows
 from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.taxed_rows import sales_of
 from svc_tools.frames.totals import Money, money
@@ -25,8 +26,8 @@ BASES = {
     "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
     "estimate": (
-        "no tax: the sale at the highest rate found for its state in the frame (of any state where"
-        " its own has none), or tax_low where that is more"
+        "no tax: what is taxable of the sale at the highest rate found for its state in the frame"
+        " (of any state where its own has none), or tax_low where that is more"
     ),
     "sale": "the frame has no tax: the sale itself",
     "": "no figure: the sale is not known, or no state's sales tax applies",
@@ -55,6 +56,10 @@ def stakes_of(
     tax, at_stake, low, high = (
         money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
     )
+    taxable = taxable_of_rows(frame, prefix) if amount is None else None
+    if taxable is not None:  # of wholly exempt sales nothing is at stake
+        known = ~taxable.missing
+        sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
     estimate, has_none = _estimates(frame, sales, status, prefix)
     at_least = np.where(low.missing, 0, np.abs(low.cents))
     chosen = [

@@ -63,6 +63,7 @@ class Review:
             codes is in each, so these do not add up to the totals.
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns of ours.
+        notes: what has changed in the frame since its tax was computed, in sentences.
     """
 
     rows: pd.DataFrame
@@ -70,6 +71,7 @@ class Review:
     by_reason: pd.DataFrame
     totals: ReviewTotals
     prefix: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -83,9 +85,13 @@ class Review:
             return f"{need}; no dollars are known to be at stake."
         what = "of sales" if sums.of_sales else "at stake"
         carry = "carries" if sums.carrying_rows == 1 else "carry"
+        estimated = ""
+        if sums.estimated:
+            rows = counted(sums.estimated_rows, "row")
+            estimated = f" (of it {exact_dollars(sums.estimated)} an estimate for {rows})"
         return (
             f"{counted(sums.carrying_rows, 'row')} {carry} {sums.share} % of the"
-            f" {exact_dollars(sums.dollars)} {what}; {need}."
+            f" {exact_dollars(sums.dollars)} {what}{estimated}; {need}."
         )
 
     def __str__(self) -> str:
@@ -104,13 +110,13 @@ class Review:
         sums, said = self.totals, []
         if sums.estimated_rows and sums.estimated is not None:
             said.append(
-                f"Of it {exact_dollars(sums.estimated)} is an estimate: the sales of"
-                f" {counted(sums.estimated_rows, 'row')} without a tax, at the highest rate that"
-                " the frame has for their state."
+                f"The estimate of {exact_dollars(sums.estimated)} is what is taxable of the sales"
+                f" of {counted(sums.estimated_rows, 'row')} without a tax, at the highest rate"
+                " that the frame has for their state: more than their tax is likely to be."
             )
         if sums.unknown_rows and sums.dollars:
             said.append(f"In no sum: {counted(sums.unknown_rows, 'row')} without a figure.")
-        return said
+        return [*said, *self.notes]
 
     @property
     def _tables(self) -> Sequence[Table]:

@@ -119,7 +119,8 @@ def _lines(table: Table) -> list[str]:
     return [*lines, f"  {table.more}"] if table.more else lines
 
 
-_TABLE = "border-collapse:collapse;margin:.2em 0 .9em"
+_TABLE = "border-collapse:collapse;margin:.2em 0 .9em;font-size:inherit"
+_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em 0"
 _CELL = "padding:.15em .9em .15em 0;vertical-align:top"
 _RIGHT = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 _LEFT = "text-align:left;white-space:nowrap"
@@ -132,8 +133,8 @@ def as_html(title: str, sentences: Sequence[str], tables: Sequence[Table]) -> st
     parts = [f"<p><strong>{escape(title)}</strong></p>"]
     parts += [f"<p>{escape(sentence)}</p>" for sentence in sentences]
     for table in tables:
-        parts.append(f"<p><strong>{escape(table.title)}</strong></p>")
-        parts.append(_html(table) if table.rows else "<p>none</p>")
+        none = f"<p><strong>{escape(table.title)}</strong></p><p>none</p>"
+        parts.append(_html(table) if table.rows else none)
         if table.more:
             parts.append(f"<p>{escape(table.more)}</p>")
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
@@ -155,4 +156,6 @@ def _html(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
-    return f'<table style="{_TABLE}"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    caption = f'<caption style="{_CAPTION}">{escape(table.title)}</caption>'
+    head = f"<thead><tr>{heads}</tr></thead>"
+    return f'<table style="{_TABLE}">{caption}{head}<tbody>{rows}</tbody></table>'

@@ -112,23 +112,34 @@ class Page:
 
 
 class Block:
-    """Lines of text of one size, wrapped to the page, and how high they are."""
+    """Texts of one size, wrapped to the page, one below the other, and how high they are."""
 
     def __init__(
-        self, texts: Sequence[str], width: float, *, size: float, bold: bool = False
+        self,
+        texts: Sequence[str],
+        width: float,
+        *,
+        size: float,
+        bold: bool = False,
+        apart: float = 0.0,
     ) -> None:
-        """Wrap `texts` to a page of that width."""
+        """Wrap `texts` to a page of that width; they stand so many inches apart."""
         inner = width - 2 * _MARGIN
-        self.lines = [line for text in texts for line in wrapped(text, inner, size, bold=bold)]
-        self.size, self.bold = size, bold
+        self._texts = [wrapped(text, inner, size, bold=bold) for text in texts]
+        self._size, self._bold, self._apart = size, bold, apart
 
     @property
     def height(self) -> float:
         """Inches."""
-        return len(self.lines) * self.size * _LINE_SPACING * 1.04 / _POINTS
+        return sum(map(self._height, self._texts)) + self._apart * max(0, len(self._texts) - 1)
 
     def on(self, page: Page, down: float, *, color: str = INK) -> float:
         """Write it at `down` inches from the top; where the next thing can stand."""
-        if self.lines:
-            page.write((_MARGIN, down), self.lines, size=self.size, bold=self.bold, color=color)
-        return down + self.height
+        end = down + self.height
+        for lines in self._texts:
+            page.write((_MARGIN, down), lines, size=self._size, bold=self._bold, color=color)
+            down += self._height(lines) + self._apart
+        return end
+
+    def _height(self, lines: Sequence[str]) -> float:
+        return len(lines) * self._size * _LINE_SPACING * 1.04 / _POINTS

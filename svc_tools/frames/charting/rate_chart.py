@@ -56,7 +56,7 @@ def draw_strips(
     plot = width - _LEFT - right
     heading = Block([title], width, size=12.5 if narrow else 15, bold=True)
     head = Block([f"{_headline(strips)} {_SIZES}"], width, size=8.5 if narrow else 10)
-    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8)
+    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8, apart=0.06)
     legend = _legend(strips)
     legend_lines = len(legend) if narrow else -(-len(legend) // 3)
     top = 0.2 + heading.height + 0.06 + head.height + 0.1 + 0.18 * legend_lines + 0.3
@@ -93,7 +93,7 @@ def draw_histogram(
     narrow = width < _NARROW
     heading = Block([title], width, size=12.5 if narrow else 15, bold=True)
     head = Block([_headline(strips)], width, size=8.5 if narrow else 10)
-    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8)
+    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8, apart=0.06)
     present = [place for place in range(3) if any(strip.rows_of(place) for strip in strips)]
     legend = [
         Patch(

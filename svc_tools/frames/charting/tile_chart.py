@@ -43,7 +43,8 @@ def draw_tile_map(summary: Summary, *, title: str, width: float) -> SvcFigure:
     tiles = tile_map(summary)
     heading = Block([title], width, size=15 if width > 5 else 12.5, bold=True)  # noqa: PLR2004
     head = Block(headline_of(summary), width, size=10 if width > 5 else 8.5)  # noqa: PLR2004
-    notes = Block(_notes(summary, tiles), width, size=8 if width > 5 else 7.2)  # noqa: PLR2004
+    small = 8 if width > 5 else 7.2  # noqa: PLR2004
+    notes = Block(_notes(summary, tiles), width, size=small, apart=0.06)
     side = min((width - 2 * _MARGIN) / COLUMNS, _MOST_TILE)
     legend = _legend_of(tiles)
     in_a_line = max(1, int((width - 2 * _MARGIN) / _LEGEND_STEP))

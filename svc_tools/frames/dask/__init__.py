@@ -4,8 +4,10 @@ Importing this package makes `ddf.svc` available; `import svc_tools` does so whe
 are loaded, before or after it.
 """
 
+from decimal import Decimal
+
 try:
-    from dask.dataframe.extensions import register_dataframe_accessor
+    from dask.dataframe.extensions import make_scalar, register_dataframe_accessor
 except ImportError as error:
     raise ImportError(
         f"Dask is not installed. Install it with: pip install 'svc-tax-tools[dask]' ({error})"
@@ -17,3 +19,9 @@ from svc_tools.frames.dask.table import ChangedDataError
 __all__ = ["ChangedDataError", "DaskSvcAccessor"]
 
 register_dataframe_accessor("svc")(DaskSvcAccessor)
+
+
+@make_scalar.register(Decimal)  # type: ignore[untyped-decorator]  # Dask has no types
+def _a_decimal(_: Decimal) -> Decimal:
+    """What Dask expects of the sum of a column of decimals; else it knows no name for it."""
+    return Decimal(1)

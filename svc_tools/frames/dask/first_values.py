@@ -1,8 +1,8 @@
 """A small pandas frame that a Dask frame's columns are recognised by: names, types, first values.
 
-The arguments of a lookup are found by names and types, and a date also by a column's first five
-values. Those are read from the first partition, and from further ones only for columns of text
-that have fewer values there.
+The arguments of a lookup are found by names and types, and a date also by a column's first
+values. Those are read from the first partition, and from further ones only for columns of text or
+whole numbers that have fewer values there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from dask.base import compute
 from dask.delayed import delayed
-from pandas.api.types import is_object_dtype, is_string_dtype
+from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["first_values"]
 
-_VALUES = 5
-"""As many values as tell whether a column of text holds dates."""
+_VALUES = 20
+"""As many values as tell whether a column holds dates, as text or as numbers such as 20260501."""
 
 
 def first_values(ddf: dd.DataFrame) -> pd.DataFrame:
-    """Five rows that look like the frame's. Computes the first values of its columns of text."""
+    """Rows that look like the frame's. Computes the first values of what may be dates."""
     typical: pd.DataFrame = ddf._meta_nonempty  # noqa: SLF001 - Dask's example of the frame
     if not typical.columns.is_unique:
         return typical  # refused by those who see it
-    texts = [label for label in typical.columns if _is_text(typical[label].dtype)]
+    texts = [label for label in typical.columns if _may_be_dates(typical[label].dtype)]
     found: dict[Hashable, pd.Series] = {}
     begin, count = 0, 1
     while begin < ddf.npartitions and texts:
@@ -55,7 +55,7 @@ def _firsts(partition: pd.DataFrame) -> dict[Hashable, pd.Series]:
     }
 
 
-def _is_text(dtype: Any) -> bool:  # noqa: ANN401 - what pandas calls a dtype
+def _may_be_dates(dtype: Any) -> bool:  # noqa: ANN401 - what pandas calls a dtype
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
-    return bool(is_object_dtype(dtype) or is_string_dtype(dtype))
+    return bool(is_object_dtype(dtype) or is_string_dtype(dtype) or is_integer_dtype(dtype))

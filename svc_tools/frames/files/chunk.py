@@ -7,15 +7,45 @@ from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["Chunk", "FileError", "Rows"]
+__all__ = ["Chunk", "FileError", "Rows", "Unchanged"]
 
 
 class FileError(ValueError):
     """A file cannot be read or written as asked; the message says what to do."""
+
+
+class Unchanged:
+    """Whether a file that is read more than once is still the one that was opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._stamp = path, _stamp(path)
+
+    def check(self) -> None:
+        """Refuse a file that is another now: what was collected would not be what is written.
+
+        Raises:
+            FileError: it was changed, replaced or removed.
+        """
+        try:
+            same = _stamp(self._path) == self._stamp
+        except OSError:
+            same = False
+        if not same:
+            raise FileError(
+                f"{self._path.name} was changed while it was read, so nothing was written; let"
+                " whoever writes it finish, and run the same command again"
+            )
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    told = path.stat()
+    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +75,10 @@ class Chunk:
         column = self.table.column(position)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        if pa.types.is_string_view(column.type):  # pandas knows no such text
+            column = column.cast(pa.large_string())
+        if pa.types.is_floating(column.type):  # "no number" says that there is none
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return pd.Series(pd.arrays.ArrowExtensionArray(column), self._index())
 
     def _index(self) -> pd.RangeIndex:

@@ -8,15 +8,15 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from svc_tools.frames.files.chunk import FileError
+from svc_tools.frames.files.csv_marks import cells_of_any_length, check_marks
+from svc_tools.frames.files.csv_text import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Dialect", "dialect_of", "open_bytes"]
+__all__ = ["Dialect", "dialect_of"]
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BOMS = (
@@ -43,11 +43,6 @@ class Dialect:
     notes: tuple[str, ...]
 
 
-def open_bytes(path: Path) -> pa.NativeFile:
-    """The file's bytes, unpacked where it is compressed (`.gz`)."""
-    return pa.input_stream(str(path), compression="detect")
-
-
 def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Dialect:
     """The dialect of a file; what is given is believed.
 
@@ -64,16 +59,23 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     else:
         _check_encoding(encoding)
     text = _decoded(path, sample, encoding)
-    mark = delimiter or _delimiter_of(path, text)
-    if len(mark) != 1 or mark in {'"', "\r", "\n"}:
-        raise FileError(f"delimiter: {mark!r} is not known; expected one character, such as ';'")
-    first = _rows(text, mark)
-    header: list[str] = next((row for row in first if row), [])
-    has_rows = any(True for _ in first) or len(sample) == _SAMPLE
-    _check_marks(path, encoding, mark)
+    if delimiter is not None and not _is_delimiter(delimiter):
+        raise FileError(
+            f"delimiter: {delimiter!r} is not known; expected one character of ASCII, such as ';'"
+        )
+    with cells_of_any_length():
+        mark = delimiter or _delimiter_of(path, text)
+        first = _rows(text, mark)
+        header: list[str] = next((row for row in first if row), [])
+        has_rows = any(row or len(header) == 1 for row in first) or len(sample) == _SAMPLE
+    check_marks(path, encoding, mark)
     if mark != "," and delimiter is None:
         notes.append(f"{path.name} is read as separated by {_DELIMITERS[mark]}s")
     return Dialect(encoding, mark, tuple(header), has_rows, tuple(notes))
+
+
+def _is_delimiter(given: str) -> bool:
+    return len(given) == 1 and given.isascii() and given not in '"\r\n'
 
 
 def _encoding_of(path: Path, sample: bytes, notes: list[str]) -> str:
@@ -114,27 +116,6 @@ def _undecodable(path: Path, encoding: str) -> int | None:
             if not block:
                 return None
             before += len(block)
-
-
-def _check_marks(path: Path, encoding: str, delimiter: str) -> None:
-    """Refuse a quotation mark that is never closed: all rows after it would be one cell."""
-    with open_bytes(path) as file:
-        marks = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b""))
-    if not marks % 2:
-        return  # also where they are in pairs inside of cells: nothing is opened for ever
-    with open_bytes(path) as file:
-        text = io.TextIOWrapper(file, encoding, newline="")
-        rows = csv.reader(text, delimiter=delimiter, strict=True)
-        number = 0
-        try:
-            for number, _ in enumerate(rows, 1):  # noqa: B007  # counted for the message
-                pass
-        except csv.Error as error:
-            if "unexpected end of data" in str(error):
-                raise FileError(
-                    f"{path.name}: a quotation mark is opened in row {number + 1:,} and never"
-                    " closed; close it there"
-                ) from None
 
 
 def _check_encoding(encoding: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import csv
 
-from svc_tools.frames.files.chunk import Chunk, FileError
+from svc_tools.frames.files.chunk import Chunk, FileError, Unchanged
 from svc_tools.frames.files.csv_dialect import dialect_of
 from svc_tools.frames.files.csv_text import Utf8
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvRows"]
 
-_BLOCK = 2 << 20
+_BLOCK = 8 << 20
 """Bytes that are read at once; no row may be longer."""
 
 
@@ -29,6 +29,7 @@ class CsvRows:
 
     def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
         self._path = path
+        self._unchanged = Unchanged(path)
         self._dialect: Dialect = dialect_of(path, encoding=encoding, delimiter=delimiter)
         self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
         self.notes = list(self._dialect.notes)
@@ -39,6 +40,7 @@ class CsvRows:
         Raises:
             FileError: a row has another number of cells than the header; it says which row.
         """
+        self._unchanged.check()
         wanted = range(len(self.schema)) if positions is None else positions
         schema = pa.schema([self.schema.field(position) for position in wanted])
         broken: list[csv.InvalidRow] = []
@@ -51,6 +53,7 @@ class CsvRows:
                 self._reader(file, wanted, broken) as reader,
             ):
                 for batch in reader:
+                    self._unchanged.check()
                     if batch.num_rows:
                         table = pa.Table.from_batches([batch.cast(_plain(batch, schema))])
                         yield Chunk(table.rename_columns(schema.names))
@@ -58,6 +61,8 @@ class CsvRows:
             raise FileError(f"{self._path.name} is not {self._dialect.encoding}: {error}") from None
         except pa.ArrowInvalid as error:
             raise self._explained(error, broken) from None
+        except OSError as error:
+            raise FileError(f"{self._path.name} cannot be read: {error}") from None
 
     def close(self) -> None:
         """Nothing is held open between two readings."""
@@ -99,15 +104,24 @@ class CsvRows:
         if broken:
             row = broken[0]
             at = "a row" if row.number is None else f"row {row.number:,}"
+            told = (
+                f"{name}: {at} has {_counted(row.actual_columns, 'cell')} where the header names"
+                f" {_counted(row.expected_columns, 'column')}: {_short(row.text)!r}. "
+            )
+            if row.expected_columns == 1:
+                return FileError(
+                    f"{told}The names are taken from the first line,"
+                    f" {_short(self._dialect.header[0])!r}: delete what stands above the names of"
+                    " the columns, or name the delimiter"
+                )
             return FileError(
-                f"{name}: {at} has {row.actual_columns} cells where the header names"
-                f" {row.expected_columns} columns: {_short(row.text)!r}. Mend it there (a cell that"
-                " holds the delimiter needs quotation marks), or name the delimiter"
+                f"{told}Mend it there (a cell that holds the delimiter needs quotation marks), or"
+                " name the delimiter"
             )
         if "straddling" in str(error):
             return FileError(
-                f"{name}: a row is longer than {_BLOCK >> 20} MB; a quotation mark is probably"
-                " opened and never closed"
+                f"{name}: a row is longer than {_BLOCK >> 20} MB; no row of orders is. Is it a CSV,"
+                " and its delimiter the right one?"
             )
         return FileError(f"{name} cannot be read as CSV: {error}")
 
@@ -119,6 +133,10 @@ def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
             for field, meant in zip(batch.schema, schema, strict=True)
         ]
     )
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _short(text: str | None) -> str:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
-from svc_tools.frames.files.csv_dialect import open_bytes
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Utf8"]
+__all__ = ["Utf8", "open_bytes"]
+
+
+def open_bytes(path: Path) -> pa.NativeFile:
+    """The file's bytes, unpacked where it is compressed (`.gz`)."""
+    return pa.input_stream(str(path), compression="detect")
 
 
 class Utf8:
     """A file to be read in blocks, of which none but the last ends in a carriage return.
 
+    Empty lines above the first line that holds anything are left out: that line names the columns.
     Arrow takes a line feed at the start of a block for the rest of a line end where the block
     before ended in a carriage return, also inside of a cell, and leaves it out.
     """
@@ -24,6 +30,7 @@ class Utf8:
         self._file = open_bytes(path)
         self._held = b""
         self._ended = False
+        self._begun = False
         self.closed = False
         plain = codecs.lookup(encoding).name == "utf-8"
         self._decoder = None if plain else codecs.getincrementaldecoder(encoding)()
@@ -34,6 +41,9 @@ class Utf8:
             block = self._file.read(size)
             self._ended = not block
             self._held += self._as_utf8(block)
+            if not self._begun:
+                self._held = self._held.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+                self._begun = bool(self._held)
         cut = size
         if size < len(self._held) or not self._ended:
             cut = len(self._held[:size].rstrip(b"\r")) or size

@@ -109,6 +109,7 @@ def enrich_file(
                 sheet=sheet,
                 delimiter=delimiter,
                 encoding=encoding,
+                report=None if report is None else Path(report),
                 force=force,
                 progress=progress,
             )
@@ -116,10 +117,10 @@ def enrich_file(
         job.survey()
         if locked is not None:
             job.take(read_lock(locked))
-            return job.finish(started, report=None if report is None else Path(report))
+            return job.finish(started)
         if client is None:
             ready = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(ready)
         kept = stack.enter_context(opened_cache(cache))
         job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline)
-        return job.finish(started, report=None if report is None else Path(report))
+        return job.finish(started)

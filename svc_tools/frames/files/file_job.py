@@ -13,21 +13,21 @@ import pandas as pd
 from svc_tools.config import service_name, source_of
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.answers import Answerer, answerer
-from svc_tools.frames.enrich import plain_inputs
 from svc_tools.frames.enriched import TAX_COLUMNS
 from svc_tools.frames.files import Chunk, FileError, check_output, open_rows
 from svc_tools.frames.files.file_invoices import Crossing
+from svc_tools.frames.files.file_memory import memory_of
 from svc_tools.frames.files.file_plan import plan_of_file
-from svc_tools.frames.files.file_rates import Answered, asked_of
+from svc_tools.frames.files.file_rates import Answered, asked_of, settled
 from svc_tools.frames.files.file_terms import layout_of
 from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.file_writing import FileWriting
-from svc_tools.frames.files.opening import check_columns, check_rows
+from svc_tools.frames.files.opening import check_columns, check_report, check_rows
 from svc_tools.lookup import Run, look_up
 from svc_tools.places import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Hashable, Iterator
     from contextlib import AbstractContextManager
     from decimal import Decimal
     from pathlib import Path
@@ -152,16 +152,21 @@ class FileJob:
         sheet: str | None = None,
         delimiter: str | None = None,
         encoding: str | None = None,
+        report: Path | None = None,
         force: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.source, self.output, self.terms = source, output, terms
+        self.source, self.output, self.report = source, output, report
         self._progress = progress or _silent
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
+        if report is not None:
+            check_report(report, source, output, force=force)
         with self._progress("reading", None):  # a workbook is read whole to know its columns
             self.rows = open_rows(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             self.layout = layout_of(self.rows.schema, self._first(), terms)
+            # what the tax refuses is refused now, before anything is asked
+            self.terms, self._of_tax = settled(self.rows.schema, self.layout, terms)
             check_columns(self.kind, self._names())
         except BaseException:
             self.rows.close()
@@ -171,6 +176,7 @@ class FileJob:
         self._crossing = Crossing()
         self._run: Run | None = None
         self._answered = Answered({}, Answerer(""))
+        self._source: Source | None = None
 
     def __enter__(self) -> Self:
         """The job itself; the file is let go of at the end."""
@@ -248,6 +254,7 @@ class FileJob:
                 on_outcome=lambda outcome: None if outcome.cached else advance(1),
             )
         self._answered = Answered(self._run.outcomes, answerer(client))
+        self._source = source_of(client)
         self.notes += cache.notes if cache is not None else []
 
     def take(self, lock: Lock) -> None:
@@ -256,16 +263,15 @@ class FileJob:
         known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
         self._kept = True
         self._answered = Answered(outcomes, Answerer(lock.name, lock.edition), lock.today)
+        self._source = lock.source
         self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
         self.notes += lock.notes
 
-    def finish(self, started: float, *, report: Path | None = None) -> FileRun:
-        """Write the rows with their answers.
+    def finish(self, started: float) -> FileRun:
+        """Write the rows with their answers, and the report where one is wanted.
 
         Args:
             started: when the run began, by `time.monotonic()`.
-            report: where to write a report too (`df.svc.report`); for it the rows are held in
-                memory.
 
         Raises:
             FileError: a row cannot be read any more, or the output not be written; the answers
@@ -274,16 +280,20 @@ class FileJob:
         if self._run is None:
             raise RuntimeError("finish: nothing was asked for yet; call ask() first")
         stopped = self._run.stopped
-        target: Path | None = self.output
-        if stopped is not None and str(self.output) != "-":
-            name = f"{self.output.stem}-incomplete{self.output.suffix}"
-            target = self.output.with_name(name)
-            if stopped == INTERRUPTED and self._kept:
-                target = None
+        target: Path | None = self._named(self.output)
+        if stopped == INTERRUPTED and self._kept and str(self.output) != "-":
+            target = None
         totals = FileTotals()
-        seen: list[pd.DataFrame] | None = None if report is None else []
         if target is not None:
-            writing = FileWriting(self.rows, self.layout, self.terms, self._answered)
+            memory = memory_of(
+                *(self.layout, self.terms, self._answered, self._run),
+                rows=self.surveyed.rows,
+                source=self._source,
+                notes=self.notes,
+                of_tax=self._of_tax,
+            )
+            writing = FileWriting(self.rows, self.layout, self.terms, self._answered, memory)
+            seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
                 with self._progress("writing", self.surveyed.rows) as advance:
                     totals = writing.write(target, self.kind, self._crossing, advance, seen)
@@ -291,8 +301,9 @@ class FileJob:
                 raise
             except OSError as error:
                 raise self._unwritten(target, error) from error
-            if report is not None and seen:
-                self._report(report, seen, self._run)
+            self.notes += writing.notes
+            if self.report is not None and seen:
+                self._report(self._named(self.report), target, seen, memory)
         return FileRun(
             source=self.source,
             output=self.output,
@@ -309,23 +320,29 @@ class FileJob:
             seconds=time.monotonic() - started,
         )
 
-    def _report(self, path: Path, seen: list[pd.DataFrame], run: Run) -> None:
+    def _named(self, path: Path) -> Path:
+        """Where a file goes: what is incomplete never takes the name of what is whole."""
+        if self._run is None or self._run.stopped is None or str(path) == "-":
+            return path
+        return path.with_name(f"{path.stem}-incomplete{path.suffix}")
+
+    def _report(
+        self,
+        path: Path,
+        written: Path,
+        seen: list[pd.DataFrame],
+        memory: dict[Hashable, object],
+    ) -> None:
         frame = pd.concat(seen, ignore_index=True)
-        frame.attrs = dict(seen[0].attrs)
-        frame.attrs["svc_lookup"] = {
-            "rows": len(frame),
-            "asked": run.asked,
-            "cached": run.cached,
-            "requests": run.requests,
-            "service": self._answered.who.name,
-            "notes": list(self.notes),
-            "stopped": run.stopped,
-            "detail": self.terms.detail,
-            "grain": self.terms.grain,
-            "inputs": plain_inputs(self.layout.inputs),
-        }
+        frame.attrs = memory
         title = f"Sales tax of {self.source.name}"
-        SvcAccessor(frame).report(path, title=title, prefix=self.terms.prefix)
+        try:
+            SvcAccessor(frame).report(path, title=title, prefix=self.terms.prefix)
+        except OSError as error:
+            raise FileError(
+                f"cannot write the report {path}: {error.strerror or error}; the rows are in"
+                f" {written}"
+            ) from error
 
     def _unwritten(self, target: Path, error: OSError) -> FileError:
         kept = (
@@ -333,6 +350,8 @@ class FileJob:
             if self._kept
             else ""
         )
+        if str(target) == "-":
+            return FileError(f"cannot print the rows: {error.strerror or error}{kept}")
         return FileError(
             f"cannot write {target}: {error.strerror or error}. What was there is unchanged{kept}"
         )

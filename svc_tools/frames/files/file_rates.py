@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.answers import answer_columns
+from svc_tools.frames.answers import Answerer, answer_columns
+from svc_tools.frames.files.chunk import Chunk
 from svc_tools.frames.files.file_terms import sale_dates, tax_columns
 from svc_tools.frames.questions import ask
+from svc_tools.frames.taxes.due import register_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
     from datetime import date
 
     import pandas as pd
 
-    from svc_tools.frames.answers import Answerer
     from svc_tools.frames.files.file_terms import Layout, Terms
     from svc_tools.frames.questions import Asked
     from svc_tools.lookup import Outcome
     from svc_tools.places import Place
 
-__all__ = ["Answered", "added_columns", "asked_of", "enriched_rows"]
+__all__ = ["Answered", "added_columns", "asked_of", "enriched_rows", "settled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,28 @@ class Answered:
     outcomes: Mapping[Place, Outcome]
     who: Answerer
     today: date | None = None
+
+
+def settled(
+    schema: pa.Schema, layout: Layout, terms: Terms
+) -> tuple[Terms, dict[Hashable, object]]:
+    """The terms with the register of nexus read, and what a frame remembers of the tax on them.
+
+    Computes on no rows what will be computed on all.
+
+    Raises:
+        ValueError: what `df.svc.tax()` raises for arguments that it does not understand.
+    """
+    if terms.tax is None:
+        return terms, {}
+    none = Chunk(schema.empty_table()).frame(layout.used)
+    tax = dict(terms.tax)
+    if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
+        tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
+    empty = enriched_rows(none, layout, replace(terms, tax=tax), Answered({}, Answerer("")))
+    if tax.get("nexus") is not None:
+        tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
+    return replace(terms, tax=tax), dict(empty.attrs)
 
 
 def asked_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Asked:

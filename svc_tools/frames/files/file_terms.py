@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from svc_tools.frames.columns import Inputs, find_inputs
+from svc_tools.frames.distinct_values import is_label
 from svc_tools.frames.enriched import (
     DETAIL_COLUMNS,
     LOOKUP_COLUMNS,
@@ -119,15 +121,32 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     if terms.tax is not None:
         rest = without_tax(rest, terms.prefix)
     left = Counter(rest.columns.tolist())
-    kept = tuple(position for position, name in enumerate(names) if left[name])
-    replaced = tuple(name for name in names if not left[name])
+    former = {position for position, name in enumerate(names) if not left[name]}
+    former |= _options_of(names, former, terms.prefix)
+    kept = tuple(position for position in range(len(names)) if position not in former)
+    replaced = tuple(names[position] for position in sorted(former))
     tax = _tax_columns(first, terms)
     places = tuple(sorted({names.index(str(label)) for label in inputs.columns.values()}))
-    used = tuple(sorted({*places, *(names.index(label) for label in tax)}))
+    # where one place is given for all rows, any column still counts them
+    used = tuple(sorted({*places, *(names.index(label) for label in tax)})) or (0,)
     notes = list(inputs.notes)
     if replaced:
         notes.append(f"columns of an earlier run are replaced: {len(replaced)}")
     return Layout(inputs, used, places, kept, replaced, tuple(notes))
+
+
+def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
+    """The optional tax columns of an earlier run: they stand right behind its other ones.
+
+    Their names alone could be a user's own; a file does not say in which form they were.
+    """
+    whole = [prefix + name for name in TAX_COLUMNS]
+    if not all(name in names for name in whole):
+        return set()
+    last = max(names.index(name) for name in whole)
+    optional = {prefix + name for name in TAX_OPTION_COLUMNS}
+    behind = range(last + 1, len(names)) if last in former else ()
+    return set(takewhile(lambda position: names[position] in optional, behind))
 
 
 def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
@@ -136,10 +155,9 @@ def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
         return []
     amount = terms.tax.get("amount", "amount")
     require_columns(first, (amount,), "name the column of amounts")
-    named = [terms.tax.get(name) for name in _TAX_COLUMN_ARGUMENTS if name != "amount"]
-    labels = [amount, *(one for one in named if isinstance(one, str))]
-    for label in labels[1:]:
-        require_columns(first, (label,), "name a column of the file")
+    # what is no column is one value for all rows, or the tax refuses it by name
+    others = [terms.tax.get(name) for name in _TAX_COLUMN_ARGUMENTS if name != "amount"]
+    labels = [amount, *(str(one) for one in others if is_label(first, one))]
     for label in labels:
         require_one(first, label, "tax")
     return labels

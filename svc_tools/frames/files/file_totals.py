@@ -66,9 +66,9 @@ class FileTotals:
         self.statuses.update(_counts(status))
         open_rows = (status != "ok").to_numpy(bool, na_value=True)
         if open_rows.any():
-            without = status[open_rows].astype(object), error[open_rows].astype(object)
-            for state, why in zip(*without, strict=True):
-                self.reasons[state, why if isinstance(why, str) else ""] += 1
+            pairs = zip(status[open_rows].tolist(), error[open_rows].tolist(), strict=True)
+            for (state, why), rows in Counter(pairs).items():
+                self.reasons[state, why if isinstance(why, str) else ""] += rows
             if len(self.reasons) > _MOST_REASONS:
                 self.reasons = Counter(dict(self.reasons.most_common(_KEPT_REASONS)))
         if f"{prefix}needs_review" in frame:

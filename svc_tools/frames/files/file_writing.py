@@ -10,13 +10,14 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.files import Chunk, open_writer
+from svc_tools.frames.files.file_memory import with_memory
 from svc_tools.frames.files.file_rates import added_columns, enriched_rows
 from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.writing import CsvWriter
 from svc_tools.frames.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Mapping
     from pathlib import Path
 
     from svc_tools.frames.files import Rows, Writer
@@ -30,8 +31,17 @@ __all__ = ["FileWriting"]
 class FileWriting:
     """Writes the rows of a file with the columns that are added to them."""
 
-    def __init__(self, rows: Rows, layout: Layout, terms: Terms, answered: Answered) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        layout: Layout,
+        terms: Terms,
+        answered: Answered,
+        memory: Mapping[Hashable, object],
+    ) -> None:
         self._rows, self._layout, self._terms, self._answered = rows, layout, terms, answered
+        self._memory = memory
+        self.notes: list[str] = []
 
     def write(
         self,
@@ -64,6 +74,7 @@ class FileWriting:
                     seen.append(self._whole(chunk, enriched))
                 number += len(enriched)
                 advance(len(enriched))
+        self.notes += writer.notes
         return totals
 
     def _held(self, crossing: Crossing) -> pd.DataFrame | None:
@@ -101,7 +112,7 @@ class FileWriting:
         none = Chunk(self._rows.schema.empty_table())
         ours = added_columns(self._rated(none.frame(self._layout.used)), self._terms).schema
         kept = [self._rows.schema.field(position) for position in self._layout.kept]
-        return pa.schema([*kept, *ours], self._rows.schema.metadata)
+        return pa.schema([*kept, *ours], with_memory(self._rows.schema.metadata, self._memory))
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all columns of the file that are kept."""
@@ -133,7 +144,7 @@ def _opened(target: Path, kind: str, schema: pa.Schema) -> Iterator[Writer]:
         yield writer
         writer.close()
         return
-    with whole_file(target) as draft:
+    with whole_file(target.resolve()) as draft:  # a link stays one, to the new file
         writer = open_writer(kind, draft, schema)
         try:
             yield writer

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.chunk import Rows
     from svc_tools.frames.files.writing import Writer
 
-__all__ = ["check_columns", "check_output", "check_rows", "kind_of", "open_rows", "open_writer"]
+__all__ = [
+    "check_columns",
+    "check_output",
+    "check_report",
+    "check_rows",
+    "kind_of",
+    "open_rows",
+    "open_writer",
+]
 
 _KINDS = {
     ".csv": "csv",
@@ -38,6 +46,7 @@ _KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+_REPORTS = frozenset({".xlsx", ".html", ".htm"})
 _WRITTEN = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
 _FIRST_BYTES = {b"PAR1": "parquet", b"PK\x03\x04": "xlsx", b"\xd0\xcf\x11\xe0": "old"}
 _CALLED = {"csv": "a CSV", "xlsx": "an Excel workbook", "parquet": "a Parquet file"}
@@ -61,14 +70,14 @@ def open_rows(
     Raises:
         FileError: there is no such file, it is not what its name says, or it cannot be read.
     """
-    kind = _kind_to_read(path)
-    if sheet is not None and kind != "xlsx":
-        raise FileError(f"sheet: {path.name} is {_CALLED[kind]}, which has no sheets")
-    if (delimiter or encoding) and kind != "csv":
-        raise FileError(
-            f"{path.name} is {_CALLED[kind]}: a delimiter and an encoding are of a CSV's"
-        )
     try:
+        kind = _kind_to_read(path)
+        if sheet is not None and kind != "xlsx":
+            raise FileError(f"sheet: {path.name} is {_CALLED[kind]}, which has no sheets")
+        if (delimiter or encoding) and kind != "csv":
+            raise FileError(
+                f"{path.name} is {_CALLED[kind]}: a delimiter and an encoding are of a CSV's"
+            )
         if kind == "xlsx":
             return WorkbookRows(path, sheet=sheet)
         if kind == "parquet":
@@ -76,6 +85,8 @@ def open_rows(
         return CsvRows(path, encoding=encoding, delimiter=delimiter)
     except PermissionError:
         raise FileError(f"{path} cannot be opened: the permission is missing") from None
+    except OSError as error:
+        raise FileError(f"{path.name} cannot be read: {error.strerror or error}") from None
 
 
 def _kind_to_read(path: Path) -> str:
@@ -130,9 +141,30 @@ def check_output(path: Path, source: Path, *, force: bool) -> str:
         raise FileError(
             f"{path.name} is of no kind that can be written; expected .csv, .xlsx or .parquet"
         )
+    _check_place(path, source, force=force)
+    return kind
+
+
+def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None:
+    """Whether a report can be written to `path`.
+
+    Raises:
+        FileError: of no kind that is written, in no folder, there already, or another file's name.
+    """
+    if path.suffix.lower() not in _REPORTS:
+        raise FileError(
+            f"report: {path.name} is of no kind that can be written; expected .xlsx or .html"
+        )
+    if path.resolve() == output.resolve():
+        raise FileError(f"report: {path} is the output; name another file")
+    _check_place(path, source, force=force)
+
+
+def _check_place(path: Path, source: Path, *, force: bool) -> None:
     if path.is_dir():
         raise FileError(f"{path} is a folder; name the file to write")
-    if not path.parent.is_dir():
+    folder = path.resolve().parent  # of what a link points to
+    if not folder.is_dir():
         raise FileError(
             f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
         )
@@ -140,10 +172,12 @@ def check_output(path: Path, source: Path, *, force: bool) -> str:
         if source.exists() and path.samefile(source):
             raise FileError(f"{path} is the input; name another file to write")
         if not force:
-            raise FileError(f"{path} is there already; name another file, or replace it: --force")
-    if not os.access(path.parent, os.W_OK):
-        raise FileError(f"cannot write {path.name}: the folder {path.parent} is not writable")
-    return kind
+            raise FileError(
+                f"{path} is there already; name another file, or replace it with --force"
+                " (force=True)"
+            )
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"cannot write {path.name}: the folder {folder} is not writable")
 
 
 def check_columns(kind: str, names: Counter[str]) -> None:

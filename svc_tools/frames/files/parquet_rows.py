@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import parquet
 
-from svc_tools.frames.files.chunk import Chunk, FileError
+from svc_tools.frames.files.chunk import Chunk, FileError, Unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ class ParquetRows:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._unchanged = Unchanged(path)
         try:
             with parquet.ParquetFile(path) as file:
                 self.schema: pa.Schema = file.schema_arrow
@@ -32,6 +33,7 @@ class ParquetRows:
 
     def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
         """See `Rows.chunks`."""
+        self._unchanged.check()
         try:
             with parquet.ParquetFile(self._path) as file:
                 yield from self._chunks(file, positions)
@@ -45,6 +47,7 @@ class ParquetRows:
         if positions is not None:
             names = [self.schema.field(position).name for position in positions]
         for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
+            self._unchanged.check()
             table = pa.Table.from_batches([batch])
             yield Chunk(table if names is None else table.select(names))
 

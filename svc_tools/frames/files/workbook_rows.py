@@ -6,9 +6,12 @@ import pickle  # what is unpickled was pickled by this process
 import tempfile
 import warnings
 import zipfile
+import zlib
+from contextlib import closing, contextmanager
 from datetime import date, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 import pyarrow as pa
 
@@ -24,6 +27,8 @@ __all__ = ["WorkbookRows"]
 _ROWS = 8_192
 _LOOKED_AT = 50
 """Rows in which formulas without results would show."""
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
+"""What the reader raises for a file that is no workbook, or one that was cut or damaged."""
 
 
 class WorkbookRows:
@@ -83,12 +88,14 @@ class WorkbookRows:
 
     def _read(self, sheet: str | None) -> tuple[list[str], Kinds]:
         """Copy the rows into the temporary file; the names of the columns and their kinds."""
+        with _opened(self._path) as book:
+            sheet = self._sheet(book, sheet)
         _check_results(self._path, sheet)
         kinds = Kinds()
         self._offsets: list[int] = []
         names: list[str] = []
         with _opened(self._path) as book:
-            rows = _cells(self._path, book, sheet)
+            rows = _cells(book, sheet)
             head = next((row for row in rows if any(cell is not None for cell in row)), None)
             if head is None:
                 raise FileError(
@@ -108,13 +115,30 @@ class WorkbookRows:
             names = ["" if cell is None else str(cell) for cell in head[:width]]
         return names + [""] * (width - len(names)), kinds
 
+    def _sheet(self, book: Any, named: str | None) -> str:  # noqa: ANN401  # openpyxl has no types
+        """The sheet to read: the one that was named, or the first that a person sees."""
+        sheets = {one.title: one.sheet_state for one in book.worksheets}
+        if named is not None and named not in sheets:
+            raise FileError(
+                f"{self._path.name} has no sheet {named!r}; it has: {', '.join(map(repr, sheets))}"
+            )
+        shown = [title for title, state in sheets.items() if state == "visible"] or list(sheets)
+        if not shown:
+            raise FileError(f"{self._path.name} has no sheet of cells")
+        if named is None and len(sheets) > 1:
+            self.notes.append(
+                f"of {len(sheets)} sheets {shown[0]!r} is read, the first that is not hidden; name"
+                " another with --sheet (sheet=)"
+            )
+        return named or shown[0]
 
-def _check_results(path: Path, sheet: str | None) -> None:
+
+def _check_results(path: Path, sheet: str) -> None:
     """Refuse a workbook whose formulas have no results: its cells would all be empty."""
     with _opened(path, results=False) as book:
-        written = list(islice(_cells(path, book, sheet), _LOOKED_AT))
+        written = list(islice(_cells(book, sheet), _LOOKED_AT))
     with _opened(path) as book:
-        results = list(islice(_cells(path, book, sheet), _LOOKED_AT))
+        results = list(islice(_cells(book, sheet), _LOOKED_AT))
     formulas = [
         (row, column)
         for row, cells in enumerate(written)
@@ -129,46 +153,32 @@ def _check_results(path: Path, sheet: str | None) -> None:
         )
 
 
-class _opened:  # noqa: N801  # used as a function
+@contextmanager
+def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
     """The workbook, open for reading row by row; what is wrong with it in a sentence."""
-
-    def __init__(self, path: Path, *, results: bool = True) -> None:
-        self._path, self._results = path, results
-
-    def __enter__(self) -> Any:  # noqa: ANN401  # openpyxl has no types
-        try:
-            from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
-        except ModuleNotFoundError as error:
-            raise FileError(
-                f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})"
-            ) from None
-        self._quiet = warnings.catch_warnings()
-        self._quiet.__enter__()
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
+    except ModuleNotFoundError as error:
+        raise FileError(
+            f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})"
+        ) from None
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and rules that are not read
         try:
-            self._book = load_workbook(self._path, read_only=True, data_only=self._results)
-        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-            self._quiet.__exit__(None, None, None)
+            book = load_workbook(path, read_only=True, data_only=results)
+            with closing(book):
+                yield book
+        except _BROKEN as error:
+            if isinstance(error, FileError) or getattr(error, "errno", None):
+                raise  # it says what is the matter, or the system does
             raise FileError(
-                f"{self._path.name} cannot be read as an Excel workbook ({error}); save it again"
-                " as .xlsx, or as CSV"
+                f"{path.name} cannot be read as an Excel workbook ({error}); save it again as"
+                " .xlsx, or as CSV"
             ) from None
-        return self._book
-
-    def __exit__(self, *error: object) -> None:
-        self._book.close()
-        self._quiet.__exit__(None, None, None)
 
 
-def _cells(path: Path, book: Any, sheet: str | None) -> Iterator[tuple[object, ...]]:  # noqa: ANN401  # openpyxl has no types
-    names = [one.title for one in book.worksheets]
-    if sheet is not None and sheet not in names:
-        raise FileError(
-            f"{path.name} has no sheet {sheet!r}; it has: {', '.join(map(repr, names))}"
-        )
-    if not names:
-        raise FileError(f"{path.name} has no sheet of cells")
-    table = book[sheet] if sheet is not None else book.worksheets[0]
+def _cells(book: Any, sheet: str) -> Iterator[tuple[object, ...]]:  # noqa: ANN401  # openpyxl has no types
+    table = book[sheet]
     table.reset_dimensions()  # what a file says of its size is often wrong
     rows: Iterable[tuple[object, ...]] = table.iter_rows(values_only=True)
     for row in rows:

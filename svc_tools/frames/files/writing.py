@@ -24,11 +24,18 @@ MOST_SHEET_ROWS = 1_048_575
 """A sheet's rows less the header."""
 MOST_SHEET_COLUMNS = 16_384
 _WIDEST = 40  # characters
+_LONGEST = 32_767
+_AT_ONCE = 16_384
+"""Rows that are put together at once: twice as fast as many more, which fit no cache."""
+_NONE = pa.scalar("", pa.large_string())
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Writer(Protocol):
     """Takes chunks of one schema, in order."""
+
+    notes: list[str]
+    """What a person should know of how the cells were written; there once it is closed."""
 
     def write(self, chunk: Chunk) -> None:
         """Add rows."""
@@ -41,6 +48,7 @@ class ParquetWriter:
     """A Parquet file, one row group per chunk."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.notes: list[str] = []
         self._writer = parquet.ParquetWriter(path, schema, compression="zstd")
 
     def write(self, chunk: Chunk) -> None:
@@ -60,18 +68,24 @@ class CsvWriter:
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         self._file = file
+        self.notes: list[str] = []
         names = pa.table([pa.array([name], pa.string()) for name in schema.names], schema.names)
         self._lines(list(names.columns))
 
     def write(self, chunk: Chunk) -> None:
         """See `Writer`."""
+        for start in range(0, chunk.table.num_rows, _AT_ONCE):
+            self._write(chunk, start)
+
+    def _write(self, chunk: Chunk, start: int) -> None:
         columns = []
-        for position, column in enumerate(chunk.table.columns):
+        for position, column in enumerate(chunk.table.slice(start, _AT_ONCE).columns):
             stored = chunk.stored.get(position)
             if stored is None:
                 columns.append(_texts(column))
             else:
-                cells = [None if cell is None else cell_text(cell) for cell in stored]
+                some = stored[start : start + _AT_ONCE]
+                cells = [None if cell is None else cell_text(cell) for cell in some]
                 columns.append(pa.chunked_array([pa.array(cells, pa.large_string())]))
         self._lines(columns)
 
@@ -83,17 +97,16 @@ class CsvWriter:
 
     def _lines(self, columns: list[pa.ChunkedArray]) -> None:
         cells = [_quoted(column.cast(pa.large_string())) for column in columns]
-        joined = pc.binary_join_element_wise(
-            *cells, pa.scalar(",", pa.large_string()), null_handling="replace", null_replacement=""
+        end = pa.scalar("\n", pa.large_string())
+        cells[-1] = pc.binary_join_element_wise(
+            cells[-1], end, _NONE, null_handling="replace", null_replacement=""
         )
         ended = pc.binary_join_element_wise(
-            joined, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
+            *cells, pa.scalar(",", pa.large_string()), null_handling="replace", null_replacement=""
         )
         for piece in ended.chunks:
             if len(piece):
-                offsets = memoryview(piece.buffers()[1]).cast("q")
-                start, end = offsets[piece.offset], offsets[piece.offset + len(piece)]
-                self._file.write(memoryview(piece.buffers()[2])[start:end])
+                self._file.write(_letters(piece))
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -112,12 +125,27 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The cells in quotation marks where they hold a mark, a comma or an end of line."""
-    needs = pc.match_substring_regex(column, '[",\r\n]')
-    if not pc.any(needs).as_py():
+    if not any(map(_may_need_marks, column.chunks)):
         return column
-    mark, none = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    needs = pc.match_substring_regex(column, '[",\r\n]')
+    mark = pa.scalar('"', pa.large_string())
     doubled = pc.replace_substring(column, '"', '""')
-    return pc.if_else(needs, pc.binary_join_element_wise(mark, doubled, mark, none), column)
+    return pc.if_else(needs, pc.binary_join_element_wise(mark, doubled, mark, _NONE), column)
+
+
+def _may_need_marks(texts: pa.LargeStringArray) -> bool:
+    """Whether a cell might; looked for in the letters of all cells at once."""
+    letters = bytes(_letters(texts))
+    return any(one in letters for one in (b'"', b",", b"\r", b"\n"))
+
+
+def _letters(texts: pa.LargeStringArray) -> memoryview:
+    """The bytes of all cells, which lie one behind the other."""
+    _, offsets, letters = texts.buffers()
+    if letters is None or not len(texts):
+        return memoryview(b"")
+    ends = memoryview(offsets).cast("q")
+    return memoryview(letters)[ends[texts.offset] : ends[texts.offset + len(texts)]]
 
 
 class SheetWriter:
@@ -142,6 +170,8 @@ class SheetWriter:
         }
         self._kinds = [self._kind(field.type) for field in schema]
         self._rows = 1
+        self._cut = 0
+        self.notes: list[str] = []
         self._sheet.freeze_panes(1, 0)
         for position, field in enumerate(schema):
             # in this mode widths are only taken before the first row
@@ -164,6 +194,11 @@ class SheetWriter:
 
     def close(self) -> None:
         """See `Writer`."""
+        if self._cut:
+            self.notes.append(
+                f"texts longer than the {_LONGEST:,} letters that a cell of a sheet holds were cut,"
+                f" and end so: {self._cut:,}; a .csv or .parquet holds them whole"
+            )
         last = len(self._kinds) - 1
         if last >= 0:
             self._sheet.autofilter(0, 0, self._rows - 1, last)
@@ -186,6 +221,7 @@ class SheetWriter:
             kind = self._formats["date" if whole_day and shown is None else "time"]
             self._sheet.write_datetime(row, position, held, shown or kind)
         elif form == "text":
+            self._cut += isinstance(value, str) and len(value) > _LONGEST
             risky = str(held).startswith(_FORMULA_STARTS)
             self._sheet.write_string(row, position, held, self._formats["text"] if risky else None)
 
@@ -199,8 +235,9 @@ class SheetWriter:
 
 
 def _naive(value: Any) -> Any:  # noqa: ANN401  # a cell
-    """A moment without its zone: a cell has none (ours are UTC)."""
-    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+    """A moment of UTC without its zone, as ours are; of other zones a cell keeps it, as text."""
+    zone = getattr(value, "tzinfo", None)
+    return value.replace(tzinfo=None) if zone is not None and str(zone) == "UTC" else value
 
 
 def _at_midnight(value: Any) -> bool:  # noqa: ANN401  # a moment

@@ -34,7 +34,7 @@ _QUICK = 2  # zlib's level: a third larger than the best, in a fifth of its time
 _LARGE = 10_000_000  # cells; from here on the XML of a sheet may pass 2 GiB
 
 _BASE = {"font_name": "Calibri", "font_size": 10, "valign": "top"}
-_HEADER = {"bold": True, "bg_color": "#DCE6F1", "bottom": 1}
+_HEADER = {"bold": True, "bg_color": "#DCE6F1", "bottom": 1, "valign": "vcenter"}
 # the blank at the end keeps a number off the text in the next column
 _MONEY = {"num_format": "#,##0.00_);[Red]-#,##0.00_)"}
 _STRONG = {"bold": True, "top": 1}
@@ -53,9 +53,10 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     "muted": {"font_color": "#57606A"},
     "title": {"bold": True, "font_size": 16},
     "section": {"bold": True, "font_size": 12},
-    "header": {**_HEADER, "valign": "vcenter"},
+    "header": _HEADER,
     "header_indented": {**_HEADER, "align": "left", "indent": 1},
     "header_right": {**_HEADER, "align": "right"},
+    "header_right_of_filter": {**_HEADER, "align": "right", "indent": 2},  # beside its button
     "strong": _STRONG,
     "strong_money": {**_MONEY, **_STRONG},
     "strong_count": {"num_format": "#,##0", **_STRONG},
@@ -139,12 +140,13 @@ class Sheet:
         """
         self.widths(*widths)
         for place, column in enumerate(columns):
-            self.put(0, place, column.name, "header")
+            look = "header_right_of_filter" if column.stands_right else "header"
+            self.put(0, place, column.name, look)
             if not column.name:
                 self._sheet.write_blank(0, place, None, self._formats["header"])
             for step, mark in enumerate(("", _AS_TEXT)):
-                look = self._formats[f"{column.kind}{mark}"]
-                self._sheet.write_blank(1, 2 * place + step, None, look)
+                twin = self._formats[f"{column.kind}{mark}"]
+                self._sheet.write_blank(1, 2 * place + step, None, twin)
         self._sheet.freeze_panes(1, frozen)
         if columns:
             self._sheet.autofilter(0, 0, rows, len(columns) - 1)

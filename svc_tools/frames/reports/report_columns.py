@@ -80,6 +80,7 @@ def _kinds(facts: Facts) -> Mapping[str, str]:
         {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
         | {f"{prefix}{name}": "money" for name in _MONEY}
         | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
+        | {f"{prefix}lookup_status": "indented"}  # it stands after a number
         | ({} if facts.amount is None else {str(facts.amount): "money"})
     )
 

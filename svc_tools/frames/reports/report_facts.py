@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.frames.analysis.review import reviewed
+from svc_tools.frames.analysis.review_stakes import BASES
 from svc_tools.frames.attention import Attention, attention
 from svc_tools.frames.coded import coded, first_column
 from svc_tools.frames.enriched import LEVEL_TAX_COLUMNS, require_columns
 from svc_tools.frames.reports.column_words import COLUMN_MEANINGS
 from svc_tools.frames.reports.rate_notes import notes_under
-from svc_tools.frames.reports.report_terms import lookup_facts, tax_terms, terms_of
+from svc_tools.frames.reports.report_terms import lookup_facts, tax_terms
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import Summary, summarize
+from svc_tools.frames.taxes.tax_terms import terms_of
+from svc_tools.frames.taxes.taxed_rows import amount_label
 from svc_tools.frames.totals import Money, dollars, money, sums_by
 from svc_tools.frames.what_to_do import codes_in, meaning_of, what_to_do
 from svc_tools.meanings import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
     from decimal import Decimal
 
     import pandas as pd
+
+    from svc_tools.frames.analysis.reviewed import Review
 
 __all__ = ["Code", "Due", "Facts", "Stake", "amount_column", "facts_of"]
 
@@ -36,6 +41,8 @@ _CODE_COLUMNS = (
     "tax_review",
     "tax_due_reason",
 )
+_SHARE = 90
+"""Per cent: how few rows carry that much of the dollars at stake."""
 _OF_ANSWERS = frozenset({"confidence", "warnings"})
 """Columns whose words are the service's: what they ask for is said by those of ours."""
 
@@ -82,7 +89,9 @@ class Facts:
         prefix: the prefix of the lookup's columns.
         amount: the column of amounts; `None` in a frame without taxes.
         summary: counts and totals.
-        need: the rows that need a person.
+        need: the rows that need a person, and why.
+        review: the same rows as `df.svc.review()` lists them, the most dollars first.
+        reviewed: where these stand in the frame, counted from 0.
         figures: further sums by name, US dollars (taxable and exempt amounts, tax on delivery).
         levels: the tax of whole rows by level of jurisdiction, and what no level is known for;
             empty where the frame does not tell.
@@ -101,6 +110,8 @@ class Facts:
     amount: Hashable | None
     summary: Summary
     need: Attention
+    review: Review
+    reviewed: np.ndarray
     figures: tuple[tuple[str, Decimal], ...]
     levels: tuple[tuple[str, Decimal], ...]
     stake: Stake | None
@@ -143,12 +154,16 @@ def facts_of(
     whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
     whole &= ~need.tax.missing
     stake, stakes_by_state = _stake(frame, need, prefix)
+    known = column if column in frame.columns else None
+    review, places = reviewed(frame, amount=known, share=_SHARE, prefix=prefix)
     return Facts(
         title=title or "Sales-tax rates",
         prefix=prefix,
         amount=column if taxed else None,
         summary=summary,
         need=need,
+        review=review,
+        reviewed=places,
         figures=_figures(frame, prefix) if taxed else (),
         levels=_levels(frame, need.tax, whole, prefix) if taxed else (),
         stake=stake,
@@ -162,22 +177,26 @@ def facts_of(
             for name, meaning in COLUMN_MEANINGS.items()
             if f"{prefix}{name}" in frame.columns
         ),
-        codes=_codes(frame, prefix),
+        codes=(*_codes(frame, prefix), *_bases(review)),
     )
 
 
 def amount_column(frame: pd.DataFrame, amount: Hashable | None, prefix: str) -> Hashable:
     """The column of amounts: the one named, else the one that the tax was computed from."""
-    if amount is not None:
-        return amount
-    known = terms_of(frame, prefix).get("amount")
-    return known if isinstance(known, Hashable) and known is not None else "amount"
+    label = amount_label(frame, prefix, amount)
+    if label is not None:
+        return label
+    known = str(terms_of(frame, prefix).get("amount", "amount"))
+    # the terms hold a label that is no text as it reads
+    same = [name for name in frame.columns if str(name) == known]
+    return same[0] if len(same) == 1 else known
 
 
 def _figures(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, Decimal], ...]:
+    with_delivery = ", delivery included" if f"{prefix}shipping_tax" in frame.columns else ""
     names = {
-        "taxable_amount": "Taxable amounts",
-        "exempt_amount": "Exempt amounts",
+        "taxable_amount": f"Taxable amounts{with_delivery}",
+        "exempt_amount": f"Exempt amounts{with_delivery}",
         "shipping_tax": "Tax on delivery (in the tax)",
     }
     sums = [(label, money(frame, f"{prefix}{name}").total()) for name, label in names.items()]
@@ -254,6 +273,14 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
             for code, rows in often_first
         ]
     return tuple(found)
+
+
+def _bases(review: Review) -> list[Code]:
+    """What the dollars of the review rest on."""
+    name = f"{review.prefix}review_basis"
+    counts = coded(review.rows, name).counts()
+    often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
+    return [Code(name, code, rows, BASES[code], "") for code, rows in often_first if code]
 
 
 def _meaning(column: str, code: str) -> str:

@@ -6,24 +6,21 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-import pandas as pd
+import numpy as np
 
 from svc_tools.frames.reports.cells import is_missing
-from svc_tools.frames.reports.report_markup import Markup, Right, Wide, joined, table, tag
+from svc_tools.frames.reports.report_markup import Markup, Right, Wide, table, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
+    from collections.abc import Mapping, Sequence
 
     from svc_tools.frames.reports.report_columns import ReportColumns
     from svc_tools.frames.reports.report_facts import Facts
     from svc_tools.frames.reports.sheet_table import Column
 
-__all__ = ["MOST_FLAGGED", "MOST_LINES", "lines_table", "shown"]
+__all__ = ["MOST_FLAGGED", "MOST_LINES", "failed_table", "lines_table", "review_table", "shown"]
 
 MOST_LINES, MOST_FLAGGED = 500, 100
-_RIGHT = frozenset({"rate", "money", "count", "row"})
 _ALL = "a report as .xlsx has them all"
 
 
@@ -37,37 +34,57 @@ def lines_table(columns: ReportColumns, rows: int) -> Markup:
     heads = [Right("Line"), *map(_head, columns.main)]
     cells = [_cells(column, 0, count) for column in columns.main]
     body = [(number, *line) for number, line in enumerate(zip(*cells, strict=True), start=1)]
-    return joined([tag("p", " ".join(said)), _folded("Lines", heads, body)])
+    return _folded(" ".join(said), "Lines", heads, body)
 
 
-def flagged_table(facts: Facts, columns: ReportColumns, *, failed: bool) -> Markup:
-    """The first rows that need a person, with the reason and what to do, most pressing first."""
+def failed_table(facts: Facts, columns: ReportColumns) -> Markup:
+    """The first rows without a tax or a whole rate, with reason and advice, by urgency."""
     need = facts.need
-    part = slice(None, need.failed) if failed else slice(need.failed, None)
-    rows, codes = need.rows[part], need.codes[part]
-    count = min(len(rows), MOST_FLAGGED)
-    order = (
-        "by urgency, then the largest sales"
-        if failed
-        else "the most dollars at stake first, then tax"
-    )
-    left = (
-        f"The first {count:,} of {len(rows):,} rows" if len(rows) > count else f"All {count:,} rows"
-    )
-    said = f"{left}, {order}; {_ALL}." if len(rows) > count else f"{left}, {order}."
+    rows = need.rows[: need.failed]
+    return _flagged(rows, facts, columns, "by urgency, then the largest sales", {})
+
+
+def review_table(facts: Facts, columns: ReportColumns) -> Markup:
+    """The first rows of the review, with their dollars, reason and advice."""
+    listed, prefix = facts.review.rows.iloc[:MOST_FLAGGED], facts.prefix
+    dollars, basis = (listed[f"{prefix}review_{name}"].tolist() for name in ("dollars", "basis"))
+    first = {
+        Right("Dollars"): [shown(value, "money") for value in dollars],
+        "Basis": [shown(value, "plain") for value in basis],
+    }
+    order = "the most dollars first, those without a tax among them"
+    return _flagged(facts.reviewed, facts, columns, order, first)
+
+
+def _flagged(
+    rows: np.ndarray,
+    facts: Facts,
+    columns: ReportColumns,
+    order: str,
+    first: Mapping[str, Sequence[str]],
+) -> Markup:
+    """The first of these rows with what is wrong; `first` are columns to stand before that."""
+    need, count = facts.need, min(len(rows), MOST_FLAGGED)
+    left = f"The first {count:,} of {len(rows):,} rows" if count < len(rows) else f"All {count:,}"
+    said = f"{left}, {order}; {_ALL}." if count < len(rows) else f"{left}, {order}."
+    taken = rows[:count]
+    codes = np.zeros(len(need.sales.cents), np.int64)
+    codes[need.rows] = need.codes
+    faults = [need.faults[code] for code in codes[taken].tolist()]
     shown_columns = _of_interest(columns, facts.prefix)
-    heads = [Right("Line"), Wide("Reason"), Wide("What to do"), *map(_head, shown_columns)]
-    taken: np.ndarray = rows[:count]
     cells = [
-        [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
-        for column in shown_columns
+        [f"{position + 1}" for position in taken.tolist()],
+        *first.values(),
+        [fault.reason for fault in faults],
+        [fault.to_do for fault in faults],
+        *(
+            [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
+            for column in shown_columns
+        ),
     ]
-    faults = [need.faults[code] for code in codes[:count].tolist()]
-    body = [
-        (position + 1, fault.reason, fault.to_do, *line)
-        for position, fault, line in zip(taken.tolist(), faults, _across(cells, count), strict=True)
-    ]
-    return joined([tag("p", said), _folded("Rows", heads, body)])
+    heads = [Right("Line"), *first, Wide("Reason"), Wide("What to do"), *map(_head, shown_columns)]
+    body = list(zip(*cells, strict=True))
+    return _folded(said, "Rows", heads, body)
 
 
 def _of_interest(columns: ReportColumns, prefix: str) -> list[Column]:
@@ -75,21 +92,15 @@ def _of_interest(columns: ReportColumns, prefix: str) -> list[Column]:
     return [column for column in columns.main if column.name not in said_in_words]
 
 
-def _across(cells: Sequence[Sequence[str]], count: int) -> list[tuple[str, ...]]:
-    return list(zip(*cells, strict=True)) if cells else [()] * count
-
-
-def _folded(name: str, heads: Sequence[str], body: Sequence[Sequence[object]]) -> Markup:
-    return tag(
-        "details",
-        tag("summary", f"{name}: {len(body):,}"),
-        tag("div", table(name, heads, body, captioned=False), class_="lines"),
-        open=True,
-    )
+def _folded(said: str, name: str, heads: Sequence[str], body: Sequence[Sequence[object]]) -> Markup:
+    """What is shown, in words, and a table that can be folded away: on paper, wide pages."""
+    rows = tag("summary", f"{name}: {len(body):,}")
+    whole = tag("details", rows, table(name, heads, body, captioned=False), open=True)
+    return tag("div", tag("p", said), whole, class_="lines")
 
 
 def _head(column: Column) -> str:
-    figures = column.kind in _RIGHT or pd.api.types.is_numeric_dtype(column.data.dtype)
+    figures = column.stands_right or column.kind == "row"
     return Right(column.name) if figures else column.name
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.frames.reports.report_columns import ReportColumns
 from svc_tools.frames.reports.report_facts import facts_of
-from svc_tools.frames.reports.report_lines import flagged_table, lines_table
+from svc_tools.frames.reports.report_lines import failed_table, lines_table, review_table
 from svc_tools.frames.reports.report_map import svg_map
 from svc_tools.frames.reports.report_markup import Markup, Right, joined, table, tag
 from svc_tools.frames.reports.report_style import STYLE
@@ -121,7 +121,7 @@ def _summary(facts: Facts) -> Markup:
         *(tag("div", tag("b", value), tag("span", name), class_="card") for name, value in cards),
         class_="cards",
     )
-    said = (other_date_sentence(summary), stake_sentence(facts))
+    said = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
     parts = [drawn, *(tag("p", text) for text in said if text is not None)]
     names = (
         ("Rows by status", "Status", summary.by_status),
@@ -199,17 +199,23 @@ def _bar(tax: Decimal, most: Decimal) -> Markup:
 
 
 def _failures(facts: Facts, columns: ReportColumns) -> Markup:
-    return _groups(facts, columns, failed=True)
+    groups = _groups(facts, failed=True)
+    if not groups:
+        return tag("p", "None.")
+    return joined([groups, failed_table(facts, columns)])
 
 
 def _review(facts: Facts, columns: ReportColumns) -> Markup:
-    return _groups(facts, columns, failed=False)
+    if not len(facts.reviewed):
+        return tag("p", "None.")
+    said = tag("p", facts.review.sentence)
+    return joined([said, _groups(facts, failed=False), review_table(facts, columns)])
 
 
-def _groups(facts: Facts, columns: ReportColumns, *, failed: bool) -> Markup:
+def _groups(facts: Facts, *, failed: bool) -> Markup:
     groups = [group for group in facts.summary.attention if group.failed == failed]
     if not groups:
-        return tag("p", "None.")
+        return Markup("")
     taxes = () if failed else (Right("Tax"), Right("At stake"))
     heads = ("Group", Right("Rows"), Right("Sales"), *taxes, "Meaning", "What to do")
     rows = [
@@ -224,7 +230,7 @@ def _groups(facts: Facts, columns: ReportColumns, *, failed: bool) -> Markup:
         for group in groups
     ]
     title = "No tax, or no whole rate" if failed else "They have a rate, and it is in doubt"
-    return joined([table(title, heads, rows), flagged_table(facts, columns, failed=failed)])
+    return table(title, heads, rows)
 
 
 def _parts(facts: Facts) -> Markup:

@@ -38,6 +38,7 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .75rem 0 1.25rem
 a { color: var(--link); }
 .cards {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .75rem;
+  margin-bottom: .9rem;
 }
 .card {
   background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
@@ -115,7 +116,7 @@ footer { padding-bottom: 3rem; }
   thead { display: table-header-group; } tfoot { display: table-row-group; }
   tr, .card, .map { break-inside: avoid; }
   h2 { break-after: avoid; }
-  .lines { page: wide; }
+  .lines, #lines { page: wide; }
   .lines table { font-size: 6.5pt; width: 100%; }
   .lines th, .lines td { white-space: normal; overflow-wrap: anywhere; min-width: 0; }
   .lines th.w, .lines td.w { min-width: 9rem; }

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from svc_tools.frames.coded import first_column
+from svc_tools.frames.taxes.tax_terms import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["lookup_facts", "tax_terms", "terms_of"]
+__all__ = ["lookup_facts", "tax_terms"]
 
 _NOTED = {
     "service": "Service asked",
@@ -36,7 +37,7 @@ def lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...
     A frame that has since been cut or joined carries the note along: what it counts is left out.
     """
     note = frame.attrs.get("svc_lookup")
-    note = note if isinstance(note, dict) else {}
+    note = note if isinstance(note, dict) and note.get("prefix", prefix) == prefix else {}
     whole = note.get("rows") == len(frame)
     facts = [
         (label, _shown(note[name]))
@@ -65,13 +66,6 @@ def _answered_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
         return []
     first, last = there.min(), there.max()
     return [("Answers given", f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC")]
-
-
-def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, object]:
-    """The terms that the tax noted on the frame; none where it noted none."""
-    by_prefix = frame.attrs.get("svc_tax_terms")
-    terms = by_prefix.get(prefix) if isinstance(by_prefix, dict) else None
-    return terms if isinstance(terms, dict) else {}
 
 
 def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:

@@ -29,6 +29,7 @@ _BLOCK = 8_192
 _REMEMBERED = 65_536
 _NARROWEST, _SAMPLE = 7, 400
 _CENTS = -2
+_OF_NUMBERS = frozenset({"rate", "money", "count"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,13 @@ class Column:
     kind: str
     widest: int = 64
     rows: np.ndarray | None = field(default=None, compare=False)
+
+    @property
+    def stands_right(self) -> bool:
+        """Whether its cells are numbers, which stand on the right."""
+        dtype = self.data.dtype
+        numbers = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+        return self.kind in _OF_NUMBERS or (self.kind == "plain" and numbers)
 
     def block(self, start: int, stop: int) -> pd.Series:
         """The cells from `start` to before `stop`."""

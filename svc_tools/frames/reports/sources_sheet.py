@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["write_sources"]
 
 _LAST_COLUMN = 5
-_PER_TEXT, _PER_MEANING, _PER_ADVICE = 125, 56, 42
+_PER_TEXT, _PER_MEANING, _PER_ADVICE = 150, 62, 48
 """Characters of a line: from the second column to the last, of a meaning, of an advice."""
 
 
@@ -55,7 +56,7 @@ def _texts(sheet: Sheet, row: int, title: str, texts: Sequence[tuple[str, str]])
     row = _header(sheet, row, title, ())
     for name, text in texts:
         sheet.put(row, 0, name)
-        lines = -(-max(len(text), 1) // _PER_TEXT)
+        lines = max(1, len(wrap(text, _PER_TEXT)))
         sheet.paragraph(row, (1, _LAST_COLUMN), text, lines=lines)
         row += 1
     return row + 1
@@ -68,7 +69,8 @@ def _codes(sheet: Sheet, row: int, facts: Facts) -> int:
         sheet.put(row, 0, code.code)
         sheet.put(row, 1, code.column)
         sheet.put(row, 2, code.rows, "count")
-        lines = max(-(-len(code.meaning) // _PER_MEANING), -(-len(code.to_do) // _PER_ADVICE), 1)
+        meaning, to_do = wrap(code.meaning, _PER_MEANING), wrap(code.to_do, _PER_ADVICE)
+        lines = max(len(meaning), len(to_do), 1)
         sheet.paragraph(row, (3, 4), code.meaning, lines=lines)
         sheet.put(row, 5, code.to_do, "wrapped")
         row += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.frames.reports.summary_words import other_date_sentence, stake_sentence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Ties", "write_summary"]
 
 _LAST_COLUMN = 7
-_PER_LINE, _PER_REASON, _PER_ADVICE = 140, 95, 48
+_PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 58
 """Characters of a line: over all columns, from the third, from the sixth."""
 
 
@@ -83,12 +84,15 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
             ("Tax at rates of another date", summary.other_date.tax, "money"),
             ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
         ]
+        if summary.money.partial_tax:
+            besides = ("Tax from partial rates, besides", summary.money.partial_tax, "money")
+            shown.insert(-1, besides)
     shown += [(name, value, "money") for name, value in facts.figures]
     for name, value, kind in shown:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    for said in (other_date_sentence(summary), stake_sentence(facts)):
+    for said in (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence):
         if said is not None:
             sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
             row += 1
@@ -97,7 +101,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
 
 _ATTENTION = {
     True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
-    False: "Rows to review: they have a rate, and it is in doubt (sheet Review)",
+    False: "Rows whose rate or tax is in doubt (with the others on the sheet Review, by dollars)",
 }
 
 
@@ -264,4 +268,4 @@ def _notes(sheet: Sheet, row: int, notes: Sequence[str]) -> int:
 
 def _lines(text: str, per_line: int) -> int:
     """How many lines a wrapped text takes: merged cells do not grow by themselves."""
-    return -(-len(text) // per_line)
+    return max(1, len(wrap(text, per_line)))

@@ -34,9 +34,10 @@ def stake_sentence(facts: Facts) -> str | None:
     if stake is None or not stake.rows:
         return None
     low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
+    refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
     return (
-        f"In {stake.rows:,} rows the place fits several rates: their tax lies between {low} and"
-        f" {high}, and {between} is at stake."
+        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
+        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
     )
 
 

@@ -8,8 +8,9 @@ formulas are ours, on the sheet Summary: they add up the sheet Lines again.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from svc_tools.frames.coded import first_column
@@ -81,24 +82,46 @@ def write_workbook(
             frozen_columns=1,
             printed=len(columns.main),
         )
-        failed = slice(None, facts.need.failed)
-        doubtful = slice(facts.need.failed, None)
-        _flagged(book, "Failures", facts, columns, (failed, ()))
-        _flagged(book, "Review", facts, columns, (doubtful, ("tax_low", "tax_high")))
+        failed = facts.need.failed
+        _flagged(
+            book,
+            "Failures",
+            _Flagged(facts.need.rows[:failed], facts.need.codes[:failed]),
+            facts,
+            columns,
+        )
+        _flagged(book, "Review", _reviewed(facts), facts, columns)
         write_sources(book.sheet("Sources"), facts)
         write_summary(first, facts, _ties(frame, facts, columns, lines))
 
 
+class _Flagged(NamedTuple):
+    """Rows that need a person: where they stand, which fault they have, and what to say first."""
+
+    rows: np.ndarray
+    codes: np.ndarray
+    before: Sequence[Column] = ()
+    further: Sequence[str] = ()
+
+
+def _reviewed(facts: Facts) -> _Flagged:
+    """The rows of `df.svc.review()`, in its order and with its columns."""
+    faults = np.zeros(len(facts.need.sales.cents), np.int64)
+    faults[facts.need.rows] = facts.need.codes
+    shown = (("dollars", "money"), ("basis", "indented"), ("place", "plain"), ("group", "row"))
+    before = [
+        Column(f"review_{name}", facts.review.rows[f"{facts.prefix}review_{name}"], kind)
+        for name, kind in shown
+    ]
+    rows = facts.reviewed
+    return _Flagged(rows, faults[rows], before, ("tax_low", "tax_high"))
+
+
 def _flagged(
-    book: Book,
-    name: str,
-    facts: Facts,
-    columns: ReportColumns,
-    which: tuple[slice, Sequence[str]],
+    book: Book, name: str, flagged: _Flagged, facts: Facts, columns: ReportColumns
 ) -> None:
     """A sheet of the rows that need a person, with the reasons before their own columns."""
-    part, further = which
-    rows, codes = facts.need.rows[part], facts.need.codes[part]
+    rows, codes, before, further = flagged
     said = pd.DataFrame(
         [(one.kind, one.reason, one.to_do) for one in facts.need.faults],
         columns=["group", "reason", "what_to_do"],
@@ -107,7 +130,8 @@ def _flagged(
     # from 1, and 1 for the header
     lines = rows % book_.MOST_ROWS + 2
     table = [
-        Column("group", said["group"], "plain", 64, codes),
+        *before,
+        *([] if before else [Column("group", said["group"], "plain", 64, codes)]),
         Column("reason", said["reason"], "wrapped", 50, codes),
         Column("what_to_do", said["what_to_do"], "wrapped", 40, codes),
         Column("row_in_lines", pd.Series(lines, dtype="int64"), "row"),

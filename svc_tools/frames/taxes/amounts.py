@@ -21,18 +21,22 @@ from svc_tools.frames.buffers import chunks_of, scaled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LARGEST", "one_amount", "whole_cents"]
+__all__ = ["LARGEST", "MOST_CENTS", "one_amount", "whole_cents"]
 
 LARGEST = 2**63 - 1
 """The largest whole number that the arithmetic holds."""
+MOST_CENTS = 10**17
+"""The largest amount that is read: a sum of several still fits a column of money, 18 digits."""
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
 _NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
+_PARTED = re.compile(r"[0-9.,]\s+[0-9.,]")
 _WRITTEN = r"^-?\$?(?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
 """Amounts as they are mostly written: 1234.5, -12.50, $1,234.50."""
 _CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
 _USUAL = pa.decimal128(38, 9)
 _SHOWN = 40
+_FRACTION = "is not a whole number of cents; round it to the cent before"
 
 
 @dataclass(slots=True)
@@ -58,6 +62,10 @@ def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, d
         TypeError: the column holds truth values.
     """
     read = _cents(column, named)
+    if len(read.cents) and max(int(read.cents.max()), -int(read.cents.min())) > MOST_CENTS:
+        for row in np.flatnonzero(np.abs(read.cents) > MOST_CENTS).tolist():
+            dollars = f"{read.cents[row] / _CENTS:,.2f}"
+            read.wrong.setdefault(row, f"{named}: {dollars} is out of range")
     if read.wrong:
         read.cents[np.fromiter(read.wrong, np.int64, len(read.wrong))] = 0
     return read.cents, read.wrong, 0 if read.snapped is None else int(read.snapped.sum())
@@ -105,7 +113,8 @@ def _of_arrow(column: pd.Series, kind: pa.DataType, named: str) -> _Read:
         return _of_decimals(array, named)
     missing = column.isna().to_numpy()
     if pa.types.is_floating(kind):
-        return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing, named)
+        floats = column.to_numpy(np.float64, na_value=np.nan)
+        return _of_floats(floats, np.isnan(floats), named)  # Arrow does not count NaN as missing
     if pa.types.is_integer(kind):
         return _of_integers(column, missing, named)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -144,8 +153,10 @@ def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
     exact = nearest == safe
     near = np.abs(nearest - safe) <= _SNAP
     wrong = _gone(missing, named)
-    for row in np.flatnonzero(~(usable & (exact | near)) & ~missing).tolist():
-        wrong[row] = f"{named}: {float(amounts[row])!r} is not a whole number of cents"
+    for row in np.flatnonzero(~usable & ~missing).tolist():
+        wrong[row] = f"{named}: {float(amounts[row])!r} is out of range"
+    for row in np.flatnonzero(usable & ~(exact | near)).tolist():
+        wrong[row] = f"{named}: {float(amounts[row])!r} {_FRACTION}"
     return _Read(cents.astype(np.int64), wrong, usable & near & ~exact)
 
 
@@ -254,7 +265,7 @@ def _one(value: object, named: str) -> int | str:
     if not exact.is_finite() or abs(exact) > LARGEST // 2:
         return f"{named}: {shown} is out of range"
     if exact != int(exact):
-        return f"{named}: {shown} is not a whole number of cents"
+        return f"{named}: {shown} {_FRACTION}"
     return int(exact)
 
 
@@ -262,6 +273,8 @@ def _plain_number(value: object) -> str:
     """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
     if not isinstance(value, str):
         return "" if isinstance(value, bool | np.bool_) else str(value)
+    if _PARTED.search(value):
+        return ""  # 12 50 may be 12.50 or 1,250
     text = "".join(value.split()).replace("$", "", 1)
     bracketed = text.startswith("(") and text.endswith(")")
     signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from svc_tools.frames.distinct_values import distinct_values, is_label
 from svc_tools.frames.enriched import require_columns
 from svc_tools.frames.taxes.reasons import Reasons
+from svc_tools.frames.used_answers import lookups_of
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 
     Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
 
-__all__ = ["Channel", "Dates", "Sales", "channel_of", "register_of", "sale_dates", "why_not_due"]
+__all__ = [
+    "Channel",
+    "Dates",
+    "Sales",
+    "channel_of",
+    "marketplace_only",
+    "register_of",
+    "sale_dates",
+    "why_not_due",
+]
 
 _MARKETPLACE = {
     "marketplace",
@@ -51,7 +61,8 @@ _DIRECT = {
     "d2c",
     "dtc",
 }
-_NO_DAY = np.iinfo(np.int32).min
+_NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+"""The begin of a record without a day, and of one that is not there."""
 _EPOCH = date(1970, 1, 1)
 _MONTHS = {"month": 1, "quarter": 3}
 
@@ -144,14 +155,22 @@ def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
     """
     require_columns(frame, (name,), "nexus= needs it: look the rates up with all columns")
     days, missing = _days(frame[name])
-    looked = frame.attrs.get("svc_lookup")
-    grain = looked.get("grain") if isinstance(looked, dict) else None
+    grain = _grain(frame, name)
     if grain not in _MONTHS:
         return Dates(days, days, missing)
     months = days.astype("datetime64[D]").astype("datetime64[M]")
     start = months - (months.astype(np.int64) % _MONTHS[str(grain)])
     end = (start + _MONTHS[str(grain)]).astype("datetime64[D]") - 1
     return Dates(start.astype("datetime64[D]").astype(np.int64), end.astype(np.int64), missing)
+
+
+def _grain(frame: pd.DataFrame, name: str) -> object:
+    """The grain of the lookup that this column is of; else that of the frame's last lookup."""
+    for one in lookups_of(frame):
+        if name == f"{one.prefix}lookup_as_of":
+            return one.inputs.grain
+    looked = frame.attrs.get("svc_lookup")
+    return looked.get("grain") if isinstance(looked, dict) else None
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -179,20 +198,38 @@ def why_not_due(sales: Sales, register: Register | None) -> Reasons:
     return reasons
 
 
+def marketplace_only(sales: Sales, dates: Dates, register: Register) -> np.ndarray:
+    """The sales of a day on which only a marketplace's record covers their state.
+
+    Not those that a marketplace made itself, or may have made.
+    """
+    facilitated = _begins(sales.states, register.begins("marketplace"))
+    own = _begins(sales.states, register.begins("physical", "economic"))
+    first = np.where(dates.missing, _NO_DAY, dates.first)
+    last = np.where(dates.missing, _NO_DAY, dates.last)
+    only: np.ndarray = (facilitated <= last) & (own > first)
+    return only if sales.channel is None else only & sales.channel.direct
+
+
 def _by_register(
     reasons: Reasons, states: tuple[np.ndarray, list[str]], dates: Dates, register: Register
 ) -> None:
-    codes, names = states
-    begins = register.begins()
-    recorded = np.array([*(name in begins for name in names), True], bool)[codes]
-    since = [_since(begins.get(name)) for name in names]
-    begin = np.array([*since, _NO_DAY], np.int64)[codes]
-    reasons.add(~recorded, "no_nexus")
-    dated = begin != _NO_DAY
+    begin = _begins(states, register.begins())
+    unknown = states[0] < 0
+    reasons.add((begin == _NEVER) & ~unknown, "no_nexus")
+    dated = (begin != _NO_DAY) & ~unknown
     reasons.add(dated & ~dates.missing & (dates.last < begin), "not_registered_yet")
     reasons.add(dated & ~dates.missing & (dates.first < begin), "registered_in_period")
-    reasons.add(codes < 0, "state_unknown")
+    reasons.add(unknown, "state_unknown")
     reasons.add(dated & dates.missing, "date_unknown")
+
+
+def _begins(states: tuple[np.ndarray, list[str]], begins: Mapping[str, date | None]) -> np.ndarray:
+    """The day from which records cover each row's state, in days since 1970-01-01."""
+    codes, names = states
+    days = [_since(begins[name]) if name in begins else _NEVER for name in names]
+    of_rows: np.ndarray = np.array([*days, _NEVER], np.int64)[codes]
+    return of_rows
 
 
 def _since(day: date | None) -> int:

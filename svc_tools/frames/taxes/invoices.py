@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["invoice_codes", "tax_by_invoice"]
 
-_EXACT = 2**53
-"""Whole numbers up to here add up exactly as floats."""
+_EXACT = 2**52
+"""Whole numbers add up exactly as floats to here and, mirrored, to well above."""
 
 
 def invoice_codes(frame: pd.DataFrame, label: Hashable) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from svc_tools.frames.changed import changed_rows
 from svc_tools.frames.enriched import (
     LEVEL_TAX_COLUMNS,
     TAX_COLUMNS,
@@ -15,11 +17,16 @@ from svc_tools.frames.enriched import (
 from svc_tools.frames.exact import MONEY, decimals
 from svc_tools.frames.notes import say
 from svc_tools.frames.ownership import TAXED, without_tax
-from svc_tools.frames.taxes.due import Sales, channel_of, sale_dates, why_not_due
+from svc_tools.frames.taxes.due import (
+    Sales,
+    channel_of,
+    marketplace_only,
+    sale_dates,
+    why_not_due,
+)
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.shares import shared_out
-from svc_tools.frames.taxes.special_rules import of_states
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
 from svc_tools.frames.taxes.tax_range import tax_range
 from svc_tools.frames.taxes.tax_review import above_cap, origins, review_column
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.frames.taxes.due import Channel
-    from svc_tools.nexus import Register
 
 __all__ = ["TaxFailedError", "add_tax"]
 
@@ -50,6 +56,10 @@ class TaxFailedError(Exception):
         super().__init__(message)
         self.frame = frame
 
+    def __reduce__(self) -> tuple[type[TaxFailedError], tuple[str, pd.DataFrame]]:
+        """It survives the way from one process to another."""
+        return type(self), (str(self), self.frame)
+
 
 def add_tax(
     frame: pd.DataFrame,
@@ -66,13 +76,20 @@ def add_tax(
     rest = without_tax(frame, prefix)
     _refuse_taken(rest, prefix, terms)
     lines = read_lines(frame, terms, prefix)
+    if moved := changed_rows(frame, prefix):
+        warnings.warn(
+            f"{moved:,} of {len(frame):,} rows have another place, date or rate than their lookup"
+            " gave them, and their tax is computed from the rate that stands there; look them up"
+            " again: df.svc.lookup()",
+            stacklevel=3,
+        )
     tax, incomplete = _tax(frame, lines, terms)
     columns = _money(lines, tax, terms)
     sales = _sales(frame, lines, terms, prefix)
     marks = _marks(frame, lines, terms, sales)
     marks["invoice_incomplete"] = incomplete
-    if register is not None:
-        marks["marketplace_record_only"] = _marketplace_only(sales, register)
+    if register is not None and sales.dates is not None:
+        marks["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
     columns["tax_review"] = review_column(marks, len(frame))
     if register is not None or sales.channel is not None:
         reasons = why_not_due(sales, register)
@@ -132,12 +149,6 @@ def _marks(
     if sales.channel is not None:
         marks["channel_unknown"] = sales.channel.unknown
     return marks
-
-
-def _marketplace_only(sales: Sales, register: Register) -> np.ndarray:
-    """Which direct sales went to states where the register has marketplace records only."""
-    alone = of_states(*sales.states, register.marketplace_only)
-    return alone if sales.channel is None else alone & sales.channel.direct
 
 
 def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray, np.ndarray]:

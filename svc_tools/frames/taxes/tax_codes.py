@@ -29,7 +29,8 @@ TAX_REVIEW = {
     ),
     "channel_unknown": "the sale's channel says neither direct nor marketplace",
     "marketplace_record_only": (
-        "a direct sale into a state where the register holds a marketplace record only"
+        "on the day of the sale the register covers the state by a marketplace record only, and"
+        " the sale is not said to be a marketplace's: whether you owe its tax is to be decided"
     ),
 }
 """What a person should look at before the tax is used, in the order in which a cell lists them."""

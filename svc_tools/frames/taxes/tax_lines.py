@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.enriched import require_columns, require_one
+from svc_tools.frames.enriched import LOOKUP_COLUMNS, require_columns, require_one
 from svc_tools.frames.taxes.amounts import LARGEST, whole_cents
 from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.reasons import Reasons
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Lines", "read_lines", "rows_of_states"]
 
 _LEVELS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
-_MOST_CENTS = 10**17
-"""A sum of two such amounts still fits a column of money: 18 digits."""
+_SURE = LARGEST // UNITS_PER_ONE // 2 - 1
+"""Goods and delivery of so much each, at any rate below 1, and half a cent more fit 64 bits."""
 _CENTS = 100
 _FREIGHT = (
     "shipping: whether delivery is taxable there is not known (freight_taxable is missing);"
@@ -76,8 +76,9 @@ def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
     status, rate = f"{prefix}lookup_status", f"{prefix}combined_rate"
     require_columns(frame, (status, rate), "look the rates up first: df.svc.lookup()")
     require_columns(frame, (terms.amount,), "name the column of amounts: df.svc.tax(amount='…')")
-    for label in (status, rate, terms.amount):
-        require_one(frame, label, "amount" if label == terms.amount else "lookup")
+    require_one(frame, terms.amount, "amount")
+    for name in LOOKUP_COLUMNS:
+        require_one(frame, prefix + name, "lookup")
     inputs = Reasons(len(frame))
     goods, wrong, snapped = whole_cents(frame[terms.amount])
     inputs.add_each(wrong)
@@ -131,14 +132,16 @@ def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[s
 def _refuse_too_large(
     inputs: Reasons, goods: np.ndarray, shipping: np.ndarray, rates: tuple[Rates, ...]
 ) -> None:
-    """The products of cents and units must stay within 64 bits, which would overflow silently."""
-    steepest = max(int(one.units.max(initial=1)) for one in rates)
-    limit = min((LARGEST - UNITS_PER_ONE) // steepest // 2, _MOST_CENTS)
+    """The products of cents and units must stay within 64 bits, which would overflow silently.
+
+    A row's own rates decide: its tax does not hang on what the other rows are.
+    """
     for name, cents in (("amount", goods), ("shipping", shipping)):
-        large = (cents > limit) | (cents < -limit)
-        for row in np.flatnonzero(large).tolist():
-            dollars = f"{cents[row] / _CENTS:,.2f}"
-            inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
+        for row in np.flatnonzero((cents > _SURE) | (cents < -_SURE)).tolist():
+            steepest = max(1, *(int(one.units[row]) for one in rates))
+            if abs(int(cents[row])) > (LARGEST - UNITS_PER_ONE) // steepest // 2:
+                dollars = f"{cents[row] / _CENTS:,.2f}"
+                inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
 
 
 def _freight(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     import pandas as pd
 
     from svc_tools.frames.taxes.due import Nexus
     from svc_tools.nexus import Register
 
-__all__ = ["TERMS", "TaxTerms", "remember"]
+__all__ = ["TERMS", "TaxTerms", "remember", "terms_of"]
 
 TERMS = "svc_tax_terms"
 """The frame's attribute that says, for each prefix, on which terms its tax was computed."""
@@ -43,7 +43,7 @@ class TaxTerms:
         Raises:
             ValueError: it names the argument and what is expected.
         """
-        if self.partial not in {None, "use"}:
+        if self.partial not in (None, "use"):  # what was given may have no hash
             raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
         if self.rounding not in ROUNDINGS:
             raise ValueError(
@@ -77,6 +77,13 @@ def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Regist
         }
     known = frame.attrs.get(TERMS)
     frame.attrs[TERMS] = {**(known if isinstance(known, dict) else {}), prefix: said}
+
+
+def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
+    """How the tax of this prefix was computed, as `df.svc.tax()` noted it; empty if it is lost."""
+    noted = frame.attrs.get(TERMS)
+    terms = noted.get(prefix) if isinstance(noted, dict) else None
+    return terms if isinstance(terms, dict) else {}
 
 
 def _plain(value: object) -> object:

@@ -21,7 +21,7 @@ __all__ = ["Exempt", "exempt_of", "shipping_of", "taxable_shipping"]
 
 _YES = {"yes", "y", "true", "t", "exempt"}
 _NO = {"no", "n", "false", "f", "taxable"}
-_CENTS = 100
+_CENTS, _SHOWN = 100, 40
 
 
 class Exempt(NamedTuple):
@@ -46,6 +46,11 @@ def exempt_of(
     if exempt is True:
         return Exempt(goods.copy(), np.ones(len(goods), bool), 0)
     if not is_label(frame, exempt):
+        if isinstance(exempt, int | float | np.bool_) and exempt == 1:
+            raise ValueError(
+                f"exempt: is {exempt!r} a truth value or dollars? Say True or False, or dollars as"
+                " text, '1.00'"
+            )
         cents = _one(exempt, "exempt", "True, or dollars that are exempt") * np.sign(goods)
         return _within(goods, cents, 0, reasons)
     flags = _flags(frame, exempt)
@@ -53,24 +58,45 @@ def exempt_of(
         cents, wrong, snapped = whole_cents(frame[exempt], "exempt")
         reasons.add_each(wrong)
         return _within(goods, cents, snapped, reasons)
-    yes, unknown = flags
-    reasons.add(unknown, "exempt: missing")
-    return Exempt(np.where(yes, goods, 0), yes, 0)
+    reasons.add_each(flags.odd)
+    reasons.add(flags.unknown, "exempt: missing")
+    return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
 
 
-def _flags(frame: pd.DataFrame, label: Hashable) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which rows say yes, and which say nothing; `None` where the column holds dollars."""
+class _Flags(NamedTuple):
+    """A column that says yes or no."""
+
+    yes: np.ndarray
+    unknown: np.ndarray
+    odd: dict[int, str]
+    """Why a row that says something says neither."""
+
+
+def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
+    """The column as yes and no; `None` where it holds dollars."""
     codes, values = distinct_values(frame, label, "exempt")
     words = [_said(value) for value in values]
-    if not values or None in words:
-        if _only_flags_as_numbers(values):
+    blank = [isinstance(value, str) and not value.strip() for value in values]
+    if all(blank):
+        return _Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
+    if not any(word is not None for word in words):
+        if _only_flags_as_numbers(
+            [value for value, gone in zip(values, blank, strict=True) if not gone]
+        ):
             raise ValueError(
                 f"exempt: column {label!r} holds only 0 and 1. Are these yes and no, or dollars?"
-                f" Yes and no: df[{label!r}].astype('boolean'). Dollars: as decimals or as text,"
-                " '1.00'"
+                f" Yes and no: df[{label!r}].astype('boolean'), of text through 'Int8'. Dollars:"
+                " as decimals or as text, '1.00'"
             )
-        return None if values else (np.zeros(len(codes), bool), codes < 0)
-    return np.array([*words, False], bool)[codes], codes < 0
+        return None
+    odd: dict[int, str] = {}
+    for code, (value, word) in enumerate(zip(values, words, strict=True)):
+        if word is None and not blank[code]:
+            why = f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
+            odd |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), why)
+    yes = np.array([*(word is True for word in words), False], bool)
+    unknown = np.array([*(word is None for word in words), True], bool)
+    return _Flags(yes[codes], unknown[codes], odd)
 
 
 def _said(value: object) -> bool | None:
@@ -83,8 +109,18 @@ def _said(value: object) -> bool | None:
 
 
 def _only_flags_as_numbers(values: list[object]) -> bool:
-    numbers = all(isinstance(value, int | float | np.integer | np.floating) for value in values)
-    return bool(values) and numbers and set(values) <= {0, 1} and 1 in values
+    """Whether all are 0 or 1, written without cents, and some are 1."""
+    written = [
+        value.strip() if isinstance(value, str) else value
+        for value in values
+        if isinstance(value, str | int | float | np.integer | np.floating)
+    ]
+    zeros, ones = {0, "0", "0.0"}, {1, "1", "1.0"}
+    return (
+        len(written) == len(values)
+        and set(written) <= zeros | ones
+        and not ones.isdisjoint(written)
+    )
 
 
 def _within(goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons) -> Exempt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.distinct_values import is_label
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.taxes.amounts import one_amount
+from svc_tools.frames.taxes.tax_terms import terms_of
 from svc_tools.frames.totals import Money, money
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = [
     "amount_label",
     "sales_of",
     "shipping_of_rows",
-    "tax_terms",
     "taxed_rows",
 ]
 
@@ -84,7 +84,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
             Coded(np.where(tax.missing, 0, np.where(due.missing, 1, 2)), ("tax", "due", "")),
         ]
     )
-    partial_used = tax_terms(frame, prefix).get("partial") == "use"
+    partial_used = terms_of(frame, prefix).get("partial") == "use"
     reasons = [_why(*cell, partial_used=partial_used) for cell in cells]
     values = tuple(dict.fromkeys(reasons))
     place = {value: number for number, value in enumerate(values)}
@@ -118,13 +118,6 @@ def _why(
     return f"no_tax:{topic[1]}" if topic else "no_tax"
 
 
-def tax_terms(frame: pd.DataFrame, prefix: str) -> dict[str, Any]:
-    """How the tax of this prefix was computed, as `df.svc.tax()` noted it; empty if it is lost."""
-    noted = frame.attrs.get("svc_tax_terms")
-    terms = noted.get(prefix) if isinstance(noted, dict) else None
-    return terms if isinstance(terms, dict) else {}
-
-
 def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Hashable | None:
     """The column of amounts: the one named, else the one the tax was computed from, else none.
 
@@ -135,7 +128,7 @@ def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Ha
         require_columns(frame, (given,), "name the column of amounts: amount='…'")
         require_one(frame, given, "amount")
         return given
-    for label in (tax_terms(frame, prefix).get("amount"), "amount"):
+    for label in (terms_of(frame, prefix).get("amount"), "amount"):
         if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
             return label
     return None
@@ -151,7 +144,7 @@ def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -
 
 def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     """Each row's delivery charge in cents; 0 where there is none, or it is not known any more."""
-    said = tax_terms(frame, prefix).get("shipping")
+    said = terms_of(frame, prefix).get("shipping")
     cents = np.zeros(len(frame), np.int64)
     if not isinstance(said, str | int):
         return cents

@@ -1,0 +1,208 @@
+"""The columns of a lookup against the plainest way to make them: row by row, by the rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_sdk.rates import units_to_rate
+from svc_tools.frames.answers import Answerer, answer_columns
+from svc_tools.frames.columns import Inputs
+from svc_tools.frames.enriched import LOOKUP_COLUMNS
+from svc_tools.frames.questions import ask
+from svc_tools.lookup import Found, Outcome, refused
+from svc_tools.lookup.review import as_of_status, review_reasons
+from svc_tools.places import Question, same_place
+
+TODAY = date(2026, 6, 1)
+WHO = Answerer("the service", "2026Q2")
+WARNINGS = (
+    "zip_spans_jurisdictions",
+    "place_input_mismatch",
+    "as_of_after_edition",
+    "seasonal_rates",
+    "something_new",
+)
+UNITS = st.none() | st.integers(0, 99_999)
+TEXT = st.none() | st.sampled_from(
+    ["TX", "WA", "Austin", "Aus\N{LATIN SMALL LETTER U WITH DIAERESIS}tin", "78701", "a" * 20]
+)
+FOUND = st.builds(
+    Found,
+    combined=st.integers(0, 99_999),
+    state=UNITS,
+    county=UNITS,
+    city=UNITS,
+    districts=UNITS,
+    freight_taxable=st.none() | st.booleans(),
+    confidence=st.sampled_from(["exact", "high", "low", None]),
+    warnings=st.lists(st.sampled_from(WARNINGS), max_size=3).map(tuple),
+    resolved_via=TEXT,
+    effective_date=st.sampled_from(["2026-01-01", "2026-05-01", "2026-07-01", "soon", None]),
+    effective_date_basis=st.sampled_from(["publisher_effective_date", "edition_only", None]),
+    resolved_state=TEXT,
+    resolved_zip=TEXT,
+    resolved_city=TEXT,
+    resolved_county=TEXT,
+    source=TEXT,
+    edition=TEXT,
+    accepted_places=st.lists(st.sampled_from(["Austin", "Waco"]), max_size=2).map(tuple),
+    low=st.none() | st.integers(4_000, 4_002),
+    high=st.integers(4_000, 4_002),
+)
+MOMENT = st.none() | st.integers(0, 96).map(
+    lambda hours: datetime(2026, 4, 29, 0, 30, tzinfo=UTC) + timedelta(hours=hours)
+)
+OUTCOME = st.builds(
+    Outcome,
+    status=st.sampled_from(["ok", "partial"]),
+    error=TEXT,
+    found=FOUND,
+    looked_up_at=MOMENT,
+) | st.builds(
+    Outcome,
+    status=st.sampled_from(["failed", "unresolved", "not_attempted"]),
+    error=TEXT,
+    support_reference=TEXT,
+    looked_up_at=MOMENT,
+)
+ROW = st.tuples(
+    st.sampled_from(["78701", "78702", "98101", "nonsense"]),
+    st.sampled_from(["Austin", "Waco", None]),
+    st.sampled_from(["2026-04-30", "2026-05-01", "2026-05-02", "2026-12-31", None]),
+)
+
+
+@pytest.mark.parametrize("grain", ["day", "month"])
+@given(rows=st.lists(ROW, max_size=25), data=st.data())
+def test_every_cell_is_what_the_rules_say_of_its_own_answer(grain, rows, data):
+    frame = pd.DataFrame(rows, columns=["zip", "city", "sold"])
+    columns = {"zip": "zip", "city": "city"}
+    if data.draw(st.booleans(), "dated"):
+        columns["as_of"] = "sold"
+    asked = ask(frame, Inputs(columns, {"state": "TX"}, (), None, grain))
+    outcomes = {place: data.draw(OUTCOME) for place in dict.fromkeys(asked.places())}
+    made = answer_columns(asked, outcomes, WHO, today=TODAY)
+    assert tuple(made) == LOOKUP_COLUMNS
+    table = pd.DataFrame({name: pd.Series(column) for name, column in made.items()})
+    for index, code in enumerate(asked.codes.tolist()):
+        expected = by_the_rules(asked.questions[code], asked.days[code], outcomes)
+        told = {name: plain(table[name].iloc[index]) for name in LOOKUP_COLUMNS}
+        assert told == expected
+
+
+def plain(cell):
+    if cell is None or cell is pd.NA or cell is pd.NaT or cell != cell:  # noqa: PLR0124 - NaN
+        return None
+    if isinstance(cell, pd.Timestamp):
+        return cell.to_pydatetime()
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def by_the_rules(one, own, outcomes):
+    asks = isinstance(one, Question)
+    outcome = outcomes[one.place] if asks else refused(one)
+    found = outcome.found
+    day = (one.place.as_of or TODAY) if asks else None
+    own = own or day
+    warnings = list(found.warnings) if found else []
+    if found and one.named_city and found.resolved_city:
+        names = (found.resolved_city, *found.accepted_places)
+        if not any(same_place(one.named_city, name) for name in names):
+            warnings.append("place_input_mismatch")
+    warnings = tuple(dict.fromkeys(warnings))
+    reasons = review_reasons(outcome, warnings, own)
+
+    def rate(units):
+        return None if units is None else Decimal(units_to_rate(units))
+
+    def of(name):
+        return getattr(found, name) if found else None
+
+    since = of("effective_date")
+    return {
+        "combined_rate": rate(of("combined")),
+        "state_rate": rate(of("state")),
+        "county_rate": rate(of("county")),
+        "city_rate": rate(of("city")),
+        "combined_district_rate": rate(of("districts")),
+        "rate_low": rate(of("low")),
+        "rate_high": rate(of("high")),
+        "freight_taxable": of("freight_taxable"),
+        "confidence": of("confidence"),
+        "warnings": "; ".join(warnings) or None,
+        "resolved_via": of("resolved_via"),
+        "effective_date": date.fromisoformat(since) if since and since != "soon" else None,
+        "effective_date_basis": of("effective_date_basis"),
+        **{name: of(name) for name in LOOKUP_COLUMNS if name.startswith("resolved_")},
+        "lookup_as_of": day,
+        "as_of_status": as_of_status(found, day, own, outcome.looked_up_at),
+        "needs_review": bool(reasons),
+        "lookup_review_reason": "; ".join(reasons) or None,
+        "lookup_status": outcome.status,
+        "lookup_error": outcome.error,
+        "support_reference": outcome.support_reference,
+        "lookup_source": f"the service: {found.source}"
+        if found and found.source
+        else "the service",
+        "lookup_edition": of("edition") or "2026Q2",
+        "looked_up_at": outcome.looked_up_at,
+    }
+
+
+def test_half_a_character_in_one_of_several_answers_is_shown_and_the_others_stay():
+    frame = pd.DataFrame({"zip": ["78701", "78702"]})
+    asked = ask(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
+    errors = iter(["broken \ud800", "other"])
+    outcomes = {place: Outcome("failed", next(errors)) for place in asked.places()}
+    made = answer_columns(asked, outcomes, WHO)
+    assert list(made["lookup_error"]) == ["broken \\ud800", "other"]
+
+
+def test_columns_of_yes_and_no_can_be_written_to():
+    frame = pd.DataFrame({"zip": ["78701", "78702"]})
+    asked = ask(frame, Inputs({"zip": "zip"}, {"state": "TX"}, ()))
+    outcomes = {place: Outcome("failed", "why") for place in asked.places()}
+    made = answer_columns(asked, outcomes, WHO, "float")
+    table = pd.DataFrame(made)
+    table.loc[0, ["needs_review", "freight_taxable"]] = [False, True]
+    table.loc[0, "combined_rate"] = 0.5
+    assert table["needs_review"].tolist() == [False, True]
+    assert table["freight_taxable"].tolist() == [True, pd.NA]
+
+
+def test_answers_that_differ_in_one_thing_alone_are_judged_apart():
+    found = Found(
+        *(8_250, 6_250, 0, 1_000, 1_000, None, "high", (), "zip5", "2026-05-01"),
+        *("publisher_effective_date", "TX", None, None, None, None, None),
+    )
+    at = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
+    others = [
+        {"low": 8_000, "high": 8_250},
+        {"low": 8_250, "high": 8_250},
+        {"confidence": "low"},
+        {"warnings": ("seasonal_rates",)},
+        {"effective_date": "2026-05-03"},
+        {"effective_date_basis": "edition_only"},
+    ]
+    made = [
+        Outcome("ok", None, replace(found, **other), looked_up_at=at) for other in [{}, *others]
+    ]
+    made += [Outcome("partial", "why", found, looked_up_at=at), Outcome("failed", "why")]
+    made += [Outcome("ok", None, found, looked_up_at=at + timedelta(hours=1))]
+    zips = [f"{78701 + number}" for number in range(len(made))]
+    frame = pd.DataFrame({"zip": zips, "sold": "2026-05-02"})
+    asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
+    outcomes = dict(zip(asked.places(), made, strict=True))
+    columns = answer_columns(asked, outcomes, WHO, today=TODAY)
+    for code, one in enumerate(asked.questions):
+        expected = by_the_rules(one, asked.days[code], outcomes)
+        for name in ("lookup_review_reason", "as_of_status", "needs_review"):
+            assert plain(columns[name][code]) == expected[name]
