@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.load import KEY, serving
-from benchmarks.measure import Finding
+from benchmarks.measure import Finding, most_held
 from benchmarks.service import known_zips
 
 if TYPE_CHECKING:
@@ -68,13 +68,6 @@ def all_orders(rows: int, places: list[tuple[str, str]]) -> dd.DataFrame:
     told = dask.delayed(places)  # once, not in each task
     parts = [dask.delayed(orders)(number, told) for number in range(rows // PARTITION)]
     return dd.from_delayed(parts, meta=orders(0, places[:1]).iloc[:0], verify_meta=False)
-
-
-def most_held() -> int:
-    """The most bytes that this process ever held."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (peak,) = [line.split()[1] for line in lines if line.startswith("VmHWM")]
-    return int(peak) * 1024
 
 
 def measured(rows: int, places: list[tuple[str, str]]) -> Measured:

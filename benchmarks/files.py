@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.load import KEY, serving
-from benchmarks.measure import Finding
+from benchmarks.measure import Finding, most_held
 from benchmarks.service import known_zips
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def measured(source: str, output: str) -> None:
     with connect() as client:
         run = enrich_file(source, output, tax={"amount": "amount"}, client=client, force=True)
     assert run.totals.taxed
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    peak = most_held() // 1024**2
     print(f"{time.process_time() - start:.1f} s of CPU, {peak:,} MB")
 
 

@@ -14,11 +14,15 @@ ROOT = Path(__file__).parents[1]
 
 BLOCK = """
 import sys
-class Block:
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
     def find_spec(self, name, path=None, target=None):
-        if name.split('.')[0] in {blocked!r}:
-            raise ModuleNotFoundError(f"No module named '{{name}}'", name=name)
-sys.meta_path.insert(0, Block())
+        there = name.split('.')[0] not in {blocked!r}
+        return self.finder.find_spec(name, path, target) if there else None
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+sys.meta_path[:] = map(Without, sys.meta_path)
 """
 
 EXTRAS = {
@@ -47,6 +51,29 @@ import sys
 from svc_tools.cli import main
 sys.argv[1:] = ["serve", "--port", "0", "--db", "postgresql://user@host/database"]
 main()
+"""
+
+
+ENRICHED = f"""
+import sys; sys.path.insert(0, {str(ROOT / "tests")!r})
+from support.enriched import enriched, row
+from svc_tools import svc
+"""
+
+ENRICH_A_WORKBOOK = """
+import pathlib, sys, tempfile
+from svc_tools.cli import main
+here = pathlib.Path(tempfile.mkdtemp())
+(here / "orders.xlsx").touch()
+sys.argv[1:] = ["enrich", str(here / "orders.xlsx"), "-o", str(here / "out.csv"), "--embedded"]
+main()
+"""
+
+MANY = """
+import svc_tools
+from svc_sdk import Svc
+client = Svc("no-key-at-all-123", base_url="http://127.0.0.1:9", max_retries=0)
+print(*svc_tools.lookup_many([("TX", "78701")], client=client, cache=False))
 """
 
 
@@ -82,6 +109,7 @@ def test_the_table_of_extras_is_that_of_the_project():
     ("installed", "code"),
     [
         ((), "import svc_sdk, svc_tools, svc_tools.lookup, svc_tools.places; svc_tools.connect"),
+        (("bulk",), MANY),
         (("bulk", "pandas"), "import pandas, svc_tools; pandas.DataFrame().svc.lookup"),
         (("cli",), "import svc_tools.cli.commands"),
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
@@ -94,7 +122,7 @@ def test_the_table_of_extras_is_that_of_the_project():
             "import svc_tools, dask.dataframe; dask.dataframe.DataFrame.svc",
         ),
     ],
-    ids=["core", "pandas", "cli", "service", "report", "dask"],
+    ids=["core", "bulk", "pandas", "cli", "service", "report", "dask"],
 )
 def test_each_part_works_with_only_its_own_extra(installed, code):
     done = run(code, installed=installed)
@@ -106,7 +134,16 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
     [
         ((), "import svc_tools; svc_tools.connect('embedded')", "svc-tax-tools[service]"),
         ((), "from svc_tools.cli import main; main()", "svc-tax-tools[cli]"),
+        ((), MANY, "svc-tax-tools[bulk]"),
         (("bulk", "pandas"), "import svc_tools.frames.dask", "svc-tax-tools[dask]"),
+        (
+            ("bulk", "pandas"),
+            f"{ENRICHED}\nsvc(enriched(row())).report('report.xlsx')",
+            "svc-tax-tools[report]",
+        ),
+        (("bulk", "pandas"), f"{ENRICHED}\nsvc(enriched(row())).plot.rates()", "[report]"),
+        (("bulk", "pandas", "cli", "service"), ENRICH_A_WORKBOOK, "svc-tax-tools[report]"),
+        (("bulk", "cli", "service"), ENRICH_A_WORKBOOK, "svc-tax-tools[all]"),
         (
             ("cli",),
             "from svc_tools.cli import main; import sys; sys.argv[1:] = ['serve']; main()",

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import httpx
 import pandas as pd
+from matplotlib.figure import Figure
 
 import svc_tools
 from svc_sdk import (
@@ -26,6 +28,11 @@ from svc_sdk import (
     units_to_rate,
 )
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.analysis.filed import Filing
+from svc_tools.frames.analysis.reconciliation import Reconciliation
+from svc_tools.frames.analysis.reviewed import Review
+from svc_tools.frames.freeze import Frozen
+from svc_tools.lookup import Outcome
 from svc_tools.lookup.plan import Plan
 
 
@@ -99,3 +106,44 @@ def frames(orders: pd.DataFrame) -> pd.DataFrame:
         deadline=60.0,
     )
     return SvcAccessor(looked).tax("amount", partial="use")
+
+
+def following(taxed: pd.DataFrame) -> None:
+    """What follows a lookup, by the twin."""
+    twin: SvcAccessor = svc_tools.svc(taxed)
+    owed: pd.DataFrame = twin.tax(
+        "amount",
+        shipping="delivery",
+        exempt="resale",
+        rounding="half_even",
+        invoice="order_id",
+        nexus=[{"state": "TX", "nexus_type": "physical"}],
+        channel="channel",
+        ship_from="TX",
+    )
+    review: Review = svc_tools.svc(owed).review(share=80)
+    compared: Reconciliation = twin.reconcile("tax_collected", tolerance="0.05", period="quarter")
+    filed: Filing = twin.filing("WA", period="month")
+    frozen: Frozen = twin.freeze("2026-10.svclock")
+    again: pd.DataFrame = twin.lookup(locked=frozen.path)
+    written: Path = twin.report("orders.xlsx", amount="amount", title="October")
+    drawn: list[Figure] = [twin.plot.rates(by=None), twin.plot.tax_map(width=7)]
+    print(review.sentence, review.totals.dollars, compared.by_state, filed.left_out, again)
+    print(frozen.answers, written.name, drawn)
+    filed.check()
+
+
+def many(client: Svc) -> None:
+    """Places without a table: each comes out as it was given."""
+    for item, outcome in svc_tools.lookup_many([{"state": "TX", "zip": "78701"}], client=client):
+        given: dict[str, str] = item
+        answered: Outcome = outcome
+        print(given["zip"], answered.status, answered.found and answered.found.combined)
+
+
+async def amany(client: AsyncSvc) -> None:
+    """The same in asynchronous code."""
+    async for item, outcome in svc_tools.alookup_many([("TX", "78701")], client=client):
+        given: tuple[str, str] = item
+        answered: Outcome = outcome
+        print(given, answered.support_reference)

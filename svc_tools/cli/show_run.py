@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.cli.file_progress import duration
 from svc_tools.frames.enriched import STATUSES
+from svc_tools.lookup.alike import counted_alike
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 from svc_tools.printing import print_table, print_text
@@ -68,6 +69,8 @@ def _money(console: Console, run: FileRun) -> None:
     totals = run.totals
     rows = [("Rows with a tax", f"{totals.taxed or 0:,}")]
     rows += [("Their sales, dollars", f"{totals.sales:,.2f}"), ("Tax", f"{totals.tax:,.2f}")]
+    if totals.due is not None:
+        rows.append(("Of it due from you (tax_due)", f"{totals.due:,.2f}"))
     if totals.at_stake:
         rows.append(("At stake: what it may be off by", f"{totals.at_stake:,.2f}"))
     _section(console, "Tax", ("", ">"), rows)
@@ -76,19 +79,21 @@ def _money(console: Console, run: FileRun) -> None:
 def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
     totals = run.totals
     without = totals.rows - totals.statuses["ok"]
-    most = totals.reasons.most_common(_MOST)
+    found = ((status, why, rows) for (status, why), rows in totals.reasons.items())
+    most = counted_alike(found)[:_MOST]
     _table(
         console,
         "Why rows have no whole rate",
-        [((status, MEANINGS.get(why, why)), rows) for (status, why), rows in most],
+        [((status, MEANINGS.get(why, why)), rows) for status, why, rows in most],
         without,
         ("Status", "~Reason"),
     )
     if taxed:
+        untaxed = counted_alike(("", why, rows) for why, rows in totals.untaxed.items())
         _table(
             console,
             "Why rows with a rate have no tax",
-            [((why,), rows) for why, rows in totals.untaxed.most_common(_MOST)],
+            [((why,), rows) for _, why, rows in untaxed[:_MOST]],
             totals.untaxed.total(),
             ("~Reason",),
         )
@@ -98,6 +103,7 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
         codes = [pair for pair in every if pair[0] not in STATUSES][:_MOST]
         rows = [(code, f"{count:,}", _review_meaning(code)) for code, count in codes]
         title = f"Rows that need review: {totals.review:,} of {totals.rows:,}"
+        title += "; their codes beside the statuses above" if codes else ""
         if rows:
             _section(console, title, ("Code", ">Rows", "~Meaning"), rows)
         else:
@@ -175,7 +181,7 @@ def show_plan(console: Console, plan: Plan, *, name: str) -> None:
         print_text(console, ("The account has not enough lookups left for it.", "bold"))
     if refused:
         print_text(console)
-    most = [((one.status, one.reason), one.rows) for one in plan.refused[:_MOST]]
+    most = [((one.status, one.reason), one.rows) for one in plan.refused_alike()[:_MOST]]
     _table(console, "Why rows are never asked for", most, refused, ("Status", "~Reason"))
 
 

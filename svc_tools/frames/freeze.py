@@ -53,7 +53,8 @@ class Frozen:
 
     def __str__(self) -> str:
         """In sentences."""
-        told = f"{self.answers:,} answers are frozen in {self.path.name}"
+        answers = "1 answer is" if self.answers == 1 else f"{self.answers:,} answers are"
+        told = f"{answers} frozen in {self.path.name}"
         return ". ".join([told, *self.notes])
 
 
@@ -134,14 +135,14 @@ def _used_by(
     unknown = rows_not_asked(asked, lookup.answers)
     if unknown:
         raise ValueError(
-            f"the places or dates of {unknown:,} rows are not those that were looked up: they were"
+            f"rows whose place or date is not the one that was looked up: {unknown:,}; they were"
             f" changed or added since. To freeze the frame, {_AGAIN}"
         )
     other = of_other_rates(frame, asked, lookup.answers, lookup.prefix)
     if other:
         raise ValueError(
-            f"the rates of {other:,} rows are not those of their places and dates: either was"
-            f" changed since the lookup. To freeze the frame, {_AGAIN}"
+            f"rows whose rate is not that of their place and date: {other:,}; either was changed"
+            f" since the lookup. To freeze the frame, {_AGAIN}"
         )
     return dict.fromkeys(asked.places()), lookup.answers
 

@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from svc_tools.lookup import STATUSES
+from svc_tools.lookup.alike import counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,7 +69,8 @@ def ending(
     rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
     lines = [f"rows: {rows}"] if rows else []
     if reasons:
-        ((reason, count),) = reasons.most_common(1)
+        every = [("", reason, count) for reason, count in reasons.items()]
+        _, reason, count = counted_alike(every)[0]
         lines.append(f"most frequent reason: {reason} (rows: {count:,})")
     if run.cached:
         lines.append(f"places: {run.cached:,} answered from {kept}, {run.asked:,} asked for")

@@ -18,6 +18,7 @@ from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, STATUSES, require
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.totals import Money, Totals, dollars, sums_by, totals_by
 from svc_tools.frames.what_to_do import codes_in
+from svc_tools.lookup.alike import counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -257,7 +258,9 @@ def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
     if note.get("prefix", prefix) != prefix:
         return None, None
     asked, service = note.get("asked"), note.get("service")
-    return (asked if isinstance(asked, int) else None, None if service is None else str(service))
+    # a place that the cache answered was asked of the service before
+    places = asked + note.get("cached", 0) if isinstance(asked, int) else None
+    return places, None if service is None else str(service)
 
 
 def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[Count, ...]:
@@ -288,11 +291,12 @@ def _failures(
     codes, values = combined([status, error])
     rows = np.bincount(codes[~answered], minlength=len(values)).tolist()
     found = [
-        Failure(names[0], names[1], counted)
+        (names[0], names[1], counted)
         for names, counted in zip(values, rows, strict=True)
         if counted
     ]
-    return tuple(sorted(found, key=lambda one: (-one.rows, one.status, one.reason)))
+    told = counted_alike(sorted(found, key=lambda one: (-one[2], *one[:2])))
+    return tuple(Failure(*one) for one in told)
 
 
 def _sources(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from svc_tools.lookup.alike import counted_alike
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -69,6 +71,11 @@ class Plan:
         """How many rows are `invalid`, or `unsupported`."""
         return sum(one.rows for one in self.refused if one.status == status)
 
+    def refused_alike(self) -> tuple[Refused, ...]:
+        """`refused`, with the reasons that differ only in the value they quote as one."""
+        every = ((one.status, one.reason, one.rows) for one in self.refused)
+        return tuple(Refused(*told) for told in counted_alike(every))
+
     def __str__(self) -> str:
         """The plan in lines of text."""
         return "\n".join(self._lines())
@@ -91,7 +98,7 @@ class Plan:
             grains = ", ".join(f"{name} {count:,}" for name, count in self.grains.items())
             lines.append(f"  requests by as_of_grain: {grains} (now: {self.grain})")
         for status in ("invalid", "unsupported"):
-            reasons = [one for one in self.refused if one.status == status]
+            reasons = [one for one in self.refused_alike() if one.status == status]
             if reasons:
                 lines.append(f"{_counted(self.refused_rows(status), 'row')} {status}, never asked")
                 lines += [f"  {one.rows:,}: {one.reason}" for one in reasons[:_SHOWN]]

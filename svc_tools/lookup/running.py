@@ -16,19 +16,26 @@ from typing import TYPE_CHECKING
 from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
+from svc_tools.lookup.item import Item
 from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
 from svc_tools.lookup.pace import Pace, told_limit
 from svc_tools.lookup.pauses import Pauses
 from svc_tools.lookup.requesting import request_of
 from svc_tools.lookup.sending import open_sender
-from svc_tools.lookup.stopping import Health, is_fatal, is_foreign, is_transient
+from svc_tools.lookup.stopping import (
+    SERVER_ERRORS,
+    TOO_MANY,
+    Health,
+    is_fatal,
+    is_foreign,
+    is_transient,
+)
 from svc_tools.lookup.writing import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from svc_sdk import AsyncSvc, Svc
-    from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
     from svc_tools.lookup.sending import Sender
     from svc_tools.lookup.terms import Terms
@@ -42,25 +49,8 @@ GRACE = 1.0
 
 _WAITING = 16
 """How many places per request under way may wait for their next try."""
-_MOST_RETURNS = 20
-"""How often a place that was refused for coming too fast is put back."""
-_TOO_MANY = 429
 _OK = 200
 _WATCH = 0.25
-_SERVER_ERRORS = range(500, 600)
-
-
-class _Item:
-    """A place on its way."""
-
-    __slots__ = ("answers_before", "attempts", "call", "place", "returns")
-
-    def __init__(self, place: Place, call: Call) -> None:
-        self.place = place
-        self.call = call
-        self.attempts = 0
-        self.returns = 0
-        self.answers_before = -1
 
 
 class Lookups:
@@ -91,12 +81,12 @@ class Lookups:
         self._pace = Pace(terms.concurrency)
         self._health = Health()
         self._waiting: deque[Place] = deque()
-        self._later: list[tuple[float, int, _Item]] = []
+        self._later: list[tuple[float, int, Item]] = []
         self._room = max(_WAITING * terms.concurrency, 256)
         self._number = 0
         self._fed = False
-        self._began: dict[_Item, float] = {}
-        self._hanging: set[_Item] = set()
+        self._began: dict[Item, float] = {}
+        self._hanging: set[Item] = set()
         self._answers = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
@@ -213,7 +203,7 @@ class Lookups:
         nothing = not (self._waiting or self._later or self._began)
         return self._fed and nothing
 
-    def _take(self) -> _Item | None:
+    def _take(self) -> Item | None:
         """The next place whose time has come; a timer is set where that is later."""
         if self.stopped is not None or self._is_full():
             return None
@@ -248,7 +238,7 @@ class Lookups:
         begun = len(self._began) + len(self._later)
         return begun < (self._room if self._health.good else self._terms.concurrency)
 
-    def _begin(self) -> _Item | None:
+    def _begin(self) -> Item | None:
         """The next new place that can be asked for."""
         while self._waiting:
             place = self._waiting.popleft()
@@ -258,7 +248,7 @@ class Lookups:
                 self._settle(place, Outcome("failed", f"{type(error).__name__}: {error}"))
             else:
                 self.asked += 1
-                return _Item(place, call)
+                return Item(place, call)
         return None
 
     def _wake_at(self, when: float) -> None:
@@ -291,7 +281,7 @@ class Lookups:
 
     # one request
 
-    async def _ask(self, sender: Sender, item: _Item) -> None:
+    async def _ask(self, sender: Sender, item: Item) -> None:
         began = self._began[item]
         self.requests += 1
         outcome = await sender.exchange(item.call)
@@ -322,10 +312,10 @@ class Lookups:
         left = headers.get("x-quota-remaining")
         if left is not None and left.isascii() and left.isdecimal():
             self._writer.quota = int(left)
-        if reply.status == _TOO_MANY:
+        if reply.status == TOO_MANY:
             self._health.troubled()
             self._pace.refused(began, now, reply.retry_after)
-        elif reply.status in _SERVER_ERRORS:
+        elif reply.status in SERVER_ERRORS:
             self._health.troubled()
             self._pace.wait(now, reply.retry_after or 0.0)
         else:
@@ -336,7 +326,7 @@ class Lookups:
         if cause := self._pauses.heed(now, self._pace.paused_until):
             self.stop(cause)
 
-    def _read(self, item: _Item, reply: Reply, at: datetime) -> Outcome:
+    def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome:
         """The outcome of a 200, whose body may still be none that can be used."""
         try:
             answer = _responses.lookup(reply, item.attempts)
@@ -350,7 +340,7 @@ class Lookups:
         except Exception as error:  # noqa: BLE001 - one odd answer must not lose the others
             return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
 
-    def _finish(self, item: _Item, outcome: Reply | Failure, wait: float | None) -> float | None:
+    def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place that has its answer; else the seconds until its next try."""
         try:
             answer = _responses.lookup(outcome, item.attempts)
@@ -370,7 +360,7 @@ class Lookups:
             return None
         if wait is not None:
             return wait
-        if isinstance(error, RateLimitError) and self._may_return(item):
+        if isinstance(error, RateLimitError) and item.may_return(self._answers):
             return decide(item.attempts - 1, item.attempts, outcome)
         foreign = is_foreign(error)
         gone = self._health.read(usable=False) if foreign else self._health.is_gone(error)
@@ -383,19 +373,9 @@ class Lookups:
         self._settle(item.place, failed(error, at=now))
         return None
 
-    def _may_return(self, item: _Item) -> bool:
-        """Whether a place that came too fast once too often is put back.
-
-        It is as long as the run gets on: pacing is the run's business, not the place's.
-        """
-        got_on = self._answers > item.answers_before
-        item.answers_before = self._answers
-        item.returns += 1
-        return got_on and item.returns <= _MOST_RETURNS
-
     def _settle(self, place: Place, outcome: Outcome) -> None:
         self._writer.add(place, outcome)
 
 
 def _is_refused(outcome: Reply | Failure) -> bool:
-    return not isinstance(outcome, Failure) and outcome.status == _TOO_MANY
+    return not isinstance(outcome, Failure) and outcome.status == TOO_MANY

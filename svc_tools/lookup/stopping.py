@@ -12,7 +12,7 @@ from svc_sdk import (
     TransportError,
 )
 
-__all__ = ["Health", "is_fatal", "is_foreign", "is_transient"]
+__all__ = ["SERVER_ERRORS", "TOO_MANY", "Health", "is_fatal", "is_foreign", "is_transient"]
 
 _NEVER_REACHED = 8
 """How many failures mean that a service that never answered is not there."""
@@ -21,8 +21,8 @@ _GIVE_UP = 40
 _DOUBTFUL = 32
 """How many requests in a row may go wrong before no further places are begun for now."""
 
-_TOO_MANY = 429
-_SERVER_ERRORS = range(500, 600)
+TOO_MANY = 429
+SERVER_ERRORS = range(500, 600)
 
 _FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
 
@@ -36,7 +36,7 @@ def is_fatal(error: SvcError) -> bool:
 
 def is_transient(error: SvcError) -> bool:
     """Whether the same request may be answered some time later."""
-    return error.status_code == _TOO_MANY or error.status_code in _SERVER_ERRORS
+    return error.status_code == TOO_MANY or error.status_code in SERVER_ERRORS
 
 
 def is_foreign(error: SvcError) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -69,6 +70,17 @@ def test_every_row_with_a_tax_is_exit_code_0_and_the_summary_says_it(account, or
     assert "svc: " in done.stderr
     assert KEY not in done.stdout + done.stderr
     assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"Written: {output}"))
+
+
+def test_with_a_register_the_summary_says_how_much_of_the_tax_is_due(account, orders, tmp_path):
+    _, environment = account
+    register = tmp_path / "nexus.csv"
+    register.write_text("state,nexus_type,registered_at\nCA,physical,\n")
+    command = ("enrich", orders, "--tax", "amount", "--nexus", register)
+    done = svc_tools(*command, "-o", tmp_path / "a.csv", **environment)
+    assert re.search(r"Tax +990\.00\nOf it due from you \(tax_due\) +0\.00\n", done.stdout)
+    done = svc_tools(*command, "-o", tmp_path / "b.csv", "--json", **environment)
+    assert json.loads(done.stdout)["tax_due"] == "0.00"
 
 
 def test_rows_without_a_rate_are_exit_code_1_with_their_reasons(account, orders, tmp_path):

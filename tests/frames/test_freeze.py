@@ -90,7 +90,9 @@ def test_rows_of_places_or_dates_that_are_not_in_it_are_not_attempted(looked_up,
 
 
 def test_only_the_answers_of_the_rows_that_are_left_are_frozen(looked_up, path):
-    assert looked_up[looked_up["state"] == "WA"].svc.freeze(path).answers == 1
+    frozen = looked_up[looked_up["state"] == "WA"].svc.freeze(path)
+    assert frozen.answers == 1
+    assert str(frozen) == "1 answer is frozen in 2026-05.svclock"
     (place,) = read_lock(path).answers
     assert place.zip == "98101"
 
@@ -127,7 +129,7 @@ def test_a_column_that_is_gone_freezes_the_answers_of_all_rows(looked_up, path):
 
 def test_places_that_were_changed_since_are_refused(looked_up, path):
     changed = looked_up.assign(zip="75201")
-    with pytest.raises(ValueError, match="rows are not those that were looked up"):
+    with pytest.raises(ValueError, match=r"not the one that was looked up: [1-9]"):
         changed.svc.freeze(path)
     assert not path.exists()
 
@@ -137,7 +139,7 @@ def test_places_that_were_swapped_since_are_refused(orders, embedded, path, rate
     swapped = orders.svc.lookup(client=embedded, progress=False, rates=rates)
     places = ["state", "zip"]
     swapped.loc[["a", "c"], places] = swapped.loc[["c", "a"], places].to_numpy()
-    with pytest.raises(ValueError, match="the rates of 2 rows are not those of their places"):
+    with pytest.raises(ValueError, match="rate is not that of their place and date: 2;"):
         swapped.svc.freeze(path)
     assert changed_rows(swapped) == 2
     assert not path.exists()
@@ -145,7 +147,7 @@ def test_places_that_were_swapped_since_are_refused(orders, embedded, path, rate
 
 def test_a_rate_that_was_changed_since_is_refused(looked_up, path):
     changed = looked_up.assign(combined_rate=looked_up["combined_rate"].iloc[0])
-    with pytest.raises(ValueError, match=r"the rates of \d rows are not those of their places"):
+    with pytest.raises(ValueError, match=r"rate is not that of their place and date: \d;"):
         changed.svc.freeze(path)
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from support.faults import answer
 
 import svc_tools  # noqa: F401 - registers df.svc
 
@@ -65,6 +66,19 @@ def test_a_dry_run_refuses_what_the_lookup_would_refuse(scripted):
         ORDERS.svc.lookup(locked="a.svclock", dry_run=True)
     with pytest.raises(ValueError, match="price"):
         ORDERS.svc.plan(client=scripted, price="cheap")
+
+
+def test_the_lookups_that_are_left_are_those_that_the_service_said_last(scripted, faults, tmp_path):
+    arguments = {"client": scripted, "cache": tmp_path / "a.db"}
+    orders = ORDERS.loc[[0, 2, 4]]
+    assert orders.svc.plan(**arguments).quota_remaining is None
+    faults.will(*(answer(X_Quota_Remaining=str(left)) for left in (4, 3, 2)))
+    orders.svc.lookup(**arguments, concurrency=1, progress=False)
+    plan = orders.assign(zip=["78701", "78702", "78703"]).svc.plan(**arguments)
+    assert (plan.to_ask, plan.quota_remaining, plan.fits_quota) == (2, 2, True)
+    plan = orders.assign(zip=["78702", "78703", "78704"]).svc.plan(**arguments)
+    assert (plan.to_ask, plan.fits_quota) == (3, False)
+    assert "2 lookups left this month: NOT ENOUGH" in str(plan)
 
 
 def test_an_empty_frame_takes_nothing(scripted):

@@ -43,7 +43,9 @@ def test_only_the_rows_that_need_a_person_are_listed_the_most_dollars_first():
 
 def test_the_sentence_says_how_few_rows_carry_most_of_it():
     made = reviewed([DOUBTED] * 4 + [line()], ["1000", "100", "10", "10", "5000"])
-    assert made.sentence == ("2 rows carry 90 % of the $99.68 at stake; 4 of 5 rows need a person.")
+    assert made.sentence == (
+        "2 rows carry at least 90 % of the $99.68 at stake; 4 of 5 rows need a person."
+    )
     assert str(made).startswith(made.sentence)
 
 
@@ -152,7 +154,7 @@ def test_without_a_tax_the_sales_count_and_without_an_amount_the_rows():
     frame = looked_up([line(), DOUBTED, RANGED, RANGED], sum=["5", "7", "1", "2"])
     by_sales = frame.svc.review(amount="sum")
     assert by_sales.rows["review_dollars"].tolist() == [Decimal(7), Decimal(2), Decimal(1)]
-    assert by_sales.sentence.startswith("2 rows carry 90 % of the $10.00 of sales;")
+    assert by_sales.sentence.startswith("2 rows carry at least 90 % of the $10.00 of sales;")
     by_rows = frame.svc.review()
     assert by_rows.rows.index.tolist() == [2, 3, 1]
     assert by_rows.groups["rows"].tolist() == [2, 1]

@@ -73,6 +73,12 @@ def test_places_and_service_come_from_the_note_on_the_frame():
     assert (summarize(frame).places, summarize(frame).service) == (2, "embedded service")
 
 
+def test_places_that_the_cache_answered_are_places():
+    frame = enriched(row(), row(), row(), asked=0)
+    frame.attrs["svc_lookup"] |= {"asked": 0, "cached": 3}
+    assert summarize(frame).places == 3
+
+
 def test_a_note_that_no_longer_fits_the_frame_is_not_used():
     cut = enriched(row(), row(), asked=2).iloc[:1]
     assert (summarize(cut).places, summarize(cut).service) == (None, None)

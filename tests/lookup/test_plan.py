@@ -68,6 +68,17 @@ def test_many_reasons_are_cut_and_counted():
     assert "30: 3 other reasons" in said
 
 
+def test_a_fault_of_many_values_is_told_before_a_rarer_one():
+    dates = tuple(
+        Refused("invalid", f"as_of: '{day:02}/13/2026' is not an ISO date", 1 + (day == 4))
+        for day in range(1, 13)
+    )
+    said = str(plan(refused=(Refused("invalid", "as_of: the row has no date", 5), *dates)))
+    first = said.split("never asked\n")[1].splitlines()[0].strip()
+    assert first == "13: as_of: '04/13/2026' (and 11 other values) is not an ISO date"
+    assert "5: as_of: the row has no date" in said
+
+
 @given(st.text(max_size=30))
 def test_no_data_becomes_markup(text):
     page = plan(refused=(Refused("invalid", f"<b>{text}", 1),))._repr_html_()

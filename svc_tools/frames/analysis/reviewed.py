@@ -90,7 +90,7 @@ class Review:
             rows = counted(sums.estimated_rows, "row")
             estimated = f" (of it {exact_dollars(sums.estimated)} an estimate for {rows})"
         return (
-            f"{counted(sums.carrying_rows, 'row')} {carry} {sums.share} % of the"
+            f"{counted(sums.carrying_rows, 'row')} {carry} at least {sums.share} % of the"
             f" {exact_dollars(sums.dollars)} {what}{estimated}; {need}."
         )
 
@@ -131,7 +131,7 @@ class Review:
         )
         return (
             table_of(
-                "By reason",
+                "By reason (a row counts for each of its own)",
                 self.by_reason,
                 (("reason", "Reason"), *figures, ("to_do", "~What to do")),
                 rows=_REASONS,

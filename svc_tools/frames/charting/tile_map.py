@@ -87,7 +87,8 @@ class TileMap(NamedTuple):
         """Each class in words."""
         ends = (*self.bounds[1:], None)
         return tuple(
-            f"{short_dollars(low)} to {short_dollars(self.most)}"
+            # the last class may be of one figure
+            " to ".join(dict.fromkeys((short_dollars(low), short_dollars(self.most))))
             if high is None
             else f"{short_dollars(low)} to under {short_dollars(high)}"
             for low, high in zip(self.bounds, ends, strict=False)

@@ -40,6 +40,7 @@ class FileTotals:
         taxed: rows with a tax; `None` where none was asked for.
         sales: the amounts of those rows.
         tax: their tax.
+        due: the part of it that the seller owes; `None` without a register and channels.
         at_stake: what the tax may be off by, where answers had several candidates.
         untaxed: rows that have a rate by the reason why they have no tax.
     """
@@ -53,6 +54,7 @@ class FileTotals:
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
     tax: Decimal = Decimal("0.00")
+    due: Decimal | None = None
     at_stake: Decimal = Decimal("0.00")
     untaxed: Counter[str] = field(default_factory=Counter)
 
@@ -88,6 +90,8 @@ class FileTotals:
         for name in ("taxable_amount", "exempt_amount"):
             if prefix + name in frame:
                 self.sales += _sum(frame[prefix + name])
+        if f"{prefix}tax_due" in frame:
+            self.due = (self.due or Decimal("0.00")) + _sum(frame[f"{prefix}tax_due"])
         if f"{prefix}at_stake" in frame:
             self.at_stake += _sum(frame[f"{prefix}at_stake"])
         self.untaxed.update(_counts(frame.loc[rated, f"{prefix}tax_error"]))
@@ -112,6 +116,7 @@ class FileTotals:
                 "rows_with_tax": self.taxed,
                 "sales": str(self.sales),
                 "tax": str(self.tax),
+                **({} if self.due is None else {"tax_due": str(self.due)}),
                 "at_stake": str(self.at_stake),
                 "without_tax": [
                     {"reason": why, "rows": rows}

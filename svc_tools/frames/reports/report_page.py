@@ -157,8 +157,8 @@ def _states(facts: Facts) -> Markup:
     heads += [
         Right("Partial rows"),
         Right("Sales, partial rate"),
-        Right("No-rate rows"),
-        Right("Sales, no rate"),
+        Right("Other rows, no tax"),
+        Right("Their sales"),
     ]
     rows: list[list[object]] = []
     for state in facts.summary.states:

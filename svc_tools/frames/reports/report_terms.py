@@ -16,8 +16,8 @@ __all__ = ["lookup_facts", "tax_terms"]
 
 _NOTED = {
     "service": "Service asked",
-    "asked": "Distinct places asked",
-    "cached": "of them, answered from the cache",
+    "asked": "Distinct places asked in this lookup",
+    "cached": "Distinct places answered from what was kept",
     "requests": "Requests made",
     "grain": "Dates asked by",
     "stopped": "The lookup ended early",

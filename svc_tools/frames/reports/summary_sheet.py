@@ -203,8 +203,8 @@ _STATE_HEADERS = (
     ">Tax",
     ">Partial rows",
     ">Sales, partial rate",
-    ">No-rate rows",
-    ">Sales, no rate",
+    ">Other rows, no tax",
+    ">Their sales",
 )
 
 
