@@ -94,7 +94,8 @@ def test_a_head_that_does_not_end_is_not_kept(shared, head):
 def test_a_long_head_in_small_pieces_is_not_kept_either(shared):
     with connect(shared) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
-        for _ in range(80):
+        # the last piece goes over the limit: what came after the refusal would reset the connection
+        for _ in range(66):
             connection.sendall(b"X-A: " + b"x" * 1000 + b"\r\n")
         assert_refused(rest(connection), 400, "INVALID_INPUT", "65536 bytes at most")
 
