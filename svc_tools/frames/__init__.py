@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.failing import LookupFailedError
 from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from datetime import date
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,6 +11,9 @@ import pandas as pd
 from svc_tools.frames.answers import answer_columns, results
 from svc_tools.frames.asking import asking
 from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.enriched import NOTE
+from svc_tools.frames.failing import raise_for, warn_of_early_end
+from svc_tools.frames.lookup_note import note_of
 from svc_tools.frames.notes import ending, progress_bar, repairs, say
 from svc_tools.frames.ownership import free_columns, remember_columns
 from svc_tools.frames.questions import ask
@@ -22,31 +24,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from svc_tools.frames.asking import Asking
-    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import Options
-    from svc_tools.lookup import Run
 
-__all__ = ["LookupFailedError", "enrich", "plain_inputs", "warn_of_early_end", "with_columns"]
+__all__ = ["enrich", "with_columns"]
 
-_REASONS_SHOWN = 3
 _CALLER = 3
 """How far from `enrich` the line is that called `df.svc.lookup`, where 1 is `enrich` itself."""
-
-
-class LookupFailedError(Exception):
-    """Rows have no usable answer, and `errors="raise"` asked for an exception.
-
-    Attributes:
-        frame: the enriched frame, with everything that was found: nothing is lost.
-    """
-
-    def __init__(self, message: str, frame: pd.DataFrame) -> None:
-        super().__init__(message)
-        self.frame = frame
-
-    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
-        """Between processes the frame is not lost either."""
-        return type(self), (str(self), self.frame)
 
 
 def enrich(
@@ -86,19 +69,16 @@ def enrich(
     )
     enriched = with_columns(kept, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
-    enriched.attrs["svc_lookup"] = {
-        "prefix": options.prefix,
-        "rows": len(frame),
-        "asked": run.asked,
-        "cached": run.cached,
-        "requests": run.requests,
-        "service": asker.who.name,
-        "notes": [*notes, *later],
-        "stopped": run.stopped,
-        "detail": options.detail,
-        "grain": options.as_of_grain,
-        "inputs": plain_inputs(inputs),
-    }
+    enriched.attrs[NOTE] = note_of(
+        run,
+        inputs,
+        prefix=options.prefix,
+        rows=len(frame),
+        service=asker.who.name,
+        notes=[*notes, *later],
+        detail=options.detail,
+        grain=options.as_of_grain,
+    )
     remember(
         enriched,
         prefix=options.prefix,
@@ -111,7 +91,7 @@ def enrich(
     if options.progress:
         say([*later, *ending(asked, results(asked, run.outcomes), run, asker.kept)])
     if options.errors == "raise":
-        _raise_for(enriched, options.prefix)
+        raise_for(asked, run, enriched)
     elif run.stopped:
         warn_of_early_end(run, enriched)
     return enriched
@@ -126,45 +106,3 @@ def with_columns(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -
         for name, column in columns.items():
             enriched[prefix + name] = column
     return enriched
-
-
-def plain_inputs(inputs: Inputs) -> dict[str, object]:
-    """What answered each argument, as JSON can hold it."""
-    return {
-        "columns": {role: _json(label) for role, label in inputs.columns.items()},
-        "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
-        "tz": None if inputs.tz is None else str(inputs.tz),
-    }
-
-
-def _json(value: object) -> object:
-    if isinstance(value, date):
-        return value.isoformat()
-    return value if isinstance(value, str | int | float | bool) else str(value)
-
-
-def warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
-    """Say why a lookup ended early; where warnings are errors, the exception carries the frame."""
-    message = (
-        f"The lookup ended early: {run.stopped}. What was found is in the frame; the other rows are"
-        " not_attempted. Run it again: what is in the cache is not asked for again."
-    )
-    try:
-        warnings.warn(message, UserWarning, stacklevel=_CALLER + 1)
-    except UserWarning as error:  # warnings are errors here: the frame must not be lost
-        raise LookupFailedError(message, enriched) from error
-
-
-def _raise_for(frame: pd.DataFrame, prefix: str) -> None:
-    status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
-    bad = ~status.isin(["ok", "partial"])
-    if not bad.any():
-        return
-    reasons = (status[bad] + ": " + error[bad].fillna("")).value_counts()
-    shown = "; ".join(f"{count} x {text}" for text, count in reasons[:_REASONS_SHOWN].items())
-    more = f" and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
-    raise LookupFailedError(
-        f"{int(bad.sum()):,} of {len(frame):,} rows have no usable answer:"
-        f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
-        frame,
-    )

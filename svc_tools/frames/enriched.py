@@ -21,12 +21,14 @@ __all__ = [
     "DETAIL_COLUMNS",
     "LEVEL_TAX_COLUMNS",
     "LOOKUP_COLUMNS",
+    "NOTE",
     "OTHER_DATE",
     "RANGE_COLUMNS",
     "RATE_COLUMNS",
     "STATUSES",
     "TAX_COLUMNS",
     "TAX_OPTION_COLUMNS",
+    "TERMS",
     "require_columns",
     "require_one",
     "texts",
@@ -100,6 +102,12 @@ TAX_COLUMNS = (
     "tax_review",
 )
 """The columns that `df.svc.tax()` adds, without the prefix."""
+
+NOTE = "svc_lookup"
+"""The frame's attribute that says what its last lookup was: see `lookup_note.note_of`."""
+
+TERMS = "svc_tax_terms"
+"""The frame's attribute that says, by prefix, on which terms its taxes were computed."""
 
 TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
 """What `df.svc.tax()` adds where it was asked to: `shipping=`; `nexus=` or `channel=`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.changed import of_other_rates, rows_not_asked
+from svc_tools.frames.changed import changes_of
 from svc_tools.frames.enriched import texts
 from svc_tools.frames.questions import ask
 from svc_tools.frames.used_answers import lookups_of
@@ -132,17 +132,17 @@ def _used_by(
     asked = ask(frame, lookup.inputs)
     if lookup.answers is None:
         return _from_cache(frame, lookup, asked, cache, notes)
-    unknown = rows_not_asked(asked, lookup.answers)
-    if unknown:
+    changed = changes_of(frame, asked, lookup.answers, lookup.prefix)
+    if changed.not_asked:
         raise ValueError(
-            f"rows whose place or date is not the one that was looked up: {unknown:,}; they were"
-            f" changed or added since. To freeze the frame, {_AGAIN}"
+            "rows whose place or date is not the one that was looked up:"
+            f" {changed.not_asked:,}; they were changed or added since."
+            f" To freeze the frame, {_AGAIN}"
         )
-    other = of_other_rates(frame, asked, lookup.answers, lookup.prefix)
-    if other:
+    if changed.of_other_rates:
         raise ValueError(
-            f"rows whose rate is not that of their place and date: {other:,}; either was changed"
-            f" since the lookup. To freeze the frame, {_AGAIN}"
+            f"rows whose rate is not that of their place and date: {changed.of_other_rates:,};"
+            f" either was changed since the lookup. To freeze the frame, {_AGAIN}"
         )
     return dict.fromkeys(asked.places()), lookup.answers
 

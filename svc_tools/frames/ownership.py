@@ -11,9 +11,9 @@ from svc_tools.frames.enriched import (
     LOOKUP_COLUMNS,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
+    TERMS,
 )
 from svc_tools.frames.exact import MONEY
-from svc_tools.frames.taxes.tax_terms import TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

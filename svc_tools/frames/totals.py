@@ -8,20 +8,32 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from svc_tools.frames.coded import first_column
-from svc_tools.frames.exact import MONEY, cents_of
+from svc_tools.frames.exact import MONEY, cents_of, decimals
 from svc_tools.frames.taxes.amounts import whole_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from svc_tools.frames.coded import Coded
 
-__all__ = ["Money", "Totals", "dollars", "money", "sums_by", "totals_by"]
+__all__ = [
+    "Money",
+    "Totals",
+    "dollars",
+    "dollars_by",
+    "money",
+    "money_column",
+    "sums_by",
+    "totals_by",
+]
 
 _HALF = 31
 """Sums are kept in two parts of so many bits: exact for any number of rows in memory."""
+_HOLDS = 10**18
+"""Cents that `decimal128(18, 2)` cannot hold any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ def money(frame: pd.DataFrame, name: Hashable) -> Money:
     cents, wrong, _ = whole_cents(column)
     missing = np.zeros(len(frame), bool)
     missing[list(wrong)] = True
-    return Money(np.where(missing, 0, cents), missing)
+    return Money(cents, missing)
 
 
 def sums_by(codes: np.ndarray, cents: np.ndarray, size: int) -> list[int]:
@@ -100,6 +112,14 @@ def sums_by(codes: np.ndarray, cents: np.ndarray, size: int) -> list[int]:
         np.add.at(sums, codes, part)
         halves.append(sums.tolist())
     return [(high << _HALF) + low for high, low in zip(*halves, strict=True)]
+
+
+def dollars_by(codes: np.ndarray, of: Money, size: int) -> list[Decimal | None]:
+    """The exact sum in dollars for each code; `None` where no row of it has a value."""
+    there = codes[~of.missing]
+    known = np.bincount(there, minlength=size).tolist()
+    sums = sums_by(there, of.cents[~of.missing], size)
+    return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
 
 
 def totals_by(
@@ -135,3 +155,13 @@ def totals_by(
 def dollars(whole_cents: int) -> Decimal:
     """Whole cents as dollars with two decimals."""
     return Decimal(whole_cents).scaleb(-2)
+
+
+def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionArray:
+    """Dollars as an exact column; wider than `decimal128(18, 2)` where a sum needs it."""
+    cents = [0 if value is None else int(value.scaleb(2)) for value in values]
+    if any(abs(one) >= _HOLDS for one in cents):
+        wide = pa.array(values, pa.decimal128(38, 2))
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([wide]))
+    missing = np.array([value is None for value in values], bool)
+    return decimals(np.array(cents, np.int64), missing, MONEY)

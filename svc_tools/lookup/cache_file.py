@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BUSY_SECONDS", "CacheFile", "NotUsableError", "is_damage", "is_on_network"]
+__all__ = ["BESIDE", "BUSY_SECONDS", "CacheFile", "NotUsableError", "is_damage", "is_on_network"]
 
 BUSY_SECONDS = 10.0
 """How long another process that writes is waited for."""
@@ -54,7 +54,8 @@ _NAMES = {".db", ".sqlite", ".sqlite3"}
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 """How a list of mounts writes a blank."""
-_BESIDE = ("-wal", "-shm", "-journal")
+BESIDE = ("-wal", "-shm", "-journal")
+"""The endings of the files that SQLite keeps beside the file."""
 
 
 class NotUsableError(Exception):
@@ -160,7 +161,7 @@ class CacheFile:
         stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
         target = self.path.with_name(f"{self.path.stem}.{word}-{stamp}{self.path.suffix}")
         try:
-            for ending in ("", *_BESIDE):
+            for ending in ("", *BESIDE):
                 beside = Path(f"{self.path}{ending}")
                 with suppress(FileNotFoundError):
                     beside.replace(f"{target}{ending}")

@@ -14,6 +14,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
+from svc_tools.lookup.review import OTHER_DATE, law_since
+
 if TYPE_CHECKING:
     from svc_tools.lookup.outcomes import Found, Outcome
 
@@ -26,8 +28,6 @@ UNPROVEN = timedelta(days=30)
 """How long the rate of a past date is kept whose effective date nobody published."""
 UNRESOLVED = timedelta(hours=1)
 """How long it is kept that a place is not known: services learn."""
-
-_OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
 
 
 class LocalDays:
@@ -80,10 +80,5 @@ def keeps_until(
 
 def _is_proven(found: Found, as_of: date) -> bool:
     """Whether the publisher itself dates the rate, and it is not that of another date."""
-    if found.effective_date_basis != "publisher_effective_date" or not found.effective_date:
-        return False
-    try:
-        in_force = date.fromisoformat(found.effective_date) <= as_of
-    except ValueError:
-        return False
-    return in_force and not _OTHER_DATE.intersection(found.warnings)
+    since = law_since(found)
+    return since is not None and since <= as_of and OTHER_DATE.isdisjoint(found.warnings)

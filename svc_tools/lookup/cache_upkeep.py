@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.lookup.cache_file import CacheFile, NotUsableError
+from svc_tools.lookup.cache_file import BESIDE, CacheFile, NotUsableError
 from svc_tools.lookup.cache_keeping import FOR_EVER
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _opened(path: Path) -> Iterator[CacheFile]:
 
 
 def _size(path: Path) -> int:
-    beside = (Path(f"{path}{ending}") for ending in ("", "-wal", "-shm", "-journal"))
+    beside = (Path(f"{path}{ending}") for ending in ("", *BESIDE))
     return sum(one.stat().st_size for one in beside if one.exists())
 
 

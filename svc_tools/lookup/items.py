@@ -13,7 +13,7 @@ from svc_tools.places import Cells, Place, Question, Refusal, question
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Desk", "asked_place"]
+__all__ = ["Desk"]
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ source must not fill the memory. A cache remembers them all."""
 _KEYS = tuple(field.name for field in fields(Cells))
 
 
-def asked_place(item: object) -> Place | Outcome:
+def _asked_place(item: object) -> Place | Outcome:
     """The place that an item asks about, or the outcome of one that is never asked for.
 
     A mapping is read as a row of a frame is: `{"state": "TX", "zip": "78701"}`.
@@ -61,7 +61,7 @@ class Desk(Generic[T]):
             Its outcome where that is known; the place where it is new; `None` where another item
             waits for the same place.
         """
-        place = asked_place(item)
+        place = _asked_place(item)
         if isinstance(place, Outcome):
             return place
         if (outcome := self._known.get(place)) is not None:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from svc_tools.lookup.outcomes import Found, Outcome
 
-__all__ = ["OTHER_DATE", "REVIEW_REASONS", "as_of_status", "review_reasons", "told_day"]
+__all__ = [
+    "OTHER_DATE",
+    "REVIEW_REASONS",
+    "as_of_status",
+    "law_since",
+    "review_reasons",
+    "told_day",
+]
 
 OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
 """Warnings by which an answer says that its rate is that of another date than the one asked for."""
@@ -152,7 +159,7 @@ def review_reasons(
         codes.add("several_rates")
     elif _SPANS in warnings and found.low is None:
         codes.add(_SPANS)
-    since = _law_since(found)
+    since = law_since(found)
     if since is not None and own_day is not None and since > own_day:
         codes.add("effective_after_sale")
     if found.confidence in _DOUBTFUL and not codes:
@@ -183,7 +190,7 @@ def as_of_status(
     """
     if found is None:
         return None
-    since = _law_since(found)
+    since = law_since(found)
     proved = (
         since is not None
         and own_day is not None
@@ -199,7 +206,7 @@ def _to_come(day: date, answered: datetime | None) -> bool:
     return answered is not None and day > (answered + _EARLIEST).date()
 
 
-def _law_since(found: Found) -> date | None:
+def law_since(found: Found) -> date | None:
     """The day from which the publisher says that the rate is law."""
     return told_day(found.effective_date) if found.effective_date_basis == _PROVED else None
 

@@ -112,17 +112,6 @@ class Register:
             for state, found in days.items()
         }
 
-    def duplicates(self) -> tuple[Registration, ...]:
-        """The records whose state and type an earlier record has too."""
-        seen: set[tuple[str, str]] = set()
-        again = []
-        for record in self.records:
-            key = (record.state, record.nexus_type)
-            if key in seen:
-                again.append(record)
-            seen.add(key)
-        return tuple(again)
-
 
 def read_register(source: object) -> Register:
     """Read a register: the path of a CSV file (UTF-8, with a header), a frame, or mappings.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import re
@@ -11,7 +12,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing, contextmanager
 
 import pytest
@@ -19,6 +19,12 @@ from support.command import svc_tools
 from support.faults import KEY, answer, echo, echoing, serving
 
 PLACES = 60
+TELLING = """
+from svc_tools.cli import file_progress, main
+file_progress._EVERY = 0.0
+main()
+"""
+"""The command, with a line on standard error for each answer once it is committed."""
 
 
 @pytest.fixture
@@ -141,7 +147,7 @@ def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):
 def running(*arguments, **environment):
     """A command that is under way."""
     with subprocess.Popen(
-        [sys.executable, "-m", "svc_tools", *map(str, arguments)],
+        [sys.executable, "-c", TELLING, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -153,22 +159,25 @@ def running(*arguments, **environment):
             process.kill()
 
 
+def answers_first(count, then):
+    """Answer so many requests, whichever come together; all others as `then` does."""
+    number = itertools.count(1)
+    return lambda seen: echo(seen) if next(number) <= count else then(seen)
+
+
 def hangs_after(faults, count):
     """Answer so many requests, and let all others wait."""
 
-    def step(seen):
-        if len(faults.seen) > count:
-            faults.over.wait(60)
+    def hang(seen):
+        faults.over.wait(60)
         return echo(seen)
 
-    faults.will(step)
+    faults.will(answers_first(count, hang))
 
 
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.01)
+def wait_for_answers(process, count):
+    """Until a command has committed so many answers, as it says itself."""
+    assert any(f"asking: {count} of {PLACES} places" in line for line in process.stderr)
 
 
 def kept(environment):
@@ -189,7 +198,7 @@ def test_a_run_that_was_broken_off_goes_on_where_it_ended(account, orders, tmp_p
     hangs_after(faults, 30)
     command = ("enrich", orders, "-o", output, "--force")
     with running(*command, **environment) as process:
-        until(lambda: kept(environment) >= 25)
+        wait_for_answers(process, 25)
         process.send_signal(how)
         out, err = process.communicate(timeout=60)
     assert process.returncode == (-9 if how == signal.SIGKILL else 130)
@@ -217,7 +226,7 @@ def test_an_interrupt_without_a_cache_loses_nothing_either(account, orders, tmp_
     output = tmp_path / "out.csv"
     environment["SVC_CACHE"] = "off"
     with running("enrich", orders, "-o", output, **environment) as process:
-        until(lambda: len(faults.seen) > 40)
+        wait_for_answers(process, 30)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert (process.returncode, output.exists()) == (130, False)
@@ -236,7 +245,7 @@ def test_a_service_that_refuses_ends_the_run_and_what_was_found_is_beside(
 ):
     faults, environment = account
     error = json.dumps({"error": {"code": code, "message": "so it is"}}).encode()
-    faults.will(lambda seen: echo(seen) if len(faults.seen) <= 30 else answer(status, error))
+    faults.will(answers_first(30, lambda _: answer(status, error)))
     output = tmp_path / "out.csv"
     done = svc_tools("enrich", orders, "-o", output, **environment)
     assert (done.returncode, output.exists()) == (3, False)

@@ -74,6 +74,16 @@ def test_every_column_is_that_of_pandas(embedded, kept, sizes, rates):
     assert set(computed["lookup_status"]) >= {"ok", "partial", "unsupported", "invalid"}
 
 
+@pytest.mark.parametrize("prefix", ["", "svc_"])
+def test_what_it_says_of_itself_is_what_pandas_says(embedded, kept, prefix):
+    asking = {"client": embedded, "progress": False, "cache": kept, "prefix": prefix}
+    MIXED.svc.lookup(**asking)
+    plain = MIXED.svc.lookup(**asking)
+    looked = parted(MIXED, 3, 5).svc.lookup(**asking).compute()
+    assert looked.attrs["svc_lookup"] == plain.attrs["svc_lookup"]
+    assert looked.attrs["svc_lookup"]["prefix"] == prefix
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -212,6 +212,7 @@ def test_what_a_file_remembers_is_of_this_run_and_not_of_an_earlier_one(scripted
     after = pd.read_parquet(output)
     assert after.attrs["svc_tax_terms"][""]["amount"] == "amount"
     assert after.attrs["svc_lookup"]["service"] == faults.base_url
+    assert after.attrs["svc_lookup"]["prefix"] == ""
     told = json.loads(parquet.read_schema(output).metadata[b"pandas"])
     assert "attributes" not in told
 

@@ -14,8 +14,8 @@ from support.faults import answer, echoing
 
 import svc_tools
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.failing import LookupFailedError
 from svc_tools.frames.jurisdictions import decode
 
 PLACE = {"state": "TX", "zip": "78701"}

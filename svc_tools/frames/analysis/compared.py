@@ -6,17 +6,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
-from svc_tools.frames.exact import MONEY, decimals
-from svc_tools.frames.totals import Money, dollars, sums_by
+from svc_tools.frames.totals import Money, dollars, money_column, sums_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-__all__ = ["CLASSES", "Compared", "Sums", "money_column", "sum_columns", "sums_of"]
+__all__ = ["CLASSES", "Compared", "Sums", "sum_columns", "sums_of"]
 
 CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected")
 """What can become of a row: exactly one of these.
@@ -28,8 +25,6 @@ CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected
 - no_collected: what was collected is missing or unreadable.
 """
 _OVER, _UNDER, _WITHIN, _NOT_DUE, _NO_EXPECTATION, _NO_COLLECTED = range(len(CLASSES))
-_HOLDS = 10**18
-"""Cents that `decimal128(18, 2)` cannot hold any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +68,6 @@ class Sums:
     collected_not_due: Decimal | None
     collected_without_expectation: Decimal | None
     expected_without_collected: Decimal | None
-
-    @property
-    def compared_rows(self) -> int:
-        """Rows in which the two were compared."""
-        return self.over_rows + self.under_rows + self.within_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +143,3 @@ def sum_columns(sums: Sequence[Sums]) -> dict[str, Any]:
         counts = field.name.endswith("rows")
         columns[field.name] = np.array(values, np.int64) if counts else money_column(values)
     return columns
-
-
-def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionArray:
-    """Dollars as an exact column; wider than `decimal128(18, 2)` where a sum needs it."""
-    cents = [0 if value is None else int(value.scaleb(2)) for value in values]
-    if any(abs(one) >= _HOLDS for one in cents):
-        wide = pa.array(values, pa.decimal128(38, 2))
-        return pd.arrays.ArrowExtensionArray(pa.chunked_array([wide]))
-    missing = np.array([value is None for value in values], bool)
-    return decimals(np.array(cents, np.int64), missing, MONEY)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.analysis.compared import money_column
 from svc_tools.frames.analysis.filing_parts import LEVEL_COLUMNS, LOCATION, NO_CODE
 from svc_tools.frames.analysis.shown import as_html, as_text, counted, table_of
 from svc_tools.frames.coded import coded, combined
 from svc_tools.frames.reports.summary_words import exact_dollars
 from svc_tools.frames.review_codes import codes_of_rows
-from svc_tools.frames.totals import dollars, money, sums_by
+from svc_tools.frames.totals import dollars_by, money, money_column
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
@@ -146,10 +145,8 @@ class Filing:
         order = sorted(range(len(cells)), key=lambda one: -counts[one])
         sums = {}
         for name in ("sales", "tax"):
-            cents, missing = money(self.left_out, name)
-            known = np.bincount(codes[~missing], minlength=len(cells)).tolist()
-            added = sums_by(codes, cents, len(cells))
-            sums[name] = [dollars(added[one]) if known[one] else None for one in order]
+            added = dollars_by(codes, money(self.left_out, name), len(cells))
+            sums[name] = [added[one] for one in order]
         texts = (pd.array([cells[one][at] or None for one in order], dtype="str") for at in (0, 1))
         return pd.DataFrame(
             {

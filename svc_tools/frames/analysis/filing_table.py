@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.analysis.compared import money_column
 from svc_tools.frames.analysis.filing_parts import (
     NO_CODE,
     Part,
@@ -17,19 +16,18 @@ from svc_tools.frames.analysis.filing_parts import (
     shares_of,
     unnamed,
 )
-from svc_tools.frames.coded import coded, combined
+from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import LEVEL_TAX_COLUMNS
 from svc_tools.frames.exact import RATE, decimals
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.taxes.changes import is_product
-from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.taxed_rows import taxed_rows
-from svc_tools.frames.totals import dollars, money, sums_by
+from svc_tools.frames.totals import dollars, money, money_column, sums_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from svc_tools.frames.coded import Coded
     from svc_tools.frames.taxes.taxed_rows import TaxedRows
 
 __all__ = ["FILING_COLUMNS", "filing_table"]
@@ -123,8 +121,8 @@ def _shapes(
     rates = rates_of(lines, f"{prefix}combined_rate").units
     distinct, rate_codes = np.unique(rates, return_inverse=True)
     cells = coded(lines, f"{prefix}lookup_jurisdictions")
-    both = type(cells)(rate_codes, tuple(map(str, distinct.tolist())))
-    codes, pairs = combined([cells, both])
+    of_rates = Coded(rate_codes, tuple(map(str, distinct.tolist())))
+    codes, pairs = combined([cells, of_rates])
     shapes = [parts_of(cell or None, int(rate), state=state) for cell, rate in pairs]
     off = ~is_product(lines, rows.due.cents, rows.taxable.cents, prefix)
     if off.any():  # a tax that somebody wrote: it is no sum of the parts

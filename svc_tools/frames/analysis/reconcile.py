@@ -18,10 +18,11 @@ from svc_tools.frames.analysis.reconciliation import Reconciliation
 from svc_tools.frames.coded import Coded
 from svc_tools.frames.enriched import require_columns, require_one
 from svc_tools.frames.exact import MONEY, RATE, decimals
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.taxes.amounts import one_amount, whole_cents
 from svc_tools.frames.taxes.changes import changes_since
-from svc_tools.frames.taxes.rate_units import rates_of
+from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import shipping_of_rows, taxed_rows
 from svc_tools.frames.totals import Money, dollars, money
 
@@ -53,8 +54,6 @@ _PARTS = {
 _SUMS = frozenset(field.name for field in fields(Sums))
 _COMPARED = ("over", "under", "within")
 _LARGEST_RATE = 99 * UNITS_PER_ONE
-_ROOM = 9 * 10**13
-"""Cents that can be multiplied by 10^5 within 64 bits."""
 
 
 def reconcile(
@@ -223,8 +222,8 @@ def _implied_rate(
 ) -> pd.arrays.ArrowExtensionArray:
     """Collected over taxable, to five decimals (half up); missing where that is no rate."""
     base = np.abs(taxable.cents)
-    usable = both & ~taxable.missing & (base > 0) & (base < _ROOM)
-    usable &= (np.abs(collected) < _ROOM) & ((collected == 0) | (collected ^ taxable.cents >= 0))
+    usable = both & ~taxable.missing & (base > 0) & (base < ROOM)
+    usable &= (np.abs(collected) < ROOM) & ((collected == 0) | (collected ^ taxable.cents >= 0))
     base = np.where(usable, base, 1)
     scaled = np.where(usable, np.abs(collected), 0) * UNITS_PER_ONE
     whole, rest = np.divmod(scaled, base)

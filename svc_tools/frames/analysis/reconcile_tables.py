@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.frames.analysis.compared import CLASSES, money_column, sum_columns, sums_of
+from svc_tools.frames.analysis.compared import CLASSES, sum_columns, sums_of
 from svc_tools.frames.analysis.difference_reasons import REASONS, reason_meaning
 from svc_tools.frames.coded import Coded, combined
-from svc_tools.frames.totals import dollars, sums_by
+from svc_tools.frames.totals import dollars_by, money_column
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from svc_tools.frames.analysis.compared import Compared
-    from svc_tools.frames.totals import Money
 
 __all__ = ["by_group", "by_reason", "by_state", "worst_rows"]
 
@@ -64,7 +63,7 @@ def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
     wanted = len(values) * size
     rows = np.bincount(codes, minlength=wanted).tolist()
     sums = {
-        name: _sums_where_known(of, codes, wanted)
+        name: dollars_by(codes, of, wanted)
         for name, of in (
             ("expected", compared.expected),
             ("collected", compared.collected),
@@ -91,12 +90,6 @@ def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
             "meaning": pd.array([reason_meaning(name) for name in names], dtype="str"),
         }
     )
-
-
-def _sums_where_known(of: Money, codes: np.ndarray, size: int) -> list[Decimal | None]:
-    known = np.bincount(codes[~of.missing], minlength=size).tolist()
-    sums = sums_by(codes[~of.missing], of.cents[~of.missing], size)
-    return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
 
 
 def worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.frames.analysis.added import without_added
-from svc_tools.frames.analysis.compared import money_column
 from svc_tools.frames.analysis.review_places import places_of_rows
 from svc_tools.frames.analysis.review_stakes import stakes_of
 from svc_tools.frames.analysis.reviewed import Review, ReviewTotals
@@ -19,7 +19,7 @@ from svc_tools.frames.exact import MONEY, decimals
 from svc_tools.frames.review_codes import advice_on, codes_of_rows
 from svc_tools.frames.taxes.changes import changes_since
 from svc_tools.frames.taxes.taxed_rows import amount_label, taxed_rows
-from svc_tools.frames.totals import Money, dollars, sums_by
+from svc_tools.frames.totals import Money, dollars, dollars_by, money_column, sums_by
 from svc_tools.frames.what_to_do import codes_in, meaning_of, what_to_do
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def _groups(
     pairs: Sequence[tuple[str, ...]], sizes: np.ndarray, own: Money, codes: np.ndarray
 ) -> pd.DataFrame:
     """Place and reasons with rows and dollars: the most dollars first, then the most rows."""
-    sums = sums_by(codes, own.cents, len(pairs))
-    known = np.bincount(codes[~own.missing], minlength=len(pairs)).tolist()
-    stakes = [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
+    stakes = dollars_by(codes, own, len(pairs))
     groups = pd.DataFrame(
         {
             "place": _taken([place for place, _ in pairs], np.arange(len(pairs))),
@@ -122,10 +120,12 @@ def _groups(
             "to_do": _taken([advice_on(cell) for _, cell in pairs], np.arange(len(pairs))),
         }
     )
-    order = sorted(
-        range(len(pairs)), key=lambda one: (not known[one], -sums[one], -int(sizes[one]), one)
-    )
-    return groups.iloc[order]
+
+    def order(one: int) -> tuple[bool, Decimal, int, int]:
+        stake = stakes[one]
+        return stake is None, -(stake or Decimal()), -int(sizes[one]), one
+
+    return groups.iloc[sorted(range(len(pairs)), key=order)]
 
 
 def _by_reason(cells: Sequence[str], codes: np.ndarray, own: Money) -> pd.DataFrame:
@@ -157,15 +157,14 @@ def _totals(
     basis = Coded(stakes.basis.codes[listed], stakes.basis.values)
     estimated = basis.where(lambda one: one == "estimate")
     total = own.total()
-    sizes = np.sort(own.cents[~own.missing])[::-1]
-    wanted = share * int(sum(sums_by(np.zeros(len(sizes), np.int64), sizes, 1)))
+    sizes = np.sort(own.cents[~own.missing])[::-1].tolist()
     return ReviewTotals(
         frame_rows=len(frame),
         rows=len(listed),
         dollars=total,
         of_sales=any(rows for name, rows in basis.counts() if name == "sale"),
         share=share,
-        carrying_rows=_carrying(sizes.tolist(), wanted),
+        carrying_rows=_carrying(sizes, share * sum(sizes)),
         estimated_rows=int(estimated.sum()),
         estimated=own.total(estimated),
         unknown_rows=int(own.missing.sum()),

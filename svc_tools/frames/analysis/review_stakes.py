@@ -8,9 +8,10 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.coded import Coded
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.taxes.changes import taxable_of_rows
-from svc_tools.frames.taxes.rate_units import rates_of
+from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import sales_of
 from svc_tools.frames.totals import Money, money
 
@@ -34,8 +35,6 @@ BASES = {
 }
 """What the dollars of a row are, by `review_basis`; the sign of a refund is dropped."""
 _CODES = {basis: code for code, basis in enumerate(BASES)}
-_ROOM = 9 * 10**13
-"""Cents that can be multiplied by a rate within 64 bits."""
 
 
 class Stakes(NamedTuple):
@@ -85,7 +84,7 @@ def _estimates(
         np.maximum.at(highest, codes[~rates.missing], rates.units[~rates.missing])
     highest = np.where(highest < 0, highest.max(initial=-1), highest)
     units = highest[codes]
-    none = sales.missing | (units < 0) | (np.abs(sales.cents) >= _ROOM)
+    none = sales.missing | (units < 0) | (np.abs(sales.cents) >= ROOM)
     none |= status.where(lambda one: one == "unsupported")
     products = np.where(none, 0, np.abs(sales.cents)) * units
     return (products + UNITS_PER_ONE // 2) // UNITS_PER_ONE, none

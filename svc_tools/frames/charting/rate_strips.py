@@ -8,8 +8,8 @@ import numpy as np
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.frames.coded import coded, first_column
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.taxes.rate_units import rates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

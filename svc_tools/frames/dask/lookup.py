@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,10 @@ from svc_tools.frames.dask.first_values import first_values
 from svc_tools.frames.dask.pace import cluster
 from svc_tools.frames.dask.table import Table
 from svc_tools.frames.dask.worker_task import introduce
-from svc_tools.frames.enrich import (
-    LookupFailedError,
-    plain_inputs,
-    warn_of_early_end,
-    with_columns,
-)
+from svc_tools.frames.enrich import with_columns
+from svc_tools.frames.enriched import NOTE
+from svc_tools.frames.failing import raise_for, warn_of_early_end
+from svc_tools.frames.lookup_note import note_of
 from svc_tools.frames.notes import ending, progress_bar, repairs, say
 from svc_tools.frames.ownership import free_columns, remember_columns
 from svc_tools.frames.planning import plan_of, service_of
@@ -43,12 +40,9 @@ if TYPE_CHECKING:
     from svc_tools.frames.dask.worker_task import Factory, Introduced
     from svc_tools.frames.options import Options
     from svc_tools.frames.questions import Asked
-    from svc_tools.lookup import Run
     from svc_tools.lookup.plan import Plan
 
 __all__ = ["look_up_frame", "plan_frame"]
-
-_REASONS_SHOWN = 3
 
 
 def look_up_frame(
@@ -76,18 +70,16 @@ def look_up_frame(
     table = Table(told.frame, told.labels, options.prefix, columns)
     meta = _joined(ddf._meta, table)  # noqa: SLF001 - Dask's empty frame
     remember_columns(meta, options.prefix, columns)
-    meta.attrs["svc_lookup"] = {
-        "rows": int(told.asked.rows.sum()),
-        "asked": run.asked,
-        "cached": run.cached,
-        "requests": run.requests,
-        "service": asker.who.name,
-        "notes": [*notes, *later],
-        "stopped": run.stopped,
-        "detail": options.detail,
-        "grain": options.as_of_grain,
-        "inputs": plain_inputs(told.inputs),
-    }
+    meta.attrs[NOTE] = note_of(
+        run,
+        told.inputs,
+        prefix=options.prefix,
+        rows=int(told.asked.rows.sum()),
+        service=asker.who.name,
+        notes=[*notes, *later],
+        detail=options.detail,
+        grain=options.as_of_grain,
+    )
     remember(
         meta,
         prefix=options.prefix,
@@ -101,9 +93,9 @@ def look_up_frame(
     # the options may hold a client: nothing of them goes into the graph
     enriched: dd.DataFrame = ddf.map_partitions(_joined, delayed(table, pure=True), meta=meta)
     if options.progress:
-        say([*later, *ending(told.asked, results(told.asked, run.outcomes), run)])
+        say([*later, *ending(told.asked, results(told.asked, run.outcomes), run, asker.kept)])
     if options.errors == "raise":
-        _raise_for(told.asked, run, enriched)
+        raise_for(told.asked, run, enriched)  # type: ignore[arg-type]  # lazy
     elif run.stopped:
         warn_of_early_end(run, enriched)  # type: ignore[arg-type]  # lazy
     return enriched
@@ -171,20 +163,3 @@ def _joined(partition: pd.DataFrame, table: Table) -> pd.DataFrame:
     enriched = with_columns(kept, table.prefix, table.columns(partition))
     enriched.attrs |= table.attrs
     return enriched
-
-
-def _raise_for(asked: Asked, run: Run, enriched: dd.DataFrame) -> None:
-    reasons: Counter[str] = Counter()
-    outcomes = results(asked, run.outcomes)
-    for outcome, rows in zip(outcomes, asked.rows.tolist(), strict=True):
-        if outcome.status not in {"ok", "partial"}:
-            reasons[f"{outcome.status}: {outcome.error or ''}"] += rows
-    if not reasons:
-        return
-    shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(_REASONS_SHOWN))
-    more = f" and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
-    raise LookupFailedError(
-        f"{reasons.total():,} of {int(asked.rows.sum()):,} rows have no usable answer:"
-        f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
-        enriched,  # type: ignore[arg-type]  # the lazy result
-    )

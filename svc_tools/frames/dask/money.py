@@ -11,10 +11,9 @@ from dask.base import compute
 from dask.delayed import delayed
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.enriched import require_columns, require_one
+from svc_tools.frames.enriched import TERMS, require_columns, require_one
 from svc_tools.frames.ownership import TAXED
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.frames.taxes.tax_terms import TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from svc_tools.frames.enrich import plain_inputs
+from svc_tools.frames.enriched import NOTE
+from svc_tools.frames.lookup_note import note_of
 from svc_tools.frames.used_answers import remember
 
 if TYPE_CHECKING:
@@ -40,18 +41,16 @@ def memory_of(
     frame = pd.DataFrame()
     frame.attrs = {
         **of_tax,
-        "svc_lookup": {
-            "rows": rows,
-            "asked": run.asked,
-            "cached": run.cached,
-            "requests": run.requests,
-            "service": answered.who.name,
-            "notes": list(notes),
-            "stopped": run.stopped,
-            "detail": terms.detail,
-            "grain": terms.grain,
-            "inputs": plain_inputs(layout.inputs),
-        },
+        NOTE: note_of(
+            run,
+            layout.inputs,
+            prefix=terms.prefix,
+            rows=rows,
+            service=answered.who.name,
+            notes=notes,
+            detail=terms.detail,
+            grain=terms.grain,
+        ),
     }
     # dates that are not written as ISO cannot be asked again from the rows alone
     if source is not None and terms.date_format is None:

@@ -130,8 +130,8 @@ def _taken(distinct: _Read, codes: np.ndarray, named: str) -> _Read:
     """What was read of the distinct values, for each row; a code of -1 is missing."""
     gone = codes < 0
     wrong = _gone(gone, named)
-    for code, reason in distinct.wrong.items():
-        wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), reason)
+    for row in np.flatnonzero(np.isin(codes, list(distinct.wrong))).tolist():
+        wrong[row] = distinct.wrong[codes[row]]
     with_none = np.append(distinct.cents, 0)
     snapped = None if distinct.snapped is None else np.append(distinct.snapped, [False])[codes]
     return _Read(with_none[codes], wrong, snapped)

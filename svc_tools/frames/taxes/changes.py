@@ -9,8 +9,9 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.changed import changed_rows
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
-from svc_tools.frames.taxes.rate_units import rates_of
+from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
 from svc_tools.frames.taxes.tax_terms import TaxTerms, terms_of
 from svc_tools.frames.totals import Money, dollars
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.taxed_rows import TaxedRows
 
 __all__ = ["changes_since", "is_product", "taxable_of_rows"]
-
-_ROOM = 9 * 10**13
-"""Cents that can be multiplied by 10^5 within 64 bits."""
 
 
 def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[str, ...]:
@@ -76,7 +74,7 @@ def is_product(
 ) -> np.ndarray:
     """Where a tax is less than a cent from the taxable amount times the rate (cents, int64)."""
     rates = rates_of(frame, f"{prefix}combined_rate").units
-    small = (np.abs(tax) < _ROOM) & (np.abs(taxable) < _ROOM)
+    small = (np.abs(tax) < ROOM) & (np.abs(taxable) < ROOM)
     off = np.where(small, tax, 0) * UNITS_PER_ONE - np.where(small, taxable, 0) * rates
     near: np.ndarray = small & (np.abs(off) < UNITS_PER_ONE)
     return near

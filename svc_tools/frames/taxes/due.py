@@ -10,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.distinct_values import distinct_values, is_label
-from svc_tools.frames.enriched import require_columns
+from svc_tools.frames.enriched import NOTE, require_columns
 from svc_tools.frames.taxes.reasons import Reasons
+from svc_tools.frames.used_answers import lookups_of
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
@@ -165,12 +166,10 @@ def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
 
 def _grain(frame: pd.DataFrame, name: str) -> object:
     """The grain of the lookup that this column is of; else that of the frame's last lookup."""
-    from svc_tools.frames.used_answers import lookups_of  # noqa: PLC0415 - needs our terms itself
-
     for one in lookups_of(frame):
         if name == f"{one.prefix}lookup_as_of":
             return one.inputs.grain
-    looked = frame.attrs.get("svc_lookup")
+    looked = frame.attrs.get(NOTE)
     return looked.get("grain") if isinstance(looked, dict) else None
 
 

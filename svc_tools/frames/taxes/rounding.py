@@ -11,7 +11,7 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 
-__all__ = ["ROUNDINGS", "Rounding", "rounded_quotients", "rounded_tax"]
+__all__ = ["ROOM", "ROUNDINGS", "Rounding", "rounded_tax"]
 
 Rounding = Literal["half_up", "half_even", "up", "down"]
 """What happens to a fraction of a cent. Every mode is symmetric: a refund mirrors its sale.
@@ -22,6 +22,8 @@ Rounding = Literal["half_up", "half_even", "up", "down"]
 - down: any fraction dropped, toward zero.
 """
 ROUNDINGS: tuple[str, ...] = get_args(Rounding)
+ROOM = 9 * 10**13
+"""Cents below this can be multiplied by any rate, in units, within 64 bits."""
 _HALF = UNITS_PER_ONE // 2
 _BLOCK = 65_536
 _LAST = UNITS_PER_ONE - 1
@@ -37,14 +39,6 @@ def rounded_tax(cents: np.ndarray, units: np.ndarray, rounding: Rounding = "half
         block = out[start : start + _BLOCK]
         np.multiply(cents[start : start + _BLOCK], units[start : start + _BLOCK], out=block)
         _round(block, rounding)
-    return out
-
-
-def rounded_quotients(products: np.ndarray, rounding: Rounding) -> np.ndarray:
-    """Products in units of 10^-7 dollars as whole cents."""
-    out = products.copy()
-    for start in range(0, len(out), _BLOCK):
-        _round(out[start : start + _BLOCK], rounding)
     return out
 
 

@@ -10,13 +10,13 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.enriched import LOOKUP_COLUMNS, require_columns, require_one
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.taxes.amounts import LARGEST, whole_cents
-from svc_tools.frames.taxes.rate_units import rates_of
 from svc_tools.frames.taxes.reasons import Reasons
 from svc_tools.frames.taxes.taxable import exempt_of, shipping_of, taxable_shipping
 
 if TYPE_CHECKING:
-    from svc_tools.frames.taxes.rate_units import Rates
+    from svc_tools.frames.rate_units import Rates
     from svc_tools.frames.taxes.tax_terms import TaxTerms
 
 __all__ = ["Lines", "read_lines", "rows_of_states"]

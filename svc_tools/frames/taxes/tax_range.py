@@ -9,7 +9,7 @@ import numpy as np
 from svc_tools.frames.taxes.rounding import rounded_tax
 
 if TYPE_CHECKING:
-    from svc_tools.frames.taxes.rate_units import Rates
+    from svc_tools.frames.rate_units import Rates
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.frames.taxes.tax_lines import Lines
 

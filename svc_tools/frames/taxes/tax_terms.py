@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from svc_tools.frames.enriched import TERMS
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
 
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.due import Nexus
     from svc_tools.nexus import Register
 
-__all__ = ["TERMS", "TaxTerms", "remember", "terms_of"]
-
-TERMS = "svc_tax_terms"
-"""The frame's attribute that says, for each prefix, on which terms its tax was computed."""
+__all__ = ["TaxTerms", "remember", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)

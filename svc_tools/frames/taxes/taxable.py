@@ -89,11 +89,14 @@ def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
                 " as decimals or as text, '1.00'"
             )
         return None
-    odd: dict[int, str] = {}
-    for code, (value, word) in enumerate(zip(values, words, strict=True)):
-        if word is None and not blank[code]:
-            why = f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
-            odd |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), why)
+    neither = {
+        code: f"exempt: {str(value)[:_SHOWN]!r} says neither yes nor no"
+        for code, (value, word) in enumerate(zip(values, words, strict=True))
+        if word is None and not blank[code]
+    }
+    odd = {
+        row: neither[codes[row]] for row in np.flatnonzero(np.isin(codes, list(neither))).tolist()
+    }
     yes = np.array([*(word is True for word in words), False], bool)
     unknown = np.array([*(word is None for word in words), True], bool)
     return _Flags(yes[codes], unknown[codes], odd)
@@ -127,11 +130,13 @@ def _within(goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons
     """Exempt dollars must lie between nothing and the amount, on its side of zero."""
     beyond = (np.abs(cents) > np.abs(goods)) | (np.sign(cents) * np.sign(goods) < 0)
     beyond &= ~reasons.given
-    for row in np.flatnonzero(beyond).tolist():
-        more, all_of_it = cents[row] / _CENTS, goods[row] / _CENTS
-        reasons.add_each(
-            {row: f"exempt: {more:,.2f} is not between 0 and the amount, {all_of_it:,.2f}"}
-        )
+    reasons.add_each(
+        {
+            row: f"exempt: {cents[row] / _CENTS:,.2f} is not between 0 and the amount,"
+            f" {goods[row] / _CENTS:,.2f}"
+            for row in np.flatnonzero(beyond).tolist()
+        }
+    )
     inside = np.where(reasons.given, 0, cents)
     return Exempt(inside, (inside == goods) & (goods != 0), snapped)
 
