@@ -31,7 +31,10 @@ EXTRAS = {
     "cli": {"typer", "rich"},
     "report": {"xlsxwriter", "openpyxl", "matplotlib"},
     "dask": {"dask", "distributed"},
-    "notebook": {"ipywidgets"},
+    "nexus": {"filelock"},
+    "notebook": {"ipywidgets", "anywidget"},
+    "lab": {"jupyterlab"},
+    "page": {"voila"},
     "service": {
         "fastapi",
         "uvicorn",
