@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo notebook test lint bench clean
 
 demo: $(READY)
 	$(BIN)/svc-tools demo
+
+notebook: $(READY)
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
@@ -20,6 +23,7 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing_contract.py
 	$(BIN)/lint-imports
+	$(BIN)/nbstripout --verify notebooks/*.ipynb
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -31,4 +35,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-output build dist .coverage .coverage.*
+	rm -rf $(VENV) demo-output notebooks/notebook-output build dist .coverage .coverage.*

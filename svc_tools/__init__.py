@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools._register import when_frames_are_loaded
-from svc_tools.config import ConfigurationError, connect
+from svc_tools.config import ConfigurationError, aconnect, connect
 
 if TYPE_CHECKING:
     from svc_tools.frames import LookupFailedError, svc
     from svc_tools.lookup import alookup_many, lookup_many
+    from svc_tools.widgets.panel import panel
 
 __all__ = [
     "ConfigurationError",
     "LookupFailedError",
     "__version__",
+    "aconnect",
     "alookup_many",
     "connect",
     "lookup_many",
+    "panel",
     "svc",
 ]
+
+_INSTALL_NOTEBOOK = "The panel needs more: pip install 'svc-tax-tools[notebook]'"
 
 when_frames_are_loaded()
 
@@ -41,4 +46,17 @@ def __getattr__(name: str) -> object:
         from svc_tools import frames  # noqa: PLC0415 - loads pandas
 
         return getattr(frames, name)
+    if name == "panel":
+        try:
+            from svc_tools.widgets import panel  # noqa: PLC0415 - loads ipywidgets
+        except ModuleNotFoundError as error:
+            raise ImportError(f"{_INSTALL_NOTEBOOK} ({error})") from error
+        return panel.panel
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext svc_tools`: the magic `%svc TX 78701`, with completion."""
+    from svc_tools.widgets.magic import register  # noqa: PLC0415 - only IPython asks for it
+
+    register(shell)

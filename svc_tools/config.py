@@ -14,27 +14,32 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
-from svc_sdk import Svc, __version__
+from svc_sdk import AsyncSvc, Svc, __version__
 
 if TYPE_CHECKING:
-    from svc_sdk import AsyncSvc
     from svc_tools.service.embedded import EmbeddedService
 
 __all__ = [
     "ConfigurationError",
+    "EmbeddedAsyncSvc",
     "EmbeddedSvc",
     "Source",
     "account_fingerprint",
+    "account_of",
+    "aconnect",
+    "address",
     "cache_hours",
     "cache_path",
     "configured",
     "connect",
     "database",
     "embedded_source",
+    "receipt_folder",
     "running_embedded",
     "service_name",
     "source_of",
     "unconfigured",
+    "without_retries",
 ]
 
 KEY_VARIABLE = "SVC_API_KEY"
@@ -46,6 +51,8 @@ CACHE_VARIABLE = "SVC_CACHE"
 """Where answers are kept: a path, or "off" for nowhere."""
 CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How long rates of today are kept, where that is to be longer than until the day's end."""
+RECEIPTS_VARIABLE = "SVC_RECEIPTS"
+"""The folder of the receipts of nexus removals."""
 
 _OFF = {"off", "no", "none", "false", "0"}
 """What people write for "off": no file is meant by it."""
@@ -66,14 +73,10 @@ class ConfigurationError(ValueError):
     """Something to work with is missing, or cannot be used; the message says what to set."""
 
 
-class EmbeddedSvc(Svc):
-    """A client of the embedded service, which keeps running until the process ends."""
+class _OfEmbedded:
+    """What both clients of the embedded service know of it."""
 
-    def __init__(self, service: EmbeddedService) -> None:
-        super().__init__(service.api_key, base_url=service.base_url)
-        # a notebook rarely closes a client: its connections end with it, or with the process
-        weakref.finalize(self, self._http.close)
-        self._service = service
+    _service: EmbeddedService
 
     @property
     def book_edition(self) -> str:
@@ -84,6 +87,29 @@ class EmbeddedSvc(Svc):
     def book_digest(self) -> str:
         """The SHA-256 of that rate book, in hex: another one after an import of your own files."""
         return self._service.book_digest
+
+    @property
+    def database_name(self) -> str:
+        """The database that keeps its nexus records, without a password."""
+        return self._service.database_name
+
+
+class EmbeddedSvc(_OfEmbedded, Svc):
+    """A client of the embedded service, which keeps running until the process ends."""
+
+    def __init__(self, service: EmbeddedService) -> None:
+        super().__init__(service.api_key, base_url=service.base_url)
+        # a notebook rarely closes a client: its connections end with it, or with the process
+        weakref.finalize(self, self._http.close)
+        self._service = service
+
+
+class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
+    """The same for asynchronous code; close it, as any `AsyncSvc`, with `async with`."""
+
+    def __init__(self, service: EmbeddedService) -> None:
+        super().__init__(service.api_key, base_url=service.base_url)
+        self._service = service
 
 
 def connect(
@@ -113,19 +139,63 @@ def connect(
             them were given, or the embedded service cannot start.
         ImportError: the embedded service is wanted and not installed.
     """
-    if target is not None:
-        if target != "embedded":
-            raise ConfigurationError(
-                f"connect: {target!r} is not known; expected 'embedded', or api_key= and base_url="
-            )
-        if api_key is not None or base_url is not None:
-            raise ConfigurationError("connect: 'embedded' brings its own key and address")
-        return _embedded()
+    if _wants_embedded(target, api_key, base_url):
+        return EmbeddedSvc(_embedded())
     account = configured(api_key=api_key, base_url=base_url)
     if account is None:
         return unconfigured(stacklevel=3)
     key, url = account
     return Svc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+
+
+def aconnect(
+    target: Literal["embedded"] | None = None,
+    *,
+    api_key: str | SecretStr | None = None,
+    base_url: str | None = None,
+    timeout: float = 10.0,
+    max_retries: int = 3,
+) -> AsyncSvc:
+    """As `connect`, for asynchronous code: a client whose calls are awaited.
+
+        async with svc_tools.aconnect("embedded") as service:
+            answer = await service.lookup("NJ", zip="07030")
+
+    Args:
+        target: "embedded", or nothing.
+        api_key: the key of the account.
+        base_url: the address of the service.
+        timeout: seconds, per request.
+        max_retries: how often a 429, a 5xx or a timeout is tried again (SPEC 8).
+
+    Raises:
+        ConfigurationError: as `connect`; so for the other.
+        ImportError: the embedded service is wanted and not installed.
+    """
+    if _wants_embedded(target, api_key, base_url):
+        return EmbeddedAsyncSvc(_embedded())
+    account = configured(api_key=api_key, base_url=base_url)
+    if account is None:
+        service = _embedded()
+        _warn_unconfigured(service.book_edition, stacklevel=3)
+        return EmbeddedAsyncSvc(service)
+    key, url = account
+    return AsyncSvc(key, base_url=url, timeout=timeout, max_retries=max_retries)
+
+
+def _wants_embedded(
+    target: str | None, api_key: str | SecretStr | None, base_url: str | None
+) -> bool:
+    """Whether the embedded service was asked for by name, and by nothing that contradicts it."""
+    if target is None:
+        return False
+    if target != "embedded":
+        raise ConfigurationError(
+            f"connect: {target!r} is not known; expected 'embedded', or api_key= and base_url="
+        )
+    if api_key is not None or base_url is not None:
+        raise ConfigurationError("connect: 'embedded' brings its own key and address")
+    return True
 
 
 def database(given: str | None = None) -> SecretStr | None:
@@ -139,10 +209,14 @@ def database(given: str | None = None) -> SecretStr | None:
 
 def unconfigured(*, stacklevel: int) -> EmbeddedSvc:
     """The embedded service where nothing is configured, with the one warning that says so."""
-    client = _embedded()
-    message = _UNCONFIGURED.format(edition=client.book_edition)
+    service = _embedded()
+    _warn_unconfigured(service.book_edition, stacklevel=stacklevel + 1)
+    return EmbeddedSvc(service)
+
+
+def _warn_unconfigured(edition: str, *, stacklevel: int) -> None:
+    message = _UNCONFIGURED.format(edition=edition)
     warnings.warn(message, UserWarning, stacklevel=stacklevel)
-    return client
 
 
 def configured(
@@ -170,6 +244,11 @@ def configured(
     return None
 
 
+def address() -> str | None:
+    """The address of the configured service, with or without a key for it."""
+    return os.environ.get(URL_VARIABLE, "").strip() or None
+
+
 def running_embedded() -> EmbeddedSvc | None:
     """A client of the embedded service where this process runs it already; nothing is started."""
     embedded = sys.modules.get("svc_tools.service.embedded")
@@ -177,9 +256,9 @@ def running_embedded() -> EmbeddedSvc | None:
     return None if service is None else EmbeddedSvc(service)
 
 
-def service_name(client: Svc) -> str:
+def service_name(client: Svc | AsyncSvc) -> str:
     """What a reader should know of who answered: the embedded service, or its address."""
-    return "embedded service" if isinstance(client, EmbeddedSvc) else client.base_url
+    return "embedded service" if isinstance(client, _OfEmbedded) else client.base_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +277,7 @@ class Source:
 
 def source_of(client: Svc | AsyncSvc) -> Source:
     """Whose answers a client gets."""
-    if isinstance(client, EmbeddedSvc):
+    if isinstance(client, _OfEmbedded):
         return embedded_source(client.book_digest)
     return Source(client.base_url, account_fingerprint(client))
 
@@ -216,6 +295,54 @@ def account_fingerprint(client: Svc | AsyncSvc) -> str:
     ).hexdigest()
 
 
+def account_of(client: Svc) -> Source:
+    """Whose nexus records a client changes: the service as a reader knows it, and the account.
+
+    The embedded service makes a new key each time that it starts, and all of them are of one
+    account: there the fingerprint is that of its database.
+    """
+    if isinstance(client, EmbeddedSvc):
+        name = client.database_name.encode()
+        account = hashlib.blake2b(name, digest_size=8, person=b"svc nexus").hexdigest()
+    else:
+        account = account_fingerprint(client)
+    return Source(service_name(client), account)
+
+
+def without_retries(client: Svc) -> Svc:
+    """A client of the same service and account that sends every request once.
+
+    It uses the connections of the one given, and closing it leaves them open.
+    """
+    settings = client._settings  # noqa: SLF001 - the same settings, but for the retries
+    return Svc(
+        settings.key,
+        base_url=settings.base_url,
+        timeout=settings.timeout,
+        max_retries=0,
+        http_client=client._http,  # noqa: SLF001 - the same connections
+    )
+
+
+def receipt_folder() -> Path:
+    """Where receipts of nexus removals are: `SVC_RECEIPTS`, else in the user's data folder.
+
+    Raises:
+        ConfigurationError: `SVC_RECEIPTS` is no path, or nothing knows the user's data folder.
+    """
+    told = os.environ.get(RECEIPTS_VARIABLE, "").strip()
+    if told:
+        return _path(RECEIPTS_VARIABLE, told)
+    try:
+        from platformdirs import user_data_dir  # noqa: PLC0415 - of an extra
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            f"The folder of the receipts is not known: set {RECEIPTS_VARIABLE}, or install what"
+            " finds it: pip install 'svc-tax-tools[nexus]'"
+        ) from None
+    return Path(user_data_dir("svc-tools", appauthor=False)) / "nexus"
+
+
 def cache_path() -> Path | None:
     """Where answers are kept: `SVC_CACHE`, else a file in the user's cache folder.
 
@@ -228,12 +355,7 @@ def cache_path() -> Path | None:
     if told.casefold() in _OFF:
         return None
     if told:
-        try:
-            return Path(told).expanduser().absolute()
-        except RuntimeError as error:  # "~somebody"
-            raise ConfigurationError(
-                f"{CACHE_VARIABLE} {told!r} is no path here: {error}"
-            ) from error
+        return _path(CACHE_VARIABLE, told)
     try:
         from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
     except ModuleNotFoundError:
@@ -262,12 +384,19 @@ def cache_hours() -> float | None:
     return hours
 
 
-def _embedded() -> EmbeddedSvc:
+def _path(variable: str, told: str) -> Path:
+    try:
+        return Path(told).expanduser().absolute()
+    except RuntimeError as error:  # "~somebody"
+        raise ConfigurationError(f"{variable} {told!r} is no path here: {error}") from error
+
+
+def _embedded() -> EmbeddedService:
     try:
         from svc_tools.service import embedded  # noqa: PLC0415 - a lazy door (DESIGN)
     except ModuleNotFoundError as error:
         raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
     try:
-        return EmbeddedSvc(embedded.start(database()))
+        return embedded.start(database())
     except embedded.StartError as error:  # a sentence that says it all
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
+from svc_sdk._reading import CONFIDENCE_MEANINGS
 from svc_tools.lookup.review import REVIEW_REASONS
 
 __all__ = ["CONFIDENCE_MEANINGS", "MEANINGS"]
-
-CONFIDENCE_MEANINGS = {
-    "exact": "decided by an official code or boundary record",
-    "high": "one published rate fits the place",
-    "medium": "city limits are not known, several rates fit, or figures are second hand",
-    "low": "uncertain, dated or incomplete: check before use",
-    "none": "no rate",
-}
-"""Meaning of a `confidence` (SPEC 2.1)."""
 
 _NO_REASON_TO_REVIEW = {
     "ok": "a whole rate: state + county + city + districts",

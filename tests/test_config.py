@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 
 import pytest
@@ -10,7 +12,7 @@ from typer.testing import CliRunner
 
 import svc_tools
 from svc_tools.cli.commands import app
-from svc_tools.config import EmbeddedSvc, service_name
+from svc_tools.config import EmbeddedSvc, service_name, source_of
 
 
 def test_arguments_then_the_environment(monkeypatch):
@@ -41,9 +43,10 @@ def test_the_configured_key_travels(monkeypatch):
         ({"target": "embedded", "api_key": KEY}, "embedded"),
     ],
 )
-def test_half_a_configuration_is_an_error_that_says_what_to_set(arguments, said):
+@pytest.mark.parametrize("connect", [svc_tools.connect, svc_tools.aconnect])
+def test_half_a_configuration_is_an_error_that_says_what_to_set(connect, arguments, said):
     with pytest.raises(svc_tools.ConfigurationError, match=said) as caught:
-        svc_tools.connect(**arguments)
+        connect(**arguments)
     assert KEY not in str(caught.value)
 
 
@@ -86,6 +89,36 @@ def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["lookup", "TX", "--zip", "78701", "--embedded"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.search(said, result.stderr)
+
+
+def test_the_asynchronous_client_is_of_the_same_service_and_account(monkeypatch):
+    async def asked():
+        async with svc_tools.aconnect("embedded") as client:
+            return client, await client.lookup("CA", zip="94105")
+
+    client, answer = asyncio.run(asked())
+    with svc_tools.connect("embedded") as other:
+        assert (client.base_url, source_of(client)) == (other.base_url, source_of(other))
+        assert other.lookup("CA", zip="94105") == answer
+        assert service_name(client) == "embedded service"
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    monkeypatch.setenv("SVC_BASE_URL", "https://rates.example/")
+    configured = svc_tools.aconnect(timeout=3, max_retries=1)
+    with svc_tools.connect(timeout=3, max_retries=1) as other:
+        assert configured._settings == other._settings
+    asyncio.run(configured.aclose())
+
+
+def test_connecting_takes_the_same_arguments_for_both_clients():
+    same = inspect.signature(svc_tools.connect).parameters
+    assert inspect.signature(svc_tools.aconnect).parameters == same
+
+
+def test_nothing_configured_says_so_in_asynchronous_code_too():
+    with pytest.warns(UserWarning, match=r"EMBEDDED.*SVC_BASE_URL") as seen:
+        client = svc_tools.aconnect()
+    assert (len(seen), seen[0].filename) == (1, __file__)
+    asyncio.run(client.aclose())
 
 
 def test_the_embedded_service_keeps_running_between_clients():

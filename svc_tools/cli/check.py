@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from svc_sdk._reading import percent
 from svc_tools.cli.running import NO_ANSWER, admin, explained
-from svc_tools.cli.show_full import percent
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:

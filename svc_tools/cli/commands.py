@@ -15,6 +15,8 @@ from svc_tools.cli.cache import cache
 from svc_tools.cli.enrich import enrich
 from svc_tools.cli.keys import keys
 from svc_tools.cli.lookup import lookup
+from svc_tools.cli.nexus import nexus
+from svc_tools.cli.panel import panel
 from svc_tools.cli.running import explained
 from svc_tools.cli.serve import serve
 
@@ -29,8 +31,10 @@ app = typer.Typer(
 app.add_typer(book, name="book")
 app.add_typer(cache, name="cache")
 app.add_typer(keys, name="keys")
+app.add_typer(nexus, name="nexus")
 app.command()(lookup)
 app.command()(enrich)
+app.command()(panel)
 app.command()(serve)
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.file_job import FileJob, FileRun
+    from svc_tools.frames.files.file_job import FileJob
+    from svc_tools.frames.files.file_run import FileRun
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain

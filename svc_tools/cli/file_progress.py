@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.text import Text
 
+from svc_tools.progress_words import STAGES, how_far
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -17,17 +19,11 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.file_job import Stage
 
-__all__ = ["FileProgress", "duration"]
+__all__ = ["FileProgress"]
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
-_WORDS = {
-    "reading": ("Reading", "rows"),
-    "asking": ("Asking", "places"),
-    "writing": ("Writing", "rows"),
-}
 _NARROW = 60
-_MINUTE, _HOUR = 60, 3_600
 
 
 class FileProgress:
@@ -44,7 +40,7 @@ class FileProgress:
             yield lambda _: None
         elif self._console.is_terminal:
             with self._bar() as bar:
-                task = bar.add_task(_WORDS[stage][0], total=total, unit=_WORDS[stage][1])
+                task = bar.add_task(STAGES[stage][0], total=total, unit=STAGES[stage][1])
                 yield lambda count: bar.advance(task, count)
         else:
             yield _Log(self._console, stage, total).advance
@@ -64,7 +60,7 @@ class _Counted(ProgressColumn):
     def render(self, task: Task) -> Text:
         # the first burst says nothing of how fast it goes on
         speed = task.speed if (task.elapsed or 0.0) > 1.0 else None
-        told = _counted(int(task.completed), task.total, speed, str(task.fields["unit"]))
+        told = how_far(int(task.completed), task.total, speed, str(task.fields["unit"]))
         return Text(told, no_wrap=True)
 
 
@@ -73,7 +69,7 @@ class _Log:
 
     def __init__(self, console: Console, stage: Stage, total: int | None) -> None:
         self._console, self._total = console, total
-        self._name, self._unit = _WORDS[stage]
+        self._name, self._unit = STAGES[stage]
         self._done = 0
         self._began = self._said = time.monotonic()
 
@@ -83,26 +79,5 @@ class _Log:
         if now - self._said < _EVERY:
             return
         self._said = now
-        told = _counted(self._done, self._total, self._done / (now - self._began), self._unit)
+        told = how_far(self._done, self._total, self._done / (now - self._began), self._unit)
         self._console.print(f"svc: {self._name.lower()}: {told}", soft_wrap=True, markup=False)
-
-
-def _counted(done: int, total: float | None, speed: float | None, unit: str) -> str:
-    of = f"{done:,} {unit}" if total is None else f"{done:,} of {int(total):,} {unit}"
-    if not speed:
-        return of
-    rate = f"{speed:,.0f}/s" if speed >= 1 else f"{speed * _MINUTE:,.0f}/min"
-    left = "" if total is None else f", {duration((total - done) / speed)} left"
-    return f"{of}, {rate}{left}"
-
-
-def duration(seconds: float) -> str:
-    """A length of time as one reads it: 0.4 s, 45 s, 3 min 20 s, 2 h 05 min."""
-    if seconds < 10:  # noqa: PLR2004  # tenths are of interest
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{whole} s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE:02} s"
-    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02} min"

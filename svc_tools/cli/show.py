@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from svc_tools.cli.show_full import percent, reason_of_choice, show_full
-from svc_tools.lookup import lacking, part_is_known
-from svc_tools.meanings import CONFIDENCE_MEANINGS
+from svc_sdk._reading import (
+    CONFIDENCE_MEANINGS,
+    DECIDED_BY,
+    PARTS,
+    known_part,
+    lacking,
+    percent,
+    sentence,
+)
+from svc_tools.cli.show_full import reason_of_choice, show_full
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from svc_sdk import Advisory, TaxResponse
+    from svc_sdk import TaxResponse
 
 __all__ = ["show_answer"]
 
-_PARTS = (
-    ("State", "state_rate"),
-    ("County", "county_rate"),
-    ("City", "city_rate"),
-    ("Districts", "combined_district_rate"),
-)
 _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red", "none": "red"}
-_DECIDED_BY = {
-    "address": "the street address",
-    "zip4": "the ZIP+4",
-    "zip5": "the ZIP Code",
-    "place": "the name of the place",
-    "coordinates": "the coordinates",
-    "state": "the state alone",
-}
 _LABEL = len("Confidence")
-_RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 _PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
@@ -66,7 +57,7 @@ def show_answer(console: Console, answer: TaxResponse, *, service: str, as_of: s
     if decided := _decided_by(answer):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", "~"), grounds)
-    marked = [(Text("!", "yellow"), _sentence(warning)) for warning in answer.warnings]
+    marked = [(Text("!", "yellow"), sentence(warning)) for warning in answer.warnings]
     print_table(console, ("", "~"), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(answer)), ("Service", service)]
     print_table(console, ("", "~"), origin)
@@ -86,8 +77,8 @@ def _day(as_of: str | None) -> str:
 
 def _parts(answer: TaxResponse) -> list[tuple[str, str]]:
     rows = []
-    for name, field in _PARTS:
-        part = answer.rate.as_decimal(field) if part_is_known(answer, field) else None
+    for name, field in PARTS:
+        part = known_part(answer, field)
         rows.append((name, "not known" if part is None else percent(part)))
     freight = answer.rate.freight_taxable
     known = {True: "taxable", False: "not taxable"} if isinstance(freight, bool) else {}
@@ -105,21 +96,8 @@ def _decided_by(answer: TaxResponse) -> str | None:
     via = answer.meta.resolved_via
     if via is None:
         return None
-    decided, why = _DECIDED_BY.get(via, via), reason_of_choice(answer)
+    decided, why = DECIDED_BY.get(via, via), reason_of_choice(answer)
     return f"{decided} ({why})" if why else decided
-
-
-def _sentence(warning: str | Advisory) -> str:
-    if isinstance(warning, str):
-        return _in_percent(warning)
-    extra = warning.model_extra or {}
-    message = extra.get("message")
-    return f"{_in_percent(message)} ({warning.code})" if isinstance(message, str) else warning.code
-
-
-def _in_percent(message: str) -> str:
-    """A message with its rates as percentages, as they stand above it."""
-    return _RATE.sub(lambda found: percent(Decimal(found[0])), message)
 
 
 def _source(answer: TaxResponse) -> str:

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from svc_sdk._reading import percent
 from svc_sdk.rates import rate_to_decimal
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from decimal import Decimal
 
     from rich.console import Console
 
     from svc_sdk import TaxResponse
 
-__all__ = ["percent", "reason_of_choice", "show_full"]
+__all__ = ["reason_of_choice", "show_full"]
 
 
 _COMPONENT = ("~Level", "~Name", ">Rate", "In force since", "~Source")
 _CANDIDATE = ("~Name", "~County", ">Rate", "~Why")
 _THIRD_HAND = "third_hand"
-
-
-def percent(rate: Decimal) -> str:
-    """A rate as a percentage with at least two decimals and no idle zeros: 8.25 %, 8.625 %."""
-    text = f"{(rate * 100).normalize():f}"
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction.ljust(2, '0')} %"
 
 
 def show_full(console: Console, answer: TaxResponse) -> None:

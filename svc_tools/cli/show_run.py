@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.cli.file_progress import duration
 from svc_tools.frames.enriched import STATUSES
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 from svc_tools.printing import print_table, print_text
+from svc_tools.progress_words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from svc_tools.frames.files.file_job import FileRun
+    from svc_tools.frames.files.file_run import FileRun
     from svc_tools.lookup.plan import Plan
 
 __all__ = ["show_plan", "show_run"]

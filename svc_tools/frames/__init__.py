@@ -10,8 +10,16 @@ from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:
     from svc_tools.frames.files.file_enriching import enrich_file
+    from svc_tools.frames.sales.exposing import exposure_of_file
 
-__all__ = ["LookupFailedError", "SvcAccessor", "TaxFailedError", "enrich_file", "svc"]
+__all__ = [
+    "LookupFailedError",
+    "SvcAccessor",
+    "TaxFailedError",
+    "enrich_file",
+    "exposure_of_file",
+    "svc",
+]
 
 pd.api.extensions.register_dataframe_accessor("svc")(SvcAccessor)
 
@@ -33,4 +41,8 @@ def __getattr__(name: str) -> object:
         from svc_tools.frames.files.file_enriching import enrich_file  # noqa: PLC0415 - as it says
 
         return enrich_file
+    if name == "exposure_of_file":
+        from svc_tools.frames.sales.exposing import exposure_of_file  # noqa: PLC0415 - as it says
+
+        return exposure_of_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

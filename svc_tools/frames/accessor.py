@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from svc_tools.frames.enrich import enrich
 from svc_tools.frames.freeze import freeze
 from svc_tools.frames.money_methods import MoneyMethods
+from svc_tools.frames.nexus_methods import NexusMethods
 from svc_tools.frames.options import Options
 from svc_tools.frames.planning import make_plan
 from svc_tools.frames.report_methods import ReportMethods
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SvcAccessor"]
 
 
-class SvcAccessor(MoneyMethods, ReportMethods):
+class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
     """Sales-tax rates for the rows of a frame: `df.svc.lookup(...)`, then `df.svc.tax(...)`."""
 
     @overload

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from svc_tools.places import Grain
 
-__all__ = ["Inputs", "find_inputs"]
+__all__ = ["Inputs", "Proposal", "find_inputs", "propose"]
 
 _PLACES = {"zip", "address", "city", "location", "lat"}
 
@@ -111,6 +111,47 @@ def find_inputs(
         part for part in (used, fixed, note, period, midnight) if isinstance(part, str) and part
     ]
     return Inputs(columns, scalars, tuple(said), tz, grain)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a lookup would find by the usual names, and what a person has to decide."""
+
+    found: Mapping[str, Hashable]
+    """The column that answers each argument without doubt."""
+    unclear: Mapping[str, tuple[Hashable, ...]]
+    """The columns that could answer an argument; a single one may be another party's."""
+
+
+def propose(frame: pd.DataFrame) -> Proposal:
+    """What `find_inputs` would decide of itself, and where it would ask.
+
+    Raises:
+        TypeError: the columns are a MultiIndex.
+    """
+    added = ours(frame)
+    free = [label for label in frame.columns if label not in added]
+    named: dict[str, list[Hashable]] = {}
+    for label in free:
+        if (role := place_role(label)) is not None:
+            named.setdefault(role[0], []).append(label)
+    best = {role: tuple(preferred(labels)) for role, labels in named.items()}
+    unclear = {role: labels for role, labels in best.items() if len(labels) > 1}
+    try:
+        found = _usual(free, dict.fromkeys(unclear, False))
+    except ValueError:  # of two parties, perhaps
+        found, unclear = {}, best
+    taken = set(found.values())
+    left = [label for label in free if label not in taken]
+    try:
+        note = _date(frame, left, {})
+    except ValueError:
+        known = set(left)
+        dated = (label for label, column in frame.items() if date_kind(label, column))
+        unclear["as_of"] = tuple(label for label in dated if label in known)
+    else:
+        found |= {"as_of": note.label} if isinstance(note, _Found) else {}
+    return Proposal(found, unclear)
 
 
 def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:

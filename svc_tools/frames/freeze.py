@@ -18,6 +18,7 @@ from svc_tools.frames.whole_file import whole_file
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
+from svc_tools.shown import as_html
 
 if TYPE_CHECKING:
     import os
@@ -53,9 +54,15 @@ class Frozen:
 
     def __str__(self) -> str:
         """In sentences."""
+        return ". ".join([self._told, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return as_html(self._told, self.notes, ())
+
+    @property
+    def _told(self) -> str:
         answers = "1 answer is" if self.answers == 1 else f"{self.answers:,} answers are"
-        told = f"{answers} frozen in {self.path.name}"
-        return ". ".join([told, *self.notes])
+        return f"{answers} frozen in {self.path.name}"
 
 
 def freeze(

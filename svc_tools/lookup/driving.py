@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from svc_tools.lookup.loop import in_background, soon
 from svc_tools.lookup.running import GRACE, Lookups
+from svc_tools.lookup.stopping import STOPPED
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
@@ -24,6 +26,8 @@ __all__ = ["Driver"]
 
 _LISTEN = 0.5
 """Seconds after which a waiting thread looks up: not every system wakes it for a Ctrl+C."""
+_LISTEN_FOR_STOP = 0.1
+"""The same, where somebody may stop the run: no queue can be waited for together with an event."""
 _COMMIT = 10.0
 """Seconds that the last burst gets to be committed after an interrupt."""
 
@@ -36,6 +40,7 @@ class Driver:
         terms: how the run is to be done.
         keep: commits a burst; `None` where there is no cache.
         remember: whether `outcomes` is filled.
+        stop: ends the run when it is set, as a Ctrl+C does.
 
     Attributes:
         lookups: the run.
@@ -44,17 +49,28 @@ class Driver:
     """
 
     def __init__(
-        self, client: Svc, terms: Terms, keep: Keeper | None, *, remember: bool = True
+        self,
+        client: Svc,
+        terms: Terms,
+        keep: Keeper | None,
+        *,
+        remember: bool = True,
+        stop: threading.Event | None = None,
     ) -> None:
         self._mailbox: queue.SimpleQueue[Burst | None] = queue.SimpleQueue()
         self._future: Future[None] | None = None
         self._over = False
         self._remember = remember
+        self._stop = stop
+        self._listen = _LISTEN if stop is None else _LISTEN_FOR_STOP
         self.lookups = Lookups(client, terms, self._committed, keep)
         self.outcomes: dict[Place, Outcome] = {}
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Begin to ask, unless the run was stopped before it began."""
+        if self._is_stopped():
+            self.lookups.stopped = STOPPED
+            return
         self._future = in_background(self._run())
 
     def feed(self, places: Iterable[Place]) -> None:
@@ -77,14 +93,17 @@ class Driver:
             yield burst
 
     def burst(self) -> Burst | None:
-        """What was committed next; `None` where the run is over.
+        """What was committed next; `None` where the run is over, or was stopped.
 
         Raises:
             ImportError: the extra for bulk lookups is not installed.
         """
         while self._future is not None:
+            if self._is_stopped():
+                self.interrupt(STOPPED)
+                break
             try:
-                burst = self._mailbox.get(timeout=_LISTEN)
+                burst = self._mailbox.get(timeout=self._listen)
             except queue.Empty:
                 if not self._future.done():
                     continue
@@ -107,6 +126,9 @@ class Driver:
     def over(self) -> bool:
         """Whether the run has begun and ended."""
         return self._over
+
+    def _is_stopped(self) -> bool:
+        return self._stop is not None and self._stop.is_set()
 
     def _finish(self) -> None:
         future, self._future = self._future, None

@@ -13,6 +13,7 @@ from svc_tools.lookup.terms import Terms
 from svc_tools.lookup.writing import keeper
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterable
 
     from svc_sdk import Svc
@@ -53,13 +54,14 @@ def look_up(
     concurrency: int = 16,
     deadline: float | None = None,
     on_outcome: Callable[[Outcome], object] | None = None,
+    stop: threading.Event | None = None,
 ) -> Run:
     """Ask for every distinct place once, and for none that the cache knows.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
     would be refused too; so does a service that fails one place after the other, the deadline, and
-    an interrupt (Ctrl+C), which returns what there is. The places that are left are
-    `not_attempted`.
+    an interrupt (Ctrl+C) or the event `stop`, which return what there is. The places that are left
+    are `not_attempted`.
 
     Args:
         client: the client; its retries and delays apply to every request (SPEC 8), and a
@@ -72,6 +74,8 @@ def look_up(
         deadline: the seconds that the whole run may take; requests under way then get one more.
         on_outcome: called in the caller's thread with the outcome of each distinct place that is
             known, got an answer or failed, once it is committed.
+        stop: ends the run once another thread sets it, as an interrupt does: what is under way gets
+            a second more, what has come is kept, and `stopped` says "it was stopped".
 
     Raises:
         ValueError: `concurrency` or `deadline` is out of range.
@@ -83,7 +87,7 @@ def look_up(
     source = source_of(client) if cache is not None else None
     known: dict[Place, Outcome] = {}
     keep = None if cache is None or source is None else keeper(cache, source, detail=detail)
-    driver = Driver(client, terms, keep)
+    driver = Driver(client, terms, keep, stop=stop)
     try:
         if cache is not None and source is not None and distinct:
             known = cache.known(source, distinct, detail=detail)

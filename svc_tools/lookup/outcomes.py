@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
+from svc_sdk._reading import PARTIAL_CODES, lacking, part_is_known
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
+from svc_tools.lookup.outcome_shown import outcome_html
 from svc_tools.lookup.stopping import is_foreign
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from svc_tools.places import Place, Refusal
 
 __all__ = [
+    "PARTIAL_CODES",
     "STATUSES",
     "Component",
     "Found",
@@ -33,12 +36,6 @@ __all__ = [
 Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
 STATUSES: tuple[str, ...] = get_args(Status)
 """Every status a row can have, from the best to the least known."""
-
-PARTIAL_CODES = {
-    "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
-    "districts_not_covered": ("combined_district_rate",),
-}
-"""Warnings by which a service says that its answer lacks parts of the rate (WIRE): these."""
 
 _PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
 NO_SUM = "parts_do_not_add_up"
@@ -115,6 +112,9 @@ class Outcome:
     error_code: str | None = None
     looked_up_at: datetime | None = None
     cached: bool = False
+
+    def _repr_html_(self) -> str:
+        return outcome_html(self)
 
 
 def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) -> Outcome:
@@ -257,20 +257,6 @@ def _told_units(rate: object) -> int | None:
         return _units("rate", rate)
     except ValueError:
         return None
-
-
-def lacking(answer: TaxResponse) -> tuple[str, ...]:
-    """The warnings of an answer that say it lacks a part of the rate."""
-    codes = (one.code if isinstance(one, Advisory) else one for one in answer.warnings)
-    return tuple(code for code in codes if code in PARTIAL_CODES)
-
-
-def part_is_known(answer: TaxResponse, field: str) -> bool:
-    """Whether a part of the rate is known: the zero of a part that is not covered is none."""
-    rate = getattr(answer.rate, field)
-    return rate is not None and not (
-        rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
-    )
 
 
 def _check_place(place: Place, answer: TaxResponse) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from svc_tools.lookup.alike import counted_alike
+from svc_tools.lookup.plan_shown import plan_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +81,7 @@ class Plan:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """The plan in a notebook: text, and nothing of the data is markup."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return plan_html(self, self._money())
 
     def _lines(self) -> list[str]:
         lines = [f"{_counted(self.rows, 'row')}, {_counted(self.places, 'distinct place')}"]

@@ -12,7 +12,19 @@ from svc_sdk import (
     TransportError,
 )
 
-__all__ = ["SERVER_ERRORS", "TOO_MANY", "Health", "is_fatal", "is_foreign", "is_transient"]
+__all__ = [
+    "SERVER_ERRORS",
+    "STOPPED",
+    "TOO_MANY",
+    "Health",
+    "is_fatal",
+    "is_foreign",
+    "is_transient",
+]
+
+STOPPED = "it was stopped"
+"""Why a run ended that somebody stopped through its event."""
+
 
 _NEVER_REACHED = 8
 """How many failures mean that a service that never answered is not there."""

@@ -1,11 +1,100 @@
-"""Nexus: where a seller has to collect tax. Reads the user's own register; no pandas in here."""
+"""Nexus: where a seller has to collect tax, and records that can be removed, provably and back.
 
-from svc_tools.nexus.register import (
-    NEXUS_TYPES,
-    Register,
-    RegisterError,
-    Registration,
-    read_register,
-)
+The register is read (`read_register`) or listed (`list_register`), measured against the states'
+thresholds (`exposure`), planned (`make_plan`), cleaned up (`apply_plan`) and, where the service
+can add, restored (`restore`). Nothing in here asks a person; the command line and the panel do.
+"""
 
-__all__ = ["NEXUS_TYPES", "Register", "RegisterError", "Registration", "read_register"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from svc_tools.nexus.ability import Abilities, abilities
+    from svc_tools.nexus.apply import ApplyError, PlannedRequest, apply_plan, preview, remove_state
+    from svc_tools.nexus.exposing import exposure
+    from svc_tools.nexus.listing import NotListedError, differences, list_register
+    from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal
+    from svc_tools.nexus.plan_file import read_plan
+    from svc_tools.nexus.planning import make_plan
+    from svc_tools.nexus.receipt import Receipt, ReceiptItem
+    from svc_tools.nexus.receipt_files import (
+        ReceiptError,
+        read_receipt,
+        receipt_folder,
+        receipts,
+    )
+    from svc_tools.nexus.register import (
+        NEXUS_TYPES,
+        Register,
+        RegisterError,
+        Registration,
+    )
+    from svc_tools.nexus.register_file import read_register
+    from svc_tools.nexus.restoring import preview_restore, restore
+    from svc_tools.nexus.thresholds import Threshold, Thresholds, ThresholdsError, read_thresholds
+
+__all__ = [
+    "NEXUS_TYPES",
+    "Abilities",
+    "ApplyError",
+    "Missing",
+    "NotListedError",
+    "Plan",
+    "PlanError",
+    "PlanRow",
+    "PlannedRequest",
+    "Receipt",
+    "ReceiptError",
+    "ReceiptItem",
+    "Register",
+    "RegisterError",
+    "Registration",
+    "Removal",
+    "Threshold",
+    "Thresholds",
+    "ThresholdsError",
+    "abilities",
+    "apply_plan",
+    "differences",
+    "exposure",
+    "list_register",
+    "make_plan",
+    "preview",
+    "preview_restore",
+    "read_plan",
+    "read_receipt",
+    "read_register",
+    "read_thresholds",
+    "receipt_folder",
+    "receipts",
+    "remove_state",
+    "restore",
+]
+
+_HOMES = {
+    "ability": ("Abilities", "abilities"),
+    "apply": ("ApplyError", "PlannedRequest", "apply_plan", "preview", "remove_state"),
+    "exposing": ("exposure",),
+    "listing": ("NotListedError", "differences", "list_register"),
+    "plan": ("Missing", "Plan", "PlanError", "PlanRow", "Removal"),
+    "plan_file": ("read_plan",),
+    "planning": ("make_plan",),
+    "receipt": ("Receipt", "ReceiptItem"),
+    "receipt_files": ("ReceiptError", "read_receipt", "receipt_folder", "receipts"),
+    "register": ("NEXUS_TYPES", "Register", "RegisterError", "Registration"),
+    "register_file": ("read_register",),
+    "restoring": ("preview_restore", "restore"),
+    "thresholds": ("Threshold", "Thresholds", "ThresholdsError", "read_thresholds"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Each part is loaded when it is asked for: a register alone needs neither frames nor locks."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found

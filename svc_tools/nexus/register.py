@@ -1,52 +1,41 @@
-"""The user's register of nexus records: read, and checked as a whole. Pure but for opening a CSV.
+"""The register of nexus records: what each says, several of one kind, and how it is shown.
 
 A record has `state`, `nexus_type`, `registered_at`, `address` and `notes`; only the first two are
-needed. Further columns are left alone.
+needed. `read_register` reads one, `list_register` asks the service for it.
 """
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from svc_tools.places import state_code
+from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
 
-__all__ = ["NEXUS_TYPES", "NexusType", "Register", "RegisterError", "Registration", "read_register"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+__all__ = [
+    "FIELDS",
+    "NEXUS_TYPES",
+    "NexusType",
+    "Register",
+    "RegisterError",
+    "Registration",
+    "day_column",
+]
 
 NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 """The types of a record (SPEC 2.7)."""
+FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
+"""What a record holds (WIRE)."""
 
-_NAMES = {
-    "state": {"state", "state_code", "jurisdiction"},
-    "nexus_type": {"nexus_type", "type", "nexus"},
-    "registered_at": {
-        "registered_at",
-        "registered",
-        "registration_date",
-        "registered_on",
-        "registered_since",
-        "effective_date",
-        "start_date",
-    },
-    "address": {"address"},
-    "notes": {"notes", "note", "comment", "comments"},
-}
-_TYPES: dict[str, NexusType] = {
-    "physical": "physical",
-    "physical presence": "physical",
-    "economic": "economic",
-    "economic nexus": "economic",
-    "marketplace": "marketplace",
-    "marketplace facilitator": "marketplace",
-}
-_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
-_SHOWN, _PROBLEMS = 40, 10
+_PROBLEMS = 10
+_HEADS = ("State", "Type", "Registered at", "Address", "Notes")
 
 
 class RegisterError(ValueError):
@@ -63,6 +52,10 @@ class RegisterError(ValueError):
         super().__init__(
             f"nexus register: {shown}" + (f"; and {more} more problems" if more > 0 else "")
         )
+
+    def __reduce__(self) -> tuple[type[RegisterError], tuple[tuple[str, ...]]]:
+        """Pickled with its problems."""
+        return RegisterError, (self.problems,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +78,25 @@ class Registration:
     address: str | None = None
     notes: str | None = None
     row: int = 0
+
+    @property
+    def key(self) -> tuple[str, NexusType]:
+        """What a removal addresses (SPEC 4.1): the state and the type."""
+        return self.state, self.nexus_type
+
+    @property
+    def texts(self) -> tuple[str, str, str, str, str]:
+        """The fields as texts, the date as ISO; "" for what is missing."""
+        day = "" if self.registered_at is None else self.registered_at.isoformat()
+        return self.state, self.nexus_type, day, self.address or "", self.notes or ""
+
+
+def day_column(days: Iterable[date | None]) -> pd.Series[pd.Timestamp]:
+    """Days, or what is missing, as a column of a frame: any year that a date can have."""
+    import pandas as pd  # noqa: PLC0415 - nexus works without it
+
+    texts = [day.isoformat() if isinstance(day, date) else "NaT" for day in days]
+    return pd.Series(texts, dtype="object").astype("datetime64[s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,140 +124,64 @@ class Register:
             for state, found in days.items()
         }
 
+    def groups(self) -> dict[tuple[str, NexusType], tuple[Registration, ...]]:
+        """The records by state and type, in order."""
+        found: dict[tuple[str, NexusType], tuple[Registration, ...]] = {}
+        for record in self.records:
+            found[record.key] = (*found.get(record.key, ()), record)
+        return found
 
-def read_register(source: object) -> Register:
-    """Read a register: the path of a CSV file (UTF-8, with a header), a frame, or mappings.
+    def duplicates(self) -> dict[tuple[str, NexusType], tuple[Registration, ...]]:
+        """The states and types with several records: a removal would take them all (SPEC 4.1)."""
+        return {key: records for key, records in self.groups().items() if len(records) > 1}
 
-    States may be codes or names, types in any case, dates `date` or ISO text. Names of columns
-    are understood in any case and with blanks ("Nexus Type").
+    def frame(self) -> pd.DataFrame:
+        """The records as a frame with `FIELDS`; `registered_at` holds days, or NaT."""
+        import pandas as pd  # noqa: PLC0415 - nexus works without it
 
-    Raises:
-        RegisterError: a column is missing, or records cannot be read; it lists them all.
-        TypeError: it is none of these.
-        FileNotFoundError: there is no such file.
-    """
-    rows = _csv_rows(Path(source)) if isinstance(source, str | Path) else _mappings(source)
-    labels = _labels(rows)
-    problems: list[str] = []
-    records = [_record(number, row, labels, problems) for number, row in enumerate(rows, 1)]
-    if problems:
-        raise RegisterError(problems)
-    return Register(tuple(record for record in records if record is not None))
+        frame = pd.DataFrame(
+            [
+                (one.state, one.nexus_type, one.registered_at, one.address, one.notes)
+                for one in self.records
+            ],
+            columns=[*FIELDS],
+        )
+        return frame.assign(registered_at=day_column(frame["registered_at"])).astype(
+            {name: "str" for name in FIELDS if name != "registered_at"}
+        )
 
+    def write(self, path: str | Path) -> Path:
+        """Write it as a CSV that `read_register` reads back, and a spreadsheet does not rewrite.
 
-def _mappings(source: object) -> list[dict[str, object]]:
-    """The records of a frame or of mappings; a frame is known by what it can do."""
-    records = getattr(source, "to_dict", None)
-    rows = records("records") if callable(records) else source
-    if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
-        raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
-    found = []
-    for row in rows:
-        if not isinstance(row, Mapping):
-            raise TypeError(f"nexus: expected a mapping for each record, not {type(row).__name__}")
-        found.append(dict(row))
-    return found
+        Raises:
+            OSError: it cannot be written; a file that was there is left as it was.
+        """
+        from svc_tools.nexus.sheet import guarded, write_rows  # noqa: PLC0415 - who writes needs it
 
+        path = Path(path)
+        rows = [[*one.texts[:3], *map(guarded, one.texts[3:])] for one in self.records]
+        write_rows(path, FIELDS, rows)
+        return path
 
-def _csv_rows(path: Path) -> list[dict[str, object]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"nexus: there is no file {str(path)!r}")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows: list[dict[str, object]] = [dict(row) for row in reader]
-            if not rows:
-                _labels([dict.fromkeys(reader.fieldnames or ())])
-            return rows
-    except UnicodeDecodeError:
-        raise RegisterError([f"{path.name} is not UTF-8 text; save it as CSV (UTF-8)"]) from None
+    @property
+    def sentence(self) -> str:
+        """How many records there are, and which states and types have several."""
+        told = f"{counted(len(self.records), 'record')} in {counted(len(self.states), 'state')}"
+        several = ", ".join(f"{state} {kind}" for state, kind in self.duplicates())
+        return f"{told}; several of one kind: {several}." if several else f"{told}."
 
+    def __str__(self) -> str:
+        """The register as text."""
+        return as_text(self.sentence, (), self._tables)
 
-def _labels(rows: list[dict[str, object]]) -> dict[str, str]:
-    """Which column of the register holds which field."""
-    columns = dict.fromkeys(label for row in rows for label in row if label is not None)
-    labels: dict[str, str] = {}
-    problems: list[str] = []
-    for field, names in _NAMES.items():
-        found = [label for label in columns if _plain(label) in names]
-        exact = [label for label in found if _plain(label) == field]
-        if len(exact or found) > 1:
-            problems.append(f"several columns hold the {field}: {', '.join(map(repr, found))}")
-        elif found:
-            labels[field] = (exact or found)[0]
-        elif rows and field in {"state", "nexus_type"}:
-            there = ", ".join(map(str, columns)) or "none"
-            problems.append(f"no column {field!r} (there are: {there})")
-    if problems:
-        raise RegisterError(problems)
-    return labels
+    def __repr__(self) -> str:
+        """One line: the counts."""
+        return f"<Register: {self.sentence}>"
 
+    def _repr_html_(self) -> str:
+        return as_html(self.sentence, (), self._tables)
 
-def _plain(label: object) -> str:
-    return re.sub(r"[^a-z]+", "_", str(label).strip().lower()).strip("_")
-
-
-def _record(
-    number: int, row: Mapping[str, object], labels: Mapping[str, str], problems: list[str]
-) -> Registration | None:
-    cells = {field: _cell(row.get(label)) for field, label in labels.items()}
-    if all(cell is None for cell in cells.values()):
-        return None  # an empty line
-    state = _state(cells.get("state"))
-    kind = _TYPES.get(" ".join(re.split(r"[\s_-]+", str(cells.get("nexus_type")).casefold())))
-    try:
-        since = _day(cells.get("registered_at"))
-    except ValueError as error:
-        problems.append(f"row {number}: {error}")
-        since = None
-    if None in row:
-        problems.append(f"row {number} has more cells than the header; quote text with commas")
-    if state is None:
-        problems.append(f"row {number}: {_said('state', cells)} is no US state")
-    if kind is None:
-        expected = ", ".join(NEXUS_TYPES)
-        problems.append(f"row {number}: {_said('nexus_type', cells)} is none of {expected}")
-    if state is None or kind is None:
-        return None
-    address, notes = (cells.get(field) for field in ("address", "notes"))
-    return Registration(
-        state,
-        kind,
-        since,
-        None if address is None else str(address),
-        None if notes is None else str(notes),
-        number,
-    )
-
-
-def _cell(value: object) -> object | None:
-    """A value, or nothing where it is missing: blank text, NaN, NaT."""
-    if isinstance(value, str):
-        return value.strip() or None
-    missing = value is None or str(value) in {"nan", "NaT", "<NA>"}
-    return None if missing else value
-
-
-def _state(value: object) -> str | None:
-    code = state_code(value) if isinstance(value, str) else None
-    return code if isinstance(code, str) else None
-
-
-def _day(value: object) -> date | None:
-    if value is None:
-        return None
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
-        return value
-    if isinstance(value, str) and _ISO.fullmatch(value):
-        try:
-            return datetime.fromisoformat(value).date()
-        except ValueError:
-            pass
-    raise ValueError(f"registered_at {str(value)[:_SHOWN]!r} is not a date such as 2026-05-01")
-
-
-def _said(field: str, cells: Mapping[str, object | None]) -> str:
-    value = cells.get(field)
-    return f"a missing {field}" if value is None else f"{field} {str(value)[:_SHOWN]!r}"
+    @property
+    def _tables(self) -> tuple[Table, ...]:
+        rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
+        return (Table("Nexus register", _HEADS, tuple(rows)),) if rows else ()

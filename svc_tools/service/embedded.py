@@ -37,6 +37,7 @@ class EmbeddedService:
     Attributes:
         base_url: where it listens, such as `http://127.0.0.1:49152`.
         api_key: the key of this run, for the local account; it is kept in memory only.
+        database_name: the database, without a password.
     """
 
     def __init__(self, db: Path | SecretStr) -> None:
@@ -46,6 +47,7 @@ class EmbeddedService:
         except BookUnavailableError as error:
             raise StartError(f"The rate book cannot be read: {error.__cause__}") from error
         store = Store(Database(db))
+        self.database_name = store.database.name
         self.api_key: SecretStr = new_key()
         keys = KeyRing(KeyStore(store.database), self.api_key)
         self._server = BackgroundServer(

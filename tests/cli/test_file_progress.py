@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from svc_tools.cli import file_progress
-from svc_tools.cli.file_progress import FileProgress, duration
+from svc_tools.cli.file_progress import FileProgress
+from svc_tools.progress_words import duration
 
 
 @pytest.fixture

@@ -139,6 +139,17 @@ def test_any_text_of_a_csv_comes_out_as_it_went_in(rows, delimiter, encoding):
     assert written == named
 
 
+def test_a_file_is_written_where_the_standard_output_takes_only_text(
+    scripted, tmp_path, monkeypatch
+):
+    source = csv_file(tmp_path / "in.csv")
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # as in a notebook's kernel
+    enrich_file(source, tmp_path / "out.csv", lookup=LOOKUP, client=scripted)
+    assert own_columns(tmp_path / "out.csv") == [HEADER, *ROWS]
+    with pytest.raises(FileError, match="name a file"):
+        enrich_file(source, "-", lookup=LOOKUP, client=scripted)
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_found_also_where_cells_hold_the_others(tmp_path, delimiter):
     rows = [["zip", "name"], ["02134", "a, b; c | d"], ["78701", "1,5"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -81,9 +82,25 @@ def test_a_fault_of_many_values_is_told_before_a_rarer_one():
 
 @given(st.text(max_size=30))
 def test_no_data_becomes_markup(text):
+    empty = plan(refused=(Refused("invalid", "", 1),))._repr_html_()
     page = plan(refused=(Refused("invalid", f"<b>{text}", 1),))._repr_html_()
-    assert page.count("<") == 2
-    assert page.startswith("<pre>")
+    assert page.count("<") == empty.count("<")
+    assert "&lt;b&gt;" in page
+
+
+def test_a_notebook_shows_what_will_be_asked_and_what_never_is():
+    page = plan(quota_remaining=2, price=Decimal("0.004"))._repr_html_()
+    cells = [cell.strip() for cell in re.sub(r"<[^>]+>", "\n", page).split("\n") if cell.strip()]
+    assert cells[0].startswith(f"{plan().rows:,} rows, {plan().places:,} distinct places")
+    assert "at $0.004 each" in cells[0]
+    assert "2: NOT ENOUGH for this" in cells
+    assert page.count("<caption") == 1 + bool(plan().refused)
+    assert page.count("<th ") == page.count('<th scope="col"')
+
+
+def test_a_notebook_counts_the_reasons_that_it_does_not_show():
+    many = tuple(Refused("invalid", f"reason {number}", 10) for number in range(11))
+    assert "and 30 rows for other reasons" in plan(refused=many)._repr_html_()
 
 
 @pytest.mark.parametrize("value", ["0.004", Decimal("0.004"), "$0.004", 0.004])

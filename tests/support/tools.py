@@ -15,3 +15,11 @@ def soffice() -> str:
             "LibreOffice is missing: apt-get install --no-install-recommends libreoffice-calc"
         )
     return found
+
+
+def chromium() -> str:
+    """Chromium: the pages, as a person sees and uses them."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("Chromium is missing: apt-get install --no-install-recommends chromium")
+    return found

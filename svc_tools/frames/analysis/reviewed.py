@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svc_tools.frames.analysis.shown import as_html, as_text, counted, table_of
+from svc_tools.frames.analysis.shown import table_of
 from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.shown import as_html, as_text, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.analysis.shown import Table
+    from svc_tools.shown import Table
 
 __all__ = ["Review", "ReviewTotals"]
 

@@ -19,11 +19,13 @@ from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.file_job import FileRun, Progress
+    from svc_tools.frames.files.file_job import Progress
+    from svc_tools.frames.files.file_run import FileRun
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
 
@@ -54,6 +56,7 @@ def enrich_file(
     concurrency: int = 16,
     deadline: float | None = None,
     progress: Progress | None = None,
+    stop: threading.Event | None = None,
 ) -> FileRun:
     """Look up the rate of every row of a file, and write the rows with their rates to another.
 
@@ -90,6 +93,9 @@ def enrich_file(
         concurrency: requests under way at once.
         deadline: seconds after which no more is asked.
         progress: called with a stage and its size, gives a context with a function to advance by.
+        stop: ends the run once another thread sets it. While the file is read, or its rows are
+            written, nothing is written then; while places are asked for, what was found is written
+            to the `-incomplete` file. The answers that came are kept.
 
     Returns:
         What became of the rows, and where they are.
@@ -114,13 +120,13 @@ def enrich_file(
                 progress=progress,
             )
         )
-        job.survey()
+        job.survey(stop)
         if locked is not None:
             job.take(read_lock(locked))
-            return job.finish(started)
+            return job.finish(started, stop)
         if client is None:
             ready = connect() if configured() else unconfigured(stacklevel=3)
             client = stack.enter_context(ready)
         kept = stack.enter_context(opened_cache(cache))
-        job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline)
-        return job.finish(started)
+        job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop)
+        return job.finish(started, stop)

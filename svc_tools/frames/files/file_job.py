@@ -19,14 +19,17 @@ from svc_tools.frames.files.file_invoices import Crossing
 from svc_tools.frames.files.file_memory import memory_of
 from svc_tools.frames.files.file_plan import plan_of_file
 from svc_tools.frames.files.file_rates import Answered, asked_of, settled
+from svc_tools.frames.files.file_run import INTERRUPTED, FileRun
 from svc_tools.frames.files.file_terms import layout_of
 from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.file_writing import FileWriting
 from svc_tools.frames.files.opening import check_columns, check_report, check_rows
 from svc_tools.lookup import Run, look_up
+from svc_tools.lookup.stopping import STOPPED
 from svc_tools.places import Question
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Collection, Hashable, Iterator
     from contextlib import AbstractContextManager
     from decimal import Decimal
@@ -41,10 +44,9 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Place
 
-__all__ = ["FileJob", "FileRun", "Progress", "Stage", "Survey"]
+__all__ = ["FileJob", "Progress", "Stage", "Survey"]
 
 Stage = Literal["reading", "asking", "writing"]
-INTERRUPTED = "interrupted"
 
 _NOTED = {
     "state_from_zip": "rows whose state was taken from the ZIP",
@@ -70,74 +72,14 @@ class Survey:
         places: its distinct places, with the number of rows that ask for each.
         refused: rows by status (invalid, unsupported) and reason; they are never asked for.
         noted: rows by what was decided about them.
+        whole: whether the file was read to its end.
     """
 
     rows: int = 0
     places: Counter[Place] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     noted: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True, slots=True)
-class FileRun:
-    """What became of a file.
-
-    Attributes:
-        source: the file that was read.
-        output: the file that was asked for.
-        written: where the rows are; `None` where nothing was written.
-        service: who was asked.
-        places: distinct places.
-        cached: how many of them were answered before.
-        asked: how many were asked for now.
-        requests: how many requests that took.
-        stopped: why the run ended early; `None` where it did not.
-        resumable: whether the answers are kept: the same command goes on where this one ended.
-        totals: rows by status, and their tax.
-        notes: what was decided, in sentences.
-        seconds: how long it took.
-    """
-
-    source: Path
-    output: Path
-    written: Path | None
-    service: str
-    places: int
-    cached: int
-    asked: int
-    requests: int
-    stopped: str | None
-    resumable: bool
-    totals: FileTotals
-    notes: tuple[str, ...]
-    seconds: float
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether a person broke the run off."""
-        return self.stopped == INTERRUPTED
-
-    @property
-    def all_known(self) -> bool:
-        """Whether every row has a whole rate, and a tax where one was asked for."""
-        return self.stopped is None and self.totals.whole == self.totals.rows
-
-    def as_json(self) -> dict[str, object]:
-        """Plain values for a program."""
-        return {
-            "source": str(self.source),
-            "output": None if self.written is None else str(self.written),
-            "complete": self.stopped is None,
-            "stopped": self.stopped,
-            "service": self.service,
-            "places": self.places,
-            "cached": self.cached,
-            "asked": self.asked,
-            "requests": self.requests,
-            **self.totals.as_json(),
-            "notes": list(self.notes),
-            "seconds": round(self.seconds, 1),
-        }
+    whole: bool = False
 
 
 class FileJob:
@@ -186,8 +128,21 @@ class FileJob:
         """Let go of the file."""
         self.rows.close()
 
-    def survey(self) -> Survey:
+    def aim(self, output: Path, *, force: bool = False) -> None:
+        """Write to another file from now on, of any kind; what was asked for stays known.
+
+        Raises:
+            FileError: it cannot be written, or cannot hold the rows.
+        """
+        kind = check_output(output, self.source, force=force)
+        check_columns(kind, self._names())
+        check_rows(kind, self.surveyed.rows)
+        self.output, self.kind = output, kind
+
+    def survey(self, stop: threading.Event | None = None) -> Survey:
         """Read the file once: count its rows and collect its distinct places.
+
+        Where `stop` is set on the way, the survey is not `whole`, and nothing can be written.
 
         Raises:
             FileError: a row cannot be read, or the output cannot hold so many.
@@ -195,6 +150,8 @@ class FileJob:
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
         with self._progress("reading", None) as advance:
             for chunk in self.rows.chunks(self.layout.used):
+                if stop is not None and stop.is_set():
+                    return surveyed
                 frame = chunk.frame(range(len(self.layout.used)))
                 asked = asked_of(frame, self.layout, self.terms)
                 for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
@@ -207,6 +164,7 @@ class FileJob:
                     self._crossing.see(frame[invoice])
                 surveyed.rows += len(frame)
                 advance(len(frame))
+        surveyed.whole = True
         check_rows(self.kind, surveyed.rows)
         told = (f"{text}: {surveyed.noted[name]:,}" for name, text in _NOTED.items())
         self.notes += [text for text in told if not text.endswith(": 0")]
@@ -238,8 +196,13 @@ class FileJob:
         resume: bool = True,
         concurrency: int = 16,
         deadline: float | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
-        """Ask for the distinct places, each once; what is in the cache is taken from there."""
+        """Ask for the distinct places, each once; what is in the cache is taken from there.
+
+        Asked again, only what the cache does not know is asked for; `stop` ends it, as for
+        `look_up`.
+        """
         self._kept = cache is not None
         answers = cache if resume or cache is None else _Anew(cache)
         left = len(self.surveyed.places) - len(self.known(client, answers))
@@ -252,6 +215,7 @@ class FileJob:
                 concurrency=concurrency,
                 deadline=deadline,
                 on_outcome=lambda outcome: None if outcome.cached else advance(1),
+                stop=stop,
             )
         self._answered = Answered(self._run.outcomes, answerer(client))
         self._source = source_of(client)
@@ -267,11 +231,13 @@ class FileJob:
         self._run = Run(outcomes, None, asked=0, cached=known, requests=0, waited=0.0)
         self.notes += lock.notes
 
-    def finish(self, started: float) -> FileRun:
+    def finish(self, started: float, stop: threading.Event | None = None) -> FileRun:
         """Write the rows with their answers, and the report where one is wanted.
 
         Args:
             started: when the run began, by `time.monotonic()`.
+            stop: breaks the writing off once it is set: then nothing is written. What stopped the
+                asking already does not count: whoever did so wants what was found.
 
         Raises:
             FileError: a row cannot be read any more, or the output not be written; the answers
@@ -283,7 +249,9 @@ class FileJob:
         target: Path | None = self._named(self.output)
         if stopped == INTERRUPTED and self._kept and str(self.output) != "-":
             target = None
-        totals = FileTotals()
+        if not self.surveyed.whole:
+            target, stopped = None, stopped or STOPPED
+        totals, notes = FileTotals(), self.notes
         if target is not None:
             memory = memory_of(
                 *(self.layout, self.terms, self._answered, self._run),
@@ -296,13 +264,16 @@ class FileJob:
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
                 with self._progress("writing", self.surveyed.rows) as advance:
-                    totals = writing.write(target, self.kind, self._crossing, advance, seen)
+                    step = advance if stopped is not None else _until(stop, advance)
+                    totals = writing.write(target, self.kind, self._crossing, step, seen)
+            except _StoppedError:
+                target, stopped, seen = None, STOPPED, None
             except BrokenPipeError:
                 raise
             except OSError as error:
                 raise self._unwritten(target, error) from error
-            self.notes += writing.notes
-            if self.report is not None and seen:
+            notes = [*notes, *writing.notes]
+            if self.report is not None and target is not None and seen:
                 self._report(self._named(self.report), target, seen, memory)
         return FileRun(
             source=self.source,
@@ -316,7 +287,7 @@ class FileJob:
             stopped=stopped,
             resumable=self._kept,
             totals=totals,
-            notes=tuple(self.notes),
+            notes=tuple(dict.fromkeys(notes)),
             seconds=time.monotonic() - started,
         )
 
@@ -366,6 +337,23 @@ class FileJob:
         """The first rows with all columns, from which it is decided what they are."""
         chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
         return chunk.frame(range(len(self.rows.schema)))
+
+
+class _StoppedError(Exception):
+    """The writing was stopped."""
+
+
+def _until(
+    stop: threading.Event | None, advance: Callable[[int], object]
+) -> Callable[[int], object]:
+    """Advance; but break off once `stop` is set."""
+
+    def step(count: int) -> None:
+        if stop is not None and stop.is_set():
+            raise _StoppedError
+        advance(count)
+
+    return step
 
 
 class _Anew:

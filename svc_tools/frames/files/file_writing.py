@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.frames.files import Chunk, open_writer
+from svc_tools.frames.files import Chunk, FileError, open_writer
 from svc_tools.frames.files.file_memory import with_memory
 from svc_tools.frames.files.file_rates import added_columns, enriched_rows
 from svc_tools.frames.files.file_totals import FileTotals
@@ -140,6 +140,8 @@ class FileWriting:
 def _opened(target: Path, kind: str, schema: pa.Schema) -> Iterator[Writer]:
     """A writer whose file takes its name once all went well."""
     if str(target) == "-":
+        if not hasattr(sys.stdout, "buffer"):
+            raise FileError("rows cannot be printed here, as in a notebook: name a file to write")
         writer: Writer = CsvWriter(sys.stdout.buffer, schema)
         yield writer
         writer.close()

@@ -92,7 +92,7 @@ class CsvWriter:
     def close(self) -> None:
         """See `Writer`; the standard output stays open."""
         self._file.flush()
-        if self._file is not sys.stdout.buffer:
+        if self._file is not getattr(sys.stdout, "buffer", None):  # a notebook's has none
             self._file.close()
 
     def _lines(self, columns: list[pa.ChunkedArray]) -> None:

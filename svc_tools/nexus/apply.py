@@ -1,0 +1,191 @@
+"""Apply what was ticked in a plan: look, say, send each removal once, keep a receipt (SPEC 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from svc_tools import config
+from svc_tools.nexus.ability import able, listed
+from svc_tools.nexus.apply_job import Job, dry_receipt
+from svc_tools.nexus.apply_requests import (
+    ApplyError,
+    PlannedRequest,
+    Wanted,
+    as_listed,
+    misfit,
+    planned,
+    wanted_of,
+)
+from svc_tools.nexus.apply_run import Run
+from svc_tools.nexus.receipt import Receipt, ReceiptItem
+from svc_tools.nexus.receipt_files import restore_file_of
+from svc_tools.places import STATES, state_code
+
+if TYPE_CHECKING:
+    import threading
+    from pathlib import Path
+
+    from svc_sdk import Svc
+    from svc_tools.config import Source
+    from svc_tools.nexus.ability import Abilities, Listed
+    from svc_tools.nexus.apply_run import Progress
+    from svc_tools.nexus.plan import Plan
+    from svc_tools.nexus.register import Register
+
+__all__ = ["ApplyError", "PlannedRequest", "apply_plan", "preview", "remove_state"]
+
+
+def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedRequest, ...]:
+    """The requests that applying a plan would send, exactly, in order.
+
+    Args:
+        plan: the plan, ticked.
+        listed: what the service lists; what is not there, or is another record there, is left out.
+
+    Raises:
+        PlanError: the ticks contradict each other.
+    """
+    return planned(wanted_of(plan), None if listed is None else as_listed(listed))
+
+
+def apply_plan(
+    plan: Plan,
+    client: Svc,
+    *,
+    dry_run: bool = True,
+    folder: str | Path | None = None,
+    on_progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Receipt:
+    """Remove what is ticked in a plan: one request for each state and type, each sent once.
+
+    Where the service lists, it looks first: a record that is not there, or differs from the plan,
+    is left alone. A lost answer is settled by another look, else said to be unknown. The same
+    plan again continues: what is done is not sent again, and only what is ticked now is sent.
+
+    Args:
+        plan: the plan, ticked.
+        client: a client of the plan's own account.
+        dry_run: only look; nothing is removed, nothing is written.
+        folder: where the receipt goes; the folder of receipts by default.
+        on_progress: called with each item when it is through, how many are, and of how many.
+        stop: ends the run when it is set, after the request under way, as Ctrl+C does.
+
+    Raises:
+        PlanError: the ticks contradict each other.
+        ApplyError: nothing was sent: the plan is of another account, nothing is ticked, the
+            journal cannot be written or is damaged, or another process is applying.
+        SvcError: nothing was sent: the service does not let itself be looked at.
+    """
+    wanted = wanted_of(plan)
+    if not wanted:
+        raise ApplyError("Nothing is ticked in the plan; mark rows with x, and apply it again")
+    who = config.account_of(client)
+    _same_account(plan, who)
+    job = Job("apply", f"plan {plan.plan_id}", plan.plan_id, who, wanted)
+    if dry_run:
+        there = listed(client)
+        can = able(client, there)
+        _can_replace(job, can)
+        return _dry(job, can, there)
+    with job.begun(client, folder, check=_can_replace) as (journal, there, can):
+        file = restore_file_of(journal.path)
+        return Run(client, journal, wanted, there, can, file, on_progress, stop).go()
+
+
+def remove_state(
+    client: Svc,
+    state: str,
+    *,
+    typed: str,
+    dry_run: bool = True,
+    folder: str | Path | None = None,
+) -> Receipt:
+    """Remove ALL records of a state, of every type: an act of its own, with its own confirmation.
+
+    Args:
+        client: the client.
+        state: the state, as its code.
+        typed: the code of the state again, as a person typed it.
+        dry_run: only look; nothing is removed, nothing is written.
+        folder: where the receipt goes; the folder of receipts by default.
+
+    Raises:
+        ApplyError: nothing was sent: `typed` is not the code, it is no state, the journal cannot
+            be written, or another process is applying.
+        SvcError: nothing was sent: the service does not let itself be looked at.
+    """
+    code = state_code(state)
+    if not isinstance(code, str) or code not in STATES:
+        raise ApplyError(f"{state!r} is no US state. Nothing was sent")
+    if typed.strip() != code:
+        raise ApplyError(
+            f"To remove every record of {STATES[code]}, type its code, {code}; {typed!r} was typed."
+            " Nothing was sent"
+        )
+    who = config.account_of(client)
+
+    def wanted(there: Listed | None) -> tuple[Wanted, ...]:
+        records = () if there is None else there.of(code, "")
+        return (Wanted(code, "", "remove_all", None if there is None else len(records), records),)
+
+    job = Job("remove_state", f"state {code}", "", who, wanted(None))
+    if dry_run:
+        there = listed(client)
+        return _dry(job.of(wanted(there)), able(client, there), there)
+    with job.begun(client, folder) as (journal, there, can):
+        file = restore_file_of(journal.path)
+        return Run(client, journal, wanted(there), there, can, file).go()
+
+
+def _same_account(plan: Plan, who: Source) -> None:
+    """Refuse a plan that was made for another service or account than the client's.
+
+    Raises:
+        ApplyError: it was.
+    """
+    if not (plan.service or plan.account) or (plan.service, plan.account) == astuple(who):
+        return
+    if plan.service != who.service:
+        raise ApplyError(
+            f"The plan was made for {plan.service}, and this is {who.service}. Nothing was sent;"
+            " use the client of that service, or make a plan for this one"
+        )
+    raise ApplyError(
+        f"The plan was made for account {plan.account}, and this is account {who.account} (another"
+        " key, too, counts as another account). Nothing was sent; make a new plan for this one"
+    )
+
+
+def _can_replace(job: Job, can: Abilities) -> None:
+    if any(one.action == "replace" for one in job.wanted) and not can.adds:
+        raise ApplyError(
+            'The plan has rows marked "replace", and this service cannot add records: what is'
+            " removed would not come back. Nothing was sent; untick these rows"
+        )
+
+
+def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
+    """What a run would do now; nothing is written."""
+    items = []
+    for one in job.wanted:
+        records = one.rows if there is None else there.of(*one.key)
+        unfit = None if there is None else misfit(one, records)
+        requests = planned([one], there)
+        would = f"Would send {' and then '.join(request.line for request in requests)}"
+        status, message = unfit or ("planned", f"{would}.")
+        items.append(
+            ReceiptItem(
+                state=one.state,
+                nexus_type=one.nexus_type,
+                outcome="not_done",
+                status=status,
+                expected=one.expected if there is None else len(records),
+                message=message,
+                record=one.record or next(iter(records), None),
+                before=tuple(records),
+                action=one.action,
+            )
+        )
+    return dry_receipt(job, can, items)

@@ -1,0 +1,245 @@
+"""From a ticked plan to the requests that it means, and whether they still fit. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from svc_sdk import _requests
+from svc_tools.nexus.ability import Listed, tidy
+from svc_tools.shown import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from svc_sdk._requests import Call
+    from svc_tools.nexus.plan import Plan
+    from svc_tools.nexus.receipt import Record
+    from svc_tools.nexus.register import Register, Registration
+
+__all__ = [
+    "ApplyError",
+    "PlannedRequest",
+    "Wanted",
+    "addition",
+    "as_listed",
+    "misfit",
+    "planned",
+    "record_of",
+    "removal",
+    "wanted_of",
+]
+
+FIELDS = ("registered_at", "address", "notes")
+"""What of a record is compared and added again, beside its state and type."""
+_TOLD = 80
+
+
+class ApplyError(ValueError):
+    """Nothing was sent; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRequest:
+    """One request as it will be sent, but for the key and the address of the service.
+
+    Attributes:
+        state: the state that it is about.
+        nexus_type: the type; "" for all types.
+        method: DELETE or POST.
+        path: the path.
+        params: the parameters of the address.
+        body: the JSON body; `None` for none.
+        purpose: what it is for, in a sentence.
+        expected: how many records a removal is expected to delete; `None` for other requests.
+    """
+
+    state: str
+    nexus_type: str
+    method: str
+    path: str
+    params: tuple[tuple[str, str], ...] = ()
+    body: dict[str, str] | None = None
+    purpose: str = ""
+    expected: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The state and the type."""
+        return self.state, self.nexus_type
+
+    @property
+    def line(self) -> str:
+        """The method and the address, as they go over the wire."""
+        query = f"?{urlencode(self.params)}" if self.params else ""
+        return f"{self.method} {self.path}{query}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to become of one state and type.
+
+    Attributes:
+        state: the postal code.
+        nexus_type: the type; "" for all types of the state.
+        action: remove, replace, remove_all or restore.
+        expected: how many records the removal should delete; `None` where nobody can say.
+        rows: the records as they were when the person decided.
+        record: the one to be added again: by "replace", or by a restore.
+    """
+
+    state: str
+    nexus_type: str
+    action: str
+    expected: int | None
+    rows: tuple[Record, ...] = field(default=())
+    record: Record | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The state and the type."""
+        return self.state, self.nexus_type
+
+    @property
+    def named(self) -> str:
+        """The state and the type, for sentences."""
+        return f"{self.state} {self.nexus_type or '(all types)'}"
+
+
+def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
+    """What the ticks of a plan mean, in its order: one removal for each state and type.
+
+    Raises:
+        PlanError: the ticks contradict each other.
+    """
+    found = []
+    for one in plan.removals:
+        rows = tuple(record_of(row.record) for row in one.rows)
+        keep = None if one.keep is None else record_of(one.keep.record)
+        action = "remove" if keep is None else "replace"
+        found.append(Wanted(one.state, one.nexus_type, action, one.expected, rows, keep))
+    return tuple(found)
+
+
+def record_of(one: Registration) -> Record:
+    """A record of a register as the wire has it."""
+    since = None if one.registered_at is None else one.registered_at.isoformat()
+    return {
+        "state": one.state,
+        "nexus_type": one.nexus_type,
+        "registered_at": since,
+        "address": one.address,
+        "notes": one.notes,
+    }
+
+
+def as_listed(register: Register) -> Listed:
+    """A register in the form in which a service lists."""
+    records: dict[tuple[str, str], tuple[Record, ...]] = {}
+    for one in register.records:
+        key = (one.state, str(one.nexus_type))
+        records[key] = (*records.get(key, ()), record_of(one))
+    return Listed(records)
+
+
+def removal(wanted: Wanted) -> Call:
+    """The request that removes: always of one type, unless all types are what was asked for.
+
+    Raises:
+        ApplyError: there is no type, and no act of its own that removes all types.
+    """
+    if not wanted.nexus_type and wanted.action != "remove_all":
+        raise ApplyError(f"{wanted.state}: a removal names its type; nothing was sent")
+    return _requests.remove_nexus(wanted.state, wanted.nexus_type or None)
+
+
+def addition(record: Record) -> Call:
+    """The request that adds a record."""
+    return _requests.add_nexus(
+        record["state"] or "",
+        nexus_type=record["nexus_type"] or "",
+        registered_at=record.get("registered_at"),
+        address=record.get("address"),
+        notes=record.get("notes"),
+    )
+
+
+def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
+    """Why nothing may be sent for what is on the service now: a status and a sentence; or nothing.
+
+    Every record that is there has to be one that the person saw when she decided.
+    """
+    if not there:
+        return "absent", f"{wanted.named} is not on the service (any more): nothing to remove."
+    if wanted.action == "remove_all":
+        return None
+    seen = [_compared(record) for record in wanted.rows]
+    for record in there:
+        if _compared(record) not in seen:
+            differences = _differences(wanted.rows, record)
+            return "changed", (
+                f"{wanted.named} is another record on the service than in the plan"
+                f" ({differences}). It was left alone; to remove it, make the plan from what the"
+                " service lists now."
+            )
+    return None
+
+
+def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedRequest, ...]:
+    """The requests of what is wanted, in order, but for those that would not be sent."""
+    found = []
+    for one in wanted:
+        there = None if listed is None else listed.of(*one.key)
+        if there is not None and misfit(one, there):
+            continue
+        expected = one.expected if there is None else len(there)
+        call = removal(one)
+        every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
+        purpose = f"Remove {every} of {one.state}"
+        if expected is not None and expected > 1:
+            purpose += f" ({counted(expected, 'record')})"
+        found.append(_as_planned(one, call, f"{purpose}.", expected))
+        if one.record is not None:
+            add = addition(one.record)
+            found.append(_as_planned(one, add, f"Then add this record of {one.named} again.", None))
+    return tuple(found)
+
+
+def _as_planned(one: Wanted, call: Call, purpose: str, expected: int | None) -> PlannedRequest:
+    return PlannedRequest(
+        one.state,
+        one.nexus_type,
+        call.method,
+        call.path,
+        call.params,
+        call.json,
+        purpose,
+        expected,
+    )
+
+
+def _compared(record: Record) -> tuple[str | None, ...]:
+    return tuple(tidy(record.get(name)) for name in FIELDS)
+
+
+def _differences(rows: Iterable[Record], there: Record) -> str:
+    """What differs from the most alike of the rows, in words."""
+    found: list[list[str]] = []
+    for row in rows:
+        pairs = [(name, tidy(row.get(name)), tidy(there.get(name))) for name in FIELDS]
+        found.append(
+            [
+                f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"
+                for name, in_plan, is_there in pairs
+                if in_plan != is_there
+            ]
+        )
+    fewest = min(found, key=len, default=["the plan has no such record"])
+    return "; ".join(fewest)
+
+
+def _said(value: str | None) -> str:
+    if value is None:
+        return "missing"
+    return repr(value if len(value) <= _TOLD else f"{value[:_TOLD]}\u2026")

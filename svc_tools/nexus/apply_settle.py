@@ -1,0 +1,82 @@
+"""What a list says of a request whose answer is not known: what is, not who did it. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.nexus.ability import tidy
+from svc_tools.nexus.apply_exchange import Verdict
+from svc_tools.nexus.apply_requests import FIELDS
+from svc_tools.shown import counted
+
+if TYPE_CHECKING:
+    from svc_tools.nexus.receipt import Record
+    from svc_tools.nexus.receipt_fold import Track
+
+__all__ = ["settled"]
+
+
+def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
+    """What is known after a look at the list.
+
+    Args:
+        track: the request: its last step, and the records as they were before it.
+        there: the records of its state and type that are listed now.
+        of: whose answer was lost, for the sentence.
+    """
+    if track.step == "add":
+        return _added(track, there)
+    if not there:
+        said = (
+            f"{track.named} is gone: it is no longer listed. Whether this request removed it is"
+            f" not known, for {of} did not say so."
+        )
+        if track.action == "replace":
+            return Verdict(
+                "removed_only",
+                f"{said} The record that was to stay is NOT there yet. Apply the same plan again,"
+                " or add it from the file of records.",
+                flagged=True,
+            )
+        return Verdict("gone", said)
+    if _same(there, track.before):
+        return Verdict(
+            "still_there", f"{track.named} is still listed as it was: it was not removed."
+        )
+    left, before = len(there), len(track.before)
+    return Verdict(
+        "still_there",
+        f"{track.named}: {counted(left, 'record')} {'is' if left == 1 else 'are'} listed, and not"
+        f" as before ({counted(before, 'record')}): look on the service.",
+        flagged=True,
+    )
+
+
+def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
+    replacing = track.action == "replace"
+    if not there:
+        if not replacing:
+            return Verdict("refused", f"{track.named} is not listed: it was not added.")
+        return Verdict(
+            "removed_only",
+            f"{track.named} was removed, and the record that was to stay is NOT there: it is not"
+            " listed. Apply the same plan again, or add it from the file of records.",
+            flagged=True,
+        )
+    if track.record is not None and _same(there, (track.record,)):
+        done = "replaced" if replacing else "restored"
+        return Verdict(done, f"{track.named} is there as it should be.")
+    return Verdict(
+        "changed",
+        f"{track.named} is there as another record than was added: look on the service.",
+        flagged=True,
+    )
+
+
+def _same(there: tuple[Record, ...], before: tuple[Record, ...]) -> bool:
+    return sorted(map(_compared, there)) == sorted(map(_compared, before))
+
+
+def _compared(record: Record) -> tuple[str, ...]:
+    names = ("state", "nexus_type", *FIELDS)
+    return tuple(tidy(record.get(name)) or "" for name in names)

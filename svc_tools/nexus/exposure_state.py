@@ -1,0 +1,327 @@
+"""One state's exposure: its sales in its own period and base, against its threshold. Pure.
+
+Where a fact of the threshold is not known, the sales are read in every way that it may be: a band
+is said only where all readings agree on it, and "below" is never said of a state that may be over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from svc_tools.nexus.exposure_sums import Found, held_against, rolling_met
+from svc_tools.nexus.periods import Window, earlier_windows, last_end, months_before, windows
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from svc_tools.nexus.exposure_sums import Series, StateSales
+    from svc_tools.nexus.thresholds import Base, Threshold, Thresholds
+
+__all__ = ["BANDS", "Band", "Covered", "Exposed", "Reading", "exposed"]
+
+Band = Literal["missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown"]
+BANDS: tuple[Band, ...] = ("missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown")
+_OVER: Band = "over"
+_DAY = timedelta(days=1)
+_BANDS: tuple[tuple[Decimal, Band], ...] = ((Decimal("0.9"), "90-100"), (Decimal("0.7"), "70-90"))
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """The days that the sales are complete for; both are missing where there are no sales."""
+
+    first: date | None
+    last: date | None
+
+    def holds(self, first: date, last: date) -> bool:
+        """Whether all days from first to last are among them."""
+        if self.first is None or self.last is None:
+            return False
+        return self.first <= first and last <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read the sales, where a fact of the threshold may be several things.
+
+    Attributes:
+        base: which sales are added up.
+        marketplace: whether those of marketplaces are among them.
+        best: the window that says most.
+        other: the other windows of the period.
+    """
+
+    base: Base
+    marketplace: bool
+    best: Found
+    other: tuple[Found, ...]
+
+    @property
+    def band(self) -> Band:
+        """The band of this reading."""
+        if self.best.met_on is not None:
+            return _OVER
+        return next((band for least, band in _BANDS if self.best.used >= least), "below 70")
+
+    @property
+    def met_on(self) -> date | None:
+        """The first day on which the threshold was met in one of the period's windows."""
+        days = [found.met_on for found in (self.best, *self.other) if found.met_on is not None]
+        return min(days, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """What is known of one state's exposure.
+
+    Attributes:
+        state: its code.
+        row: its threshold on the day that is asked about; `None` where the table has none.
+        band: without regard to the register.
+        readings: the ways to read the sales, the one that uses most of the threshold first.
+        first_crossed: see `Reading.met_on`; of a rolling time the first day of all that are given
+            on which the 12 months to it met the threshold.
+        marketplace_cents: marketplace sales in the window that is shown.
+        base_missing: the state counts sales of a base that the sales do not have: gross is shown.
+        trailing: the time before the period in which the threshold must not be met either.
+        trailing_cents: its sales; `None` where the trailing time is not known.
+        running: a threshold met since the period's end, which counts from the next period on.
+        earlier: a threshold met in the trailing time.
+        period_covered: whether the sales cover the period.
+        covered: whether they cover it, the trailing time, and all days to the one asked about.
+        below_all: below every threshold for all that time; `None`: it cannot be said.
+        marketplace_only: whether all sales of that time were a marketplace's.
+        any_sales: whether there are any sales to the state.
+        begin: the first day of all that must be below: the period, and the trailing time.
+    """
+
+    state: str
+    row: Threshold | None
+    band: Band
+    readings: tuple[Reading, ...] = ()
+    first_crossed: date | None = None
+    marketplace_cents: int | None = None
+    base_missing: bool = False
+    trailing: Window | None = None
+    trailing_cents: int | None = None
+    running: Found | None = None
+    earlier: Window | None = None
+    period_covered: bool = False
+    covered: bool = False
+    below_all: bool | None = None
+    marketplace_only: bool = False
+    any_sales: bool = False
+    begin: date | None = None
+
+    @property
+    def dropped_within(self) -> bool:
+        """Whether the test of transactions was dropped in that time."""
+        dropped = None if self.row is None else self.row.transactions_dropped_on
+        return dropped is not None and self.begin is not None and dropped >= self.begin
+
+
+def exposed(
+    state: str, sales: StateSales, thresholds: Thresholds, as_of: date, covered: Covered
+) -> Exposed:
+    """Hold one state's sales against its threshold."""
+    row = thresholds.of(state, as_of)
+    if row is None:
+        return Exposed(state, None, "unknown")
+    if row.logic == "none" or row.period is None or row.sales is None:
+        return Exposed(state, row, "no tax")
+    now = windows(row.period, as_of, state)
+    base_missing = row.base is not None and row.base not in sales.cents
+    readings = _readings(sales, row, now)
+    shown = readings[0]
+    trailing = _trailing(row, as_of, state, now)
+    series = sales.series(shown.base, marketplace=shown.marketplace)
+    past = _Past(state, row, thresholds, as_of)
+    begin = past.begin
+    met = [past.met_in(sales.series(one.base, marketplace=one.marketplace)) for one in readings]
+    crossed = [shown.met_on]
+    if row.period == "rolling_12_months":
+        crossed.append(rolling_met(series, series.first, as_of, row))
+    is_covered = covered.holds(begin, as_of)
+    most_is_below = not base_missing or past.most_is_below(sales)
+    return Exposed(
+        state=state,
+        row=row,
+        band=_band(row, readings),
+        readings=readings,
+        first_crossed=min((day for day in crossed if day is not None), default=None),
+        marketplace_cents=_marketplace(sales, shown),
+        base_missing=base_missing,
+        trailing=trailing,
+        trailing_cents=_trailing_cents(row, series, trailing),
+        running=past.running(series),
+        earlier=met[0],
+        period_covered=covered.holds(now[0].first, now[-1].last),
+        covered=is_covered,
+        below_all=_below_all(
+            row, met, sure=is_covered and most_is_below, base_missing=base_missing
+        ),
+        marketplace_only=_marketplace_only(sales, begin, as_of),
+        begin=begin,
+        any_sales=bool(sales.counts.any() or sales.cents["gross"].any()),
+    )
+
+
+def _readings(sales: StateSales, row: Threshold, now: tuple[Window, ...]) -> tuple[Reading, ...]:
+    """Every way to read the sales that the threshold leaves open, the highest first."""
+    bases: tuple[Base, ...] = ("gross",)
+    if row.base is not None and row.base in sales.cents:
+        bases = (row.base,)
+    elif row.base is None:
+        bases = tuple(sales.cents)
+    some = bool(sales.counts[1].any()) or bool(sales.cents["gross"][1].any())
+    if row.marketplace_counts is None and some:
+        choices: tuple[bool, ...] = (True, False)
+    else:
+        choices = (row.marketplace_counts is not False,)
+    readings = []
+    for base in bases:
+        for marketplace in choices:
+            series = sales.series(base, marketplace=marketplace)
+            found = [held_against(series, window, row) for window in now]
+            best = max(reversed(found), key=lambda one: one.rank)  # of two equal ones the current
+            others = tuple(one for one in found if one is not best)
+            readings.append(Reading(base, marketplace, best, others))
+    return tuple(sorted(readings, key=lambda one: one.best.rank, reverse=True))
+
+
+def _band(row: Threshold, readings: tuple[Reading, ...]) -> Band:
+    bands = {one.band for one in readings}
+    if len(bands) > 1:
+        return "unknown"
+    band = bands.pop()
+    return "unknown" if row.logic == "unknown" and band != _OVER else band
+
+
+def _marketplace(sales: StateSales, shown: Reading) -> int:
+    window = shown.best.window
+    both, direct = (
+        sales.series(shown.base, marketplace=marketplace).total(window.first, window.last)[0]
+        for marketplace in (True, False)
+    )
+    return both - direct
+
+
+def _trailing(row: Threshold, as_of: date, state: str, now: tuple[Window, ...]) -> Window | None:
+    if not row.trailing_months or row.period is None:
+        return None
+    earlier = earlier_windows(row.period, as_of, row.trailing_months, state)
+    if not earlier:
+        return None
+    last = now[0].first - _DAY
+    return Window(earlier[0].first, last, f"from {earlier[0].first} to {last}")
+
+
+class _Past:
+    """Whether the threshold was met at all: in the period, since its end, or in the trailing time.
+
+    Each window is held against the rule of the day asked about, and against that of its own end.
+    """
+
+    def __init__(self, state: str, row: Threshold, thresholds: Thresholds, as_of: date) -> None:
+        self._state, self._row, self._thresholds, self._as_of = state, row, thresholds, as_of
+
+    @property
+    def first_end(self) -> date:
+        """The first day on which the 12 months of a rolling time may have ended, to be below."""
+        day = months_before(self._as_of, self._row.trailing_months or 0)
+        return min(day, last_end(self._as_of))
+
+    @property
+    def begin(self) -> date:
+        """The first day of all sales that must be below."""
+        period, months = self._row.period, self._row.trailing_months or 0
+        assert period is not None  # noqa: S101 - a state with a tax has one
+        if period == "rolling_12_months":
+            return windows(period, self.first_end)[0].first
+        every = (
+            *windows(period, self._as_of, self._state),
+            *earlier_windows(period, self._as_of, months, self._state),
+        )
+        return min(window.first for window in every)
+
+    def met_in(self, series: Series) -> Window | None:
+        """A window in which the threshold was met; `None` where there is none."""
+        row, period = self._row, self._row.period
+        assert period is not None  # noqa: S101 - a state with a tax has one
+        months = row.trailing_months or 0
+        every = [
+            *windows(period, self._as_of, self._state),
+            *earlier_windows(period, self._as_of, months, self._state),
+        ]
+        since = self._since()
+        if since is not None:
+            every.append(since)
+        for window in every:
+            if any(
+                held_against(series, window, rule).met_on is not None
+                for rule in self._rules(window.last)
+            ):
+                return window
+        if period == "rolling_12_months":
+            day = self.first_end
+            for rule in self._rules(day):
+                if met := rolling_met(series, day, self._as_of, rule):
+                    return Window(day, met, f"the 12 months to {met}")
+        return None
+
+    def running(self, series: Series) -> Found | None:
+        """What was sold since the period's end, where that alone meets the threshold."""
+        since = self._since()
+        found = None if since is None else held_against(series, since, self._row)
+        return found if found is not None and found.met_on is not None else None
+
+    def most_is_below(self, sales: StateSales) -> bool:
+        """Whether sales of a base that is not there are below: gross without refunds then is."""
+        most = sales.most(marketplace=self._row.marketplace_counts is not False)
+        return most is not None and self.met_in(most) is None
+
+    def _since(self) -> Window | None:
+        period, as_of = self._row.period, self._as_of
+        assert period is not None  # noqa: S101 - as above
+        last = windows(period, as_of, self._state)[-1].last
+        if last >= as_of:
+            return None
+        if period == "four_quarters":
+            return windows("rolling_12_months", as_of)[0]
+        return Window(last + _DAY, as_of, f"{last + _DAY} to {as_of}")
+
+    def _rules(self, day: date) -> list[Threshold]:
+        then = self._thresholds.of(self._state, min(day, self._as_of))
+        rules = [self._row]
+        if then is not None and then is not self._row and then.sales is not None:
+            rules.append(then)
+        return rules
+
+
+def _below_all(
+    row: Threshold, met: list[Window | None], *, sure: bool, base_missing: bool
+) -> bool | None:
+    """Whether the threshold was never met, by any reading; `None` where it cannot be said."""
+    if all(one is not None for one in met):
+        return None if base_missing or row.base is None else False
+    if any(one is not None for one in met) or not sure:
+        return None
+    known = None not in (row.base, row.marketplace_counts, row.trailing_months)
+    return True if known and row.logic != "unknown" and row.certainty != "low" else None
+
+
+def _marketplace_only(sales: StateSales, first: date, last: date) -> bool:
+    direct, both = (
+        sales.series("gross", marketplace=marketplace).total(first, last)
+        for marketplace in (False, True)
+    )
+    return direct == (0, 0) != both
+
+
+def _trailing_cents(row: Threshold, series: Series, trailing: Window | None) -> int | None:
+    if row.trailing_months is None:
+        return None
+    return 0 if trailing is None else series.total(trailing.first, trailing.last)[0]

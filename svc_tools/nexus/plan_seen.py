@@ -1,0 +1,131 @@
+"""What a plan takes from an exposure: each state's row as plain values, and its figures told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from svc_tools.nexus.plan import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from svc_tools.nexus.register import Registration
+    from svc_tools.nexus.thresholds import Threshold
+
+__all__ = ["Seen", "evidence_of", "exposed_on", "read_exposure"]
+
+_NEEDED = ("state", "band", "below_all", "marketplace_only")
+_NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the exposure says of one state; `None` is what it does not know.
+
+    Attributes: as the columns of `exposure`; `sentence` is its `why`.
+    """
+
+    state: str
+    band: str
+    below_all: bool | None = None
+    marketplace_only: bool = False
+    below_now: bool | None = None
+    period_covered: bool = True
+    certainty: str | None = None
+    checked_on: date | None = None
+    sentence: str = ""
+
+
+def read_exposure(frame: pd.DataFrame) -> dict[str, Seen]:
+    """The exposure's rows by state.
+
+    Raises:
+        PlanError: it is no exposure: columns are missing, or a state has several rows.
+    """
+    absent = [name for name in _NEEDED if name not in frame.columns]
+    if absent:
+        raise PlanError(
+            [f"the exposure has no column {', '.join(absent)}; give what exposure() returned"]
+        )
+    found: dict[str, Seen] = {}
+    for row in frame.to_dict("records"):
+        seen = _seen({str(name): _known(value) for name, value in row.items()})
+        if seen.state in found:
+            raise PlanError([f"the exposure has several rows for {seen.state}"])
+        found[seen.state] = seen
+    return found
+
+
+def exposed_on(frame: pd.DataFrame) -> date | None:
+    """The day for which an exposure was measured, where it says so."""
+    told = frame.attrs.get("svc_exposure")
+    day = told.get("as_of") if isinstance(told, dict) else None
+    return date.fromisoformat(day) if isinstance(day, str) else _day(day)
+
+
+def evidence_of(
+    record: Registration, threshold: Threshold | None, seen: Seen | None, as_of: date
+) -> str:
+    """The figures and the source that a suggestion rests on, as sentences on one line."""
+    since = record.registered_at
+    told = [f"Registered since {since}." if since else "The day of the registration is not known."]
+    if seen is not None and seen.sentence:
+        told.append(seen.sentence)
+    if threshold is not None:
+        told.append(_threshold(threshold, as_of))
+    return " ".join(told)
+
+
+def _threshold(row: Threshold, as_of: date) -> str:
+    if row.logic == "none":
+        asks = "no general sales tax"
+    else:
+        sales = f"${row.sales:,} of sales" if row.sales is not None else ""
+        count = f"{row.transactions:,} transactions" if row.transactions is not None else ""
+        joined = f" {row.logic if row.logic in {'and', 'or'} else 'with'} "
+        asks = joined.join(filter(None, (sales, count))) or _NOT_KNOWN
+        if row.logic == "unknown":
+            asks += "; whether transactions count is not known"
+    return (
+        f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
+        f" source: {row.source.rstrip('.')}."
+    )
+
+
+def _seen(cells: Mapping[str, object]) -> Seen:
+    below, covered = _truth(cells.get("below_all")), _truth(cells.get("period_covered"))
+    return Seen(
+        state=str(cells["state"]),
+        band=str(cells["band"]),
+        below_all=below,
+        marketplace_only=bool(cells.get("marketplace_only")),
+        below_now=_truth(cells.get("below_now")),
+        # an exposure that does not say so is not taken to cover it
+        period_covered=below is not None if covered is None else covered,
+        certainty=_text(cells.get("certainty")),
+        checked_on=_day(cells.get("checked_on")),
+        sentence=_text(cells.get("why")) or "",
+    )
+
+
+def _known(value: object) -> object | None:
+    """A cell, or `None` where pandas has nothing."""
+    return None if value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} else value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _truth(value: object) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _day(value: object) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    return value if isinstance(value, date) else None

@@ -1,0 +1,166 @@
+"""Undo: add the records again that a receipt says are gone, where nothing else has come since."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from svc_tools import config
+from svc_tools.nexus.ability import able, listed
+from svc_tools.nexus.apply_job import Job, dry_receipt
+from svc_tools.nexus.apply_requests import ApplyError, PlannedRequest, Wanted, addition, misfit
+from svc_tools.nexus.apply_run import Run
+from svc_tools.nexus.receipt import STATUSES, Receipt, ReceiptItem
+from svc_tools.nexus.words import NO_UNDO_NOTE
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterable
+
+    from svc_sdk import Svc
+    from svc_tools.nexus.ability import Abilities, Listed
+    from svc_tools.nexus.apply_run import Progress
+    from svc_tools.nexus.receipt import Record
+
+__all__ = ["preview_restore", "restore"]
+
+_MADE_BY_SERVICE = {"created_at", "updated_at"}
+_ADDED = {"state", "nexus_type", "registered_at", "address", "notes"}
+
+
+def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
+    """The requests that a restore would send, where nothing is there by then."""
+    found = []
+    for one in _wanted(receipt):
+        if one.record is not None:
+            call = addition(one.record)
+            purpose = f"Add the record of {one.named} again, as it was."
+            found.append(
+                PlannedRequest(
+                    one.state,
+                    one.nexus_type,
+                    call.method,
+                    call.path,
+                    call.params,
+                    call.json,
+                    purpose,
+                )
+            )
+    return tuple(found)
+
+
+def restore(
+    receipt: Receipt,
+    client: Svc,
+    *,
+    dry_run: bool = True,
+    on_progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Receipt:
+    """Add the removed records of a receipt again, as they were.
+
+    Only what is gone is added: a record that is there again as it was is left alone and counts as
+    done, another one is left alone and said (`changed`). It writes a receipt of its own beside
+    the first. What a service keeps beyond the fields that can be added, it makes anew.
+
+    Args:
+        receipt: the receipt of a removal.
+        client: a client of the same account.
+        dry_run: only look; nothing is added, nothing is written.
+        on_progress: as for `apply_plan`.
+        stop: ends the run when it is set, after the request under way.
+
+    Raises:
+        ApplyError: nothing was sent: there is nothing to restore, the receipt is of another
+            account, the service cannot list or add, or the journal cannot be written.
+        SvcError: nothing was sent: the service does not let itself be looked at.
+    """
+    wanted = _wanted(receipt)
+    who = config.account_of(client)
+    _refuse(receipt, who=astuple(who), any_wanted=bool(wanted))
+    if receipt.path is None:  # a dry run, which has nothing to restore and was refused
+        raise ApplyError("A dry run has nothing to restore")
+    job = Job("restore", receipt.path.name, receipt.plan_id, who, wanted)
+    if dry_run:
+        there = listed(client)
+        return _dry(job, _able(able(client, there)), there)
+    with job.begun(client, receipt.path.parent) as (journal, there, can):
+        _able(can)
+        notes = _lacking(wanted)
+        return Run(client, journal, wanted, there, can, None, on_progress, stop, notes=notes).go()
+
+
+def _wanted(receipt: Receipt) -> tuple[Wanted, ...]:
+    """One for each record that may be gone; of several of one state and type, the first."""
+    records: dict[tuple[str, str], Record] = {}
+    for item in receipt.restorable:
+        alone = item.action == "replace" and item.record is not None
+        for record in (item.record,) if alone else item.before:
+            if record is not None:
+                key = (record["state"] or "", record["nexus_type"] or "")
+                records.setdefault(key, dict(record))
+    return tuple(
+        Wanted(state, kind, "restore", None, (record,), record)
+        for (state, kind), record in records.items()
+    )
+
+
+def _refuse(receipt: Receipt, *, who: tuple[str, str], any_wanted: bool) -> None:
+    if receipt.dry_run:
+        raise ApplyError("This is the receipt of a dry run: nothing was removed")
+    if not any_wanted:
+        raise ApplyError("Nothing of this receipt is gone: there is nothing to restore")
+    if (receipt.service, receipt.account) != who:
+        raise ApplyError(
+            f"The receipt is of {receipt.service}, account {receipt.account}; this is {who[0]},"
+            f" account {who[1]}. Nothing was sent; use the client of that account"
+        )
+
+
+def _able(can: Abilities) -> Abilities:
+    if not can.restores:
+        note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
+        raise ApplyError(
+            f"{note} Nothing was sent; the records as they were are in the file beside the receipt"
+        )
+    return can
+
+
+def _lacking(wanted: Iterable[Wanted]) -> tuple[str, ...]:
+    """What of the records no request can add again, in a sentence."""
+    beyond = {
+        name
+        for one in wanted
+        for name, value in (one.record or {}).items()
+        if value is not None and name not in _ADDED | _MADE_BY_SERVICE
+    }
+    if not beyond:
+        return ()
+    names = ", ".join(sorted(beyond))
+    return (f"The service kept more of the records ({names}), which cannot be added again.",)
+
+
+def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
+    items = []
+    for one in job.wanted:
+        records = () if there is None else there.of(*one.key)
+        same = bool(records) and misfit(one, records) is None
+        if not records:
+            status, message = "planned", f"Would add {one.named} again."
+        elif same:
+            status, message = "restored", f"{one.named} is there as it was."
+        else:
+            status, message = "changed", f"{one.named} is there again as another record."
+        items.append(
+            ReceiptItem(
+                one.state,
+                one.nexus_type,
+                STATUSES[status][0],
+                status,
+                message=message,
+                record=one.record,
+                before=one.rows,
+                action="restore",
+            )
+        )
+    return dry_receipt(job, can, items)

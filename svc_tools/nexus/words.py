@@ -1,0 +1,107 @@
+"""What a person must know before a record is removed, and what each reason of a plan means.
+
+Shown alike by the command line, the panel and the receipts.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ALL_TYPES_NOTE",
+    "BEFORE_REMOVING",
+    "DECISION_WORDS",
+    "NOT_TICKED_NOTE",
+    "NO_NEXUS_NOTE",
+    "NO_UNDO_NOTE",
+    "PERMIT_NOTE",
+    "REASONS",
+    "TRAILING_NOTE",
+    "UNDO_NOTE",
+]
+
+PERMIT_NOTE = (
+    "Removing a record here does not cancel the permit at the state: the state still expects"
+    " returns until you close the account with it."
+)
+NO_NEXUS_NOTE = "Sales to the state will be treated as if you had no nexus there."
+TRAILING_NOTE = (
+    "The duty to collect can last after sales have fallen (trailing nexus): in some states for"
+    " months, or until the end of the year."
+)
+BEFORE_REMOVING = (PERMIT_NOTE, NO_NEXUS_NOTE, TRAILING_NOTE)
+"""What is said before anything is removed, in this order."""
+
+UNDO_NOTE = "The removal can be undone: the records are kept, and this service can add them again."
+NO_UNDO_NOTE = "The removal cannot be undone on this service."
+ALL_TYPES_NOTE = (
+    "This removes the records of every type of the state: physical, economic and marketplace."
+)
+NOT_TICKED_NOTE = (
+    "A plan suggests; nothing is ticked in advance, and only what you tick is removed."
+)
+
+DECISION_WORDS = {
+    "missing": "no record, and above the threshold",
+    "candidate": "could be removed",
+    "review": "look at it first",
+    "keep": "keep",
+}
+"""What a suggestion means, in words."""
+
+REASONS = {
+    # for a candidate
+    "no_sales_tax": "The state has no general sales tax.",
+    "below_all": (
+        "Sales were below every threshold of the state for the whole period and the trailing"
+        " period."
+    ),
+    "repealed_test": (
+        "Only the transaction test, which the state has dropped since, could have held the record:"
+        " sales alone were below the threshold for the whole period and the trailing period."
+    ),
+    # for a review, whatever else holds
+    "duplicate": (
+        "There are several records of this state and type, and a removal takes them all; where the"
+        " service can add, mark the one that is to stay with replace."
+    ),
+    "only_service": "The service has this record and your register does not.",
+    "only_mine": "Your register has this record and the service does not: nothing to remove there.",
+    "differs": "Your register and the service do not say the same of this record.",
+    "physical_without_address": (
+        "A physical record without an address: whether the place still exists, no sales can say."
+    ),
+    "marketplace_only": (
+        "All sales there went through a marketplace: who collects on them, and whether you must"
+        " stay registered, no threshold says."
+    ),
+    "no_threshold": "No threshold of this state is known for the day of the plan.",
+    "low_certainty": "The state's threshold has certainty low: nothing is suggested from it.",
+    "stale_threshold": (
+        "The state's threshold was last checked more than 12 months before the day of the plan."
+    ),
+    "unknown_base": "Which sales the state counts (gross, retail, taxable) is not known.",
+    "unknown_marketplace": "Whether the state counts sales through a marketplace is not known.",
+    "unknown_trailing": "How long the duty lasts after sales have fallen is not known.",
+    "not_covered": (
+        "The sales that were given do not settle it, for the whole period and the trailing period."
+    ),
+    "no_sales_of_state": "The exposure has no row for this state.",
+    "maybe_repealed": (
+        "The record dates from when the state had a transaction test, which it has dropped since;"
+        " give sales to see whether anything still holds the record."
+    ),
+    "near": "At least 90 % of the threshold is used: it may soon be crossed again.",
+    # for keeping
+    "over": "Sales are at or above the state's threshold.",
+    "still_trailing": (
+        "Sales are below the threshold now, and were not in the trailing period: the duty may last."
+    ),
+    "physical": "A physical record rests on a place and not on sales.",
+    "sales_not_given": "No sales were given, so nothing can be said of the threshold.",
+    # said beside another reason
+    "watch": "At least 70 % of the threshold is used.",
+    "alaska": (
+        "Alaska has no sales tax of the state, and many of its places have one: the record is about"
+        " theirs."
+    ),
+}
+"""The sentence of each reason. Each ends with a full stop and has none before its end."""

@@ -1,0 +1,80 @@
+"""The panel as a page for people without code, served on this machine alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["serve_page"]
+
+INSTALL_PAGE = (
+    "The page needs more than is installed. Install it with: pip install 'svc-tax-tools[page]'"
+)
+
+
+def serve_page(
+    *,
+    port: int = 0,
+    browser: bool = True,
+    embedded: bool = False,
+    register: Path | None = None,
+    prewarmed: int = 1,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve the panel as a page on 127.0.0.1 until Ctrl+C.
+
+    The page answers only with the token of the address that `say` gets, or the cookie that follows
+    it. Each opened page has a process of its own, which ends with it. Results that the panel writes
+    stay in the user's data folder; uploads are deleted.
+
+    Args:
+        port: the port; 0 takes a free one.
+        browser: whether the browser is opened.
+        embedded: whether it asks the embedded service, whatever is configured.
+        register: a register of nexus registrations (CSV or XLSX) that the panel opens with.
+        prewarmed: how many processes stand ready, so that a page opens at once.
+        say: takes each line that a person reads.
+
+    Raises:
+        ConfigurationError: only one of key and address is configured.
+        FileNotFoundError: there is no such register.
+        ImportError: the extra `page` is not installed.
+        OSError: the port is taken.
+    """
+    if register is not None and not register.is_file():
+        raise FileNotFoundError(f"There is no register {str(register)!r}; expected a CSV or XLSX")
+    service = _service(embedded=embedded)
+    try:
+        from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
+
+        from svc_tools.page.server import serve  # noqa: PLC0415 - loads Voila
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{INSTALL_PAGE} ({error})") from error
+    say(service)
+    serve(
+        port=port,
+        browser=browser,
+        embedded=embedded,
+        register=register,
+        kept=user_data_path("svc-tools", appauthor=False) / "panel",
+        prewarmed=prewarmed,
+        say=say,
+    )
+
+
+def _service(*, embedded: bool) -> str:
+    """The sentence that says whom the page asks."""
+    if embedded:
+        return "The page asks the embedded service."
+    account = config.configured()
+    if account is None:
+        return (
+            f"No service is configured ({config.URL_VARIABLE} and {config.KEY_VARIABLE}): the page"
+            " asks for an address and a key, or offers the embedded service."
+        )
+    return f"The page asks the service at {account[1]}"

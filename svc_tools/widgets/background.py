@@ -1,0 +1,223 @@
+"""Work beside the page: a thread for each job, and its results delivered in order, one at a time.
+
+Nothing here waits in the thread that handles the page, so a job that hangs blocks nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections import deque
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Background", "Job"]
+
+T = TypeVar("T")
+
+_PATIENCE = 0.5
+"""How many seconds news wait for a busy event loop (a cell runs) before their own thread tells."""
+
+_log = logging.getLogger(__name__)
+
+
+class Job:
+    """A piece of work that was started.
+
+    `cancel()` drops its result and what it still tells: the page goes on at once. The thread itself
+    cannot be ended; it ends when its request does (the client's timeout).
+    """
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._cancelled = False
+        self._over = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether its result is dropped."""
+        return self._cancelled
+
+    @property
+    def running(self) -> bool:
+        """Whether its result is still to come."""
+        return not (self._cancelled or self._over)
+
+    def cancel(self) -> None:
+        """Drop the result. Cancelling what is over, or twice, does nothing."""
+        if not self._over:
+            self._cancelled = True
+            self._background._changed()  # noqa: SLF001 - the two are one thing
+
+    def _finish(self) -> None:
+        self._over = True
+        self._background._changed()  # noqa: SLF001 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    tell: Callable[[], object]
+    at: float
+
+
+class Background:
+    """Starts jobs, and delivers what becomes of them.
+
+    News are delivered on the event loop of the thread that started the job (the kernel's), where
+    one runs; without one, in the job's own thread. A loop that is busy because a cell runs does not
+    hold them back: the job's thread delivers them then. They come in order, one at a time.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._jobs: set[Job] = set()
+        self._news: deque[_News] = deque()
+        self._telling = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._broken: list[BaseException] = []
+        self._current: contextvars.ContextVar[Job | None] = contextvars.ContextVar(
+            "svc_job", default=None
+        )
+
+    def start(
+        self,
+        work: Callable[[], T],
+        *,
+        done: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> Job:
+        """Begin a piece of work in a thread of its own, and return at once.
+
+        Args:
+            work: what to do; it must touch no widget.
+            done: called with its result, unless the job was cancelled.
+            failed: called with what it raised instead.
+        """
+        job = Job(self)
+        with self._condition:
+            self._jobs.add(job)
+        loop = _running_loop()
+        if loop is not None:
+            self._loop = loop
+        # the context of the click: what the thread sends to the page then belongs to it
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=context.run,
+            args=(self._run, job, work, done, failed),
+            name="svc-tools panel",
+            daemon=True,
+        )
+        thread.start()
+        return job
+
+    def tell(self, function: Callable[..., object], *args: Any) -> None:  # noqa: ANN401 - as given
+        """Have `function(*args)` called where results are delivered: progress of running work.
+
+        May be called from any thread. What a cancelled job tells is dropped.
+        """
+        self._add(self._current.get(), lambda: function(*args))
+
+    def settle(self, timeout: float = 30) -> None:
+        """Wait until no job runs and all news are delivered; for tests, and for scripts.
+
+        Raises:
+            TimeoutError: it did not come to that within `timeout` seconds.
+            BaseException: what a delivery raised: an error of the page.
+        """
+        with self._condition:
+            if not self._condition.wait_for(self._settled, timeout):
+                raise TimeoutError(f"jobs still run after {timeout:g} s")
+            if self._broken:
+                raise self._broken.pop(0)
+
+    def _run(
+        self,
+        job: Job,
+        work: Callable[[], T],
+        done: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        self._current.set(job)
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - told to the page, whatever it is
+            trouble = error
+            self._add(job, lambda: failed(trouble), last=True)
+        else:
+            self._add(job, lambda: done(result), last=True)
+        self._wait_for_delivery()
+
+    def _add(self, job: Job | None, tell: Callable[[], object], *, last: bool = False) -> None:
+        def told() -> None:
+            try:
+                if job is None or not job.cancelled:
+                    if last and job is not None:
+                        job._over = True  # noqa: SLF001 - one thing; `running` is over in `done`
+                    tell()
+            finally:
+                if last and job is not None:
+                    job._finish()  # noqa: SLF001 - as above
+
+        with self._condition:
+            self._news.append(_News(told, monotonic()))
+            overdue = monotonic() - self._news[0].at > _PATIENCE
+        if overdue or not self._call_soon():
+            self._deliver()
+
+    def _call_soon(self) -> bool:
+        """Whether an event loop was asked to deliver."""
+        loop = self._loop
+        if loop is None or not loop.is_running():
+            return False
+        try:
+            loop.call_soon_threadsafe(self._deliver)
+        except RuntimeError:  # it has just been closed
+            return False
+        return True
+
+    def _wait_for_delivery(self) -> None:
+        """Deliver from this thread where the loop does not come to it."""
+        with self._condition:
+            if self._condition.wait_for(lambda: not (self._news or self._telling), _PATIENCE):
+                return
+        self._deliver()
+
+    def _settled(self) -> bool:
+        return not (self._jobs or self._news or self._telling)
+
+    def _deliver(self) -> None:
+        """Tell what there is to tell; who is at it already goes on with what comes meanwhile."""
+        with self._condition:
+            if self._telling:
+                return
+            self._telling = True
+        while True:
+            with self._condition:
+                if not self._news:
+                    self._telling = False
+                    self._condition.notify_all()
+                    return
+                news = self._news.popleft()
+            try:
+                news.tell()
+            except BaseException as error:
+                _log.exception("the panel could not show what became of a job")
+                self._broken.append(error)
+
+    def _changed(self) -> None:
+        with self._condition:
+            self._jobs = {job for job in self._jobs if job.running}
+            self._condition.notify_all()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

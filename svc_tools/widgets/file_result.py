@@ -1,0 +1,249 @@
+"""What became of a file: counts by status, the rows that need a person, the files to take away."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import ipywidgets
+
+from svc_tools.frames.enriched import STATUSES
+from svc_tools.frames.files.file_review import review_page
+from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
+from svc_tools.progress_words import duration
+from svc_tools.shown import NOTHING, counted
+from svc_tools.widgets.actions import DownloadButton
+from svc_tools.widgets.file_layout import grid, line
+from svc_tools.widgets.parts import button, field, heading, message_area, table, table_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from svc_tools.frames.files.file_review import ReviewPage, ReviewRow
+    from svc_tools.frames.files.file_run import FileRun
+    from svc_tools.widgets.session import Session
+
+__all__ = ["FileResult"]
+
+_PAGE = 25
+_MANY = 200
+"""Characters of a reason that are shown; a service may send a page."""
+
+
+class FileResult:
+    """Show a run.
+
+    Args:
+        session: whose folder holds the files.
+        workbook: called to write the result as an Excel workbook too.
+
+    Attributes:
+        reason: which of the rows to review are shown.
+        before: the button that goes a page back.
+        after: the button that goes a page on.
+        review: the table of those rows.
+        download: the file that was written.
+        make_workbook: the button that writes an Excel workbook too.
+        workbook: that workbook.
+    """
+
+    def __init__(self, session: Session, workbook: Callable[[], object]) -> None:
+        self._session = session
+        self._run: FileRun | None = None
+        self._columns: Sequence[str] = ()
+        self._start = 0
+        self._asked = 0
+        self._filling = False
+        self.summary = ipywidgets.HTML()
+        self.statuses = table((), (), "")
+        self.money = table((), (), "")
+        self.reason = ipywidgets.Dropdown(description="Rows that need review")
+        self.before, self.after = button("Rows before", "plain"), button("Further rows", "plain")
+        self.review = table((), (), "")
+        self.message = message_area()
+        self.download = DownloadButton("Download")
+        self.make_workbook = button("Make an Excel workbook too", "plain")
+        self.workbook = DownloadButton("Download")
+        self._pages = line(self.before, self.after)
+        self._review = ipywidgets.VBox([grid(field(self.reason)), self.review, self._pages])
+        files = line(self.download, self.make_workbook, self.workbook)
+        self.view = ipywidgets.VBox(
+            [
+                *(heading("Result", 4), self.summary, files, self.message),
+                *(self.statuses, self.money, self._review),
+            ]
+        )
+        self.reason.observe(self._filtered, "value")
+        self.before.on_click(lambda _: self._turn(-_PAGE))
+        self.after.on_click(lambda _: self._turn(_PAGE))
+        self.make_workbook.on_click(lambda _: workbook())
+        self.hide()
+
+    def hide(self) -> None:
+        """Show no run."""
+        self._run = None
+        self.view.layout.display = "none"
+        self.download.show(None)
+        self.workbook.show(None)
+
+    @property
+    def written(self) -> Path | None:
+        """The file that is shown; `None` for none."""
+        return None if self._run is None else self._run.written
+
+    def show(self, run: FileRun, columns: Sequence[str]) -> None:
+        """Show what became of a file.
+
+        Args:
+            run: the run.
+            columns: the user's columns by which a row is known again.
+        """
+        if run.written is None:
+            self.hide()
+            return
+        self._run, self._columns = run, tuple(dict.fromkeys(columns))
+        self.message.clear()
+        self.summary.value = _summary(run)
+        self.statuses.value = _statuses(run)
+        self.money.value = _money(run)
+        self.download.show(run.written, url=self._url(run.written))
+        self.workbook.show(None)
+        whole = run.written.suffix.lower() != ".xlsx"
+        self.make_workbook.layout.display = "" if whole else "none"
+        self._offer_reasons(run)
+        self.view.layout.display = ""
+
+    def show_workbook(self, path: Path) -> None:
+        """Offer the Excel workbook too."""
+        self.make_workbook.layout.display = "none"
+        self.workbook.show(path, url=self._url(path))
+
+    def _offer_reasons(self, run: FileRun) -> None:
+        totals = run.totals
+        self._review.layout.display = "" if totals.review else "none"
+        codes = sorted(totals.review_codes, key=urgency)
+        every = f"All {counted(totals.review, 'row')}"
+        self._filling = True
+        try:
+            self.reason.options = [
+                (every, None),
+                *((f"{_said(code)} ({totals.review_codes[code]:,})", code) for code in codes),
+            ]
+            self.reason.value = None
+        finally:
+            self._filling = False
+        self._start = 0
+        if totals.review:
+            self._read()
+
+    def _filtered(self, _change: object) -> None:
+        if not self._filling:
+            self._start = 0
+            self._read()
+
+    def _turn(self, by: int) -> None:
+        self._start = max(self._start + by, 0)
+        self._read()
+
+    def _read(self) -> None:
+        """Read a page of the rows to review, beside the page."""
+        path, columns = self.written, self._columns
+        code, start = self.reason.value, self._start
+        if path is None:
+            return
+        self._asked += 1
+        asked = self._asked
+
+        def done(page: ReviewPage) -> None:
+            if asked == self._asked:  # else the person has turned the page meanwhile
+                self._draw(page)
+
+        def failed(error: BaseException) -> None:
+            if asked == self._asked:
+                self.message.show_trouble(error)
+
+        self.before.disabled = self.after.disabled = True
+        self._session.background.start(
+            lambda: review_page(path, columns=columns, code=code, start=start, count=_PAGE),
+            done=done,
+            failed=failed,
+        )
+
+    def _draw(self, page: ReviewPage) -> None:
+        last = self._start + len(page.rows)
+        self.before.disabled, self.after.disabled = self._start == 0, not page.more
+        self._pages.layout.display = "" if page.more or self._start else "none"
+        heads = (">Row", *self._columns, "Status", ">Rate", "~Why", "~What to do")
+        rows = [
+            (
+                *(f"{one.number:,}", *one.cells, one.status, one.rate or NOTHING),
+                _why(one),
+                " ".join(dict.fromkeys(map(what_to_do, one.codes))),
+            )
+            for one in page.rows
+        ]
+        caption = (
+            f"Rows {self._start + 1:,} to {last:,} of those that need review; a row's number counts"
+            " from 1 below the names of the columns"
+        )
+        self.review.value = table_html(heads, rows, caption if rows else "No such rows")
+
+    def _url(self, path: Path) -> str | None:
+        """Where the page's host serves the file, if it does."""
+        if self._session.files_url is None:
+            return None
+        try:
+            below = path.resolve().relative_to(self._session.folder.resolve())
+        except ValueError:
+            return None
+        return self._session.files_url + quote(below.as_posix())
+
+
+def _said(code: str) -> str:
+    """A code in words."""
+    meaning = meaning_of(code)
+    return f"{code}: {meaning}" if meaning else code
+
+
+def _why(row: ReviewRow) -> str:
+    """The reasons of a row as sentences; a code only where nothing says it better."""
+    reasons = [meaning_of(code) or code for code in row.codes]
+    reasons += [_cut(row.error)] if row.error not in {"", *row.codes} else []
+    return " ".join(f"{text[:1].upper()}{text[1:].removesuffix('.')}." for text in reasons)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MANY else f"{text[: _MANY - 1]}…"
+
+
+def _summary(run: FileRun) -> str:
+    parts = [counted(run.totals.rows, "row"), counted(run.places, "distinct place")]
+    parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
+    parts += [f"{run.asked:,} asked of {run.service}"] if run.asked else []
+    return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
+
+
+def _statuses(run: FileRun) -> str:
+    counts = run.totals.statuses
+    rows = [(name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]]
+    rows.append(("to review", f"{run.totals.review:,}", "rows that a person should look at"))
+    return table_html(("Status", ">Rows", "~Meaning"), rows, "Rows by status")
+
+
+def _money(run: FileRun) -> str:
+    totals = run.totals
+    if totals.taxed is None:
+        return ""
+    rows = [
+        ("Rows with a tax", f"{totals.taxed:,}"),
+        ("Their sales, dollars", f"{totals.sales:,.2f}"),
+        ("Their tax, dollars", f"{totals.tax:,.2f}"),
+    ]
+    if totals.at_stake:
+        rows.append(("What it may be off by, dollars", f"{totals.at_stake:,.2f}"))
+    untaxed = totals.untaxed.total()
+    if untaxed:
+        rows.append(("Rows with a rate and no tax (tax_error says why)", f"{untaxed:,}"))
+    return table_html(("", ">"), rows, "Tax")

@@ -1,0 +1,337 @@
+"""The tab "File": choose a file, map its columns, see the plan, run it, take the result away.
+
+All of it is a `FileJob`, whose steps `enrich_file` takes one after the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import ipywidgets
+
+from svc_tools.frames.files.file_job import FileJob
+from svc_tools.frames.files.file_terms import Terms
+from svc_tools.frames.files.file_view import view_of_file
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.widgets.file_choice import FileChoice
+from svc_tools.widgets.file_columns import ColumnsForm
+from svc_tools.widgets.file_layout import line
+from svc_tools.widgets.file_plan import PlanView
+from svc_tools.widgets.file_progress import FileProgress
+from svc_tools.widgets.file_result import FileResult
+from svc_tools.widgets.file_words import NO_SERVICE, code_of, ended
+from svc_tools.widgets.parts import button, field, heading, message_area, shown_code
+from svc_tools.widgets.trouble import Trouble
+from svc_tools.widgets.uploads import free_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svc_sdk import Svc
+    from svc_tools.frames.files.file_run import FileRun
+    from svc_tools.frames.files.file_view import FileView
+    from svc_tools.lookup.plan import Plan
+    from svc_tools.widgets.background import Job
+    from svc_tools.widgets.session import Session
+
+__all__ = ["FileTab"]
+
+T = TypeVar("T")
+
+
+class FileTab:
+    """Enrich a file.
+
+    Args:
+        session: the client, the folder, the jobs.
+
+    Attributes:
+        choice: which file.
+        columns: which column says what.
+        target: where the result is written; empty for the folder of the panel.
+        plan_button: reads the file and shows what asking will take; asks nothing.
+        plan: what asking will take.
+        run_button: asks, and writes the result.
+        stop_button: ends what runs; what was found is kept.
+        progress: how far it is.
+        message: what happened.
+        result: what became of the file.
+        code: the same as Python.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.choice = FileChoice(session, self._open, self._failed)
+        self.columns = ColumnsForm(self._changed)
+        self.target = ipywidgets.Text(description="Save the result as")
+        self.plan_button = button("Show the plan", "plain")
+        self.plan = PlanView()
+        self.run_button = button("Run")
+        self.stop_button = button("Stop", "danger")
+        self.progress = FileProgress(session.background)
+        self.message = message_area()
+        self.result = FileResult(session, self._write_workbook)
+        self.code = shown_code()
+        self._job: FileJob | None = None
+        self._work: Job | None = None
+        self._stop: threading.Event | None = None
+        help_of_target = (
+            "A path on this machine that ends in .csv, .xlsx or .parquet; no file is ever"
+            " replaced. Empty: it is kept in the panel's folder, to be downloaded."
+        )
+        self._mapping = ipywidgets.VBox(
+            [self.columns.view, field(self.target, help_of_target), line(self.plan_button)]
+        )
+        parts = [heading("File"), self.choice.view, self._mapping, self.plan.view]
+        parts += [line(self.run_button, self.stop_button), self.progress.view]
+        parts += [self.message, self.result.view, self.code]
+        self.view = ipywidgets.VBox(parts)
+        self.target.observe(lambda _: self._changed(), "value")
+        self.plan_button.on_click(lambda _: self._show_plan())
+        self.run_button.on_click(lambda _: self._run())
+        self.stop_button.on_click(lambda _: self._end())
+        session.on_change(self._changed)
+        self._show_mapping(shown=False)
+        self._idle()
+
+    # the steps
+
+    def _open(self) -> None:
+        """Look at the chosen file."""
+        path, reading = self.choice.current, self.choice.reading()
+        if path is None:
+            return
+        self._forget()
+        self._show_mapping(shown=False)
+        self._start(
+            f"Opening {path.name}…",
+            lambda: view_of_file(path, **reading),
+            self._opened,
+        )
+
+    def _opened(self, view: FileView) -> None:
+        self.columns.show(view)
+        uploaded = self.choice.uploaded
+        self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
+        self._show_mapping(shown=True)
+        self.message.show_note(" ".join([f"{view.path.name} is open.", *map(_said, view.notes)]))
+
+    def _show_plan(self) -> None:
+        """Read the file once, and say what asking will take; nothing is asked."""
+        client, source = self.session.client, self.choice.current
+        self._forget()
+        if client is None or source is None:
+            self.message.show_trouble(NO_SERVICE)
+            return
+        reading = self.choice.reading()
+        try:
+            terms = Terms(
+                lookup=self.columns.lookup(),
+                tax=self.columns.tax(),
+                date_format=self.columns.written(),
+                tz=self.columns.zone(),
+            )
+            output = self._output(source)
+            self.code.show(code_of(client, source, output, terms, reading))
+        except (ValueError, OSError) as error:
+            self.message.show_trouble(error)
+            return
+        stop = threading.Event()
+
+        def work() -> tuple[FileJob, Plan] | None:
+            job = FileJob(source, output, terms, progress=self.progress, **reading)
+            try:
+                whole = not stop.is_set() and job.survey(stop).whole
+                planned = (job, _plan_of(job, client)) if whole else None
+            except BaseException:
+                job.rows.close()
+                raise
+            if planned is None:
+                job.rows.close()
+            return planned
+
+        self._start("Reading the file…", work, self._planned, stop)
+
+    def _planned(self, planned: tuple[FileJob, Plan] | None) -> None:
+        if planned is None:
+            self.message.show_note("It was stopped; nothing was asked.")
+            return
+        self._job, plan = planned
+        self.plan.show(plan)
+        self._idle()
+        self.message.show_note("This is the plan. Nothing was asked yet; “Run” asks.")
+
+    def _run(self) -> None:
+        """Ask for what is not known, and write the result."""
+        job, client = self._job, self.session.client
+        if job is None or client is None:
+            self.message.show_trouble(NO_SERVICE)
+            return
+        stop = threading.Event()
+        self.result.hide()
+
+        def work() -> tuple[FileRun, Plan]:
+            started = time.monotonic()
+            if job.output.exists():  # of the run before: it stays
+                job.aim(_free(job.output))
+            with opened_cache() as cache:
+                job.ask(client, cache, stop=stop)
+            return job.finish(started, stop), _plan_of(job, client)
+
+        self._start("Asking…", work, self._ran, stop, waits=True)
+
+    def _ran(self, ran: tuple[FileRun, Plan]) -> None:
+        run, plan = ran
+        if self._job is None:
+            return
+        self.plan.show(plan)
+        self.result.show(run, [str(label) for label in self._job.layout.inputs.columns.values()])
+        self.run_button.description = "Run" if run.stopped is None else "Go on"
+        told = ended(run)
+        if isinstance(told, Trouble):
+            self.message.show_trouble(told)
+        else:
+            self.message.show_note(told)
+
+    def _write_workbook(self) -> None:
+        """Write what was found as an Excel workbook too; nothing is asked."""
+        job, written = self._job, self.result.written
+        if job is None or written is None:
+            return
+        stop = threading.Event()
+
+        def work() -> Path | None:
+            before = job.output
+            name = written.with_suffix(".xlsx")
+            job.aim(_free(name.with_stem(name.stem.removesuffix("-incomplete"))))
+            try:
+                return job.finish(time.monotonic(), stop).written
+            finally:
+                job.aim(before, force=True)
+
+        def done(path: Path | None) -> None:
+            if path is None:
+                self.message.show_note("It was stopped; no workbook was written.")
+            else:
+                self.result.show_workbook(path)
+                self.message.show_note(f"The workbook is written: {path.name}.")
+
+        self._start("Writing the workbook…", work, done, stop, waits=True)
+
+    def _end(self) -> None:
+        """Stop what runs."""
+        if self._stop is not None:
+            self._stop.set()
+        self.stop_button.disabled = True
+        self.message.show_note("Stopping; what was found is kept.")
+        if not self._waits and self._work is not None:
+            self._work.cancel()
+            self._idle()
+            self.message.show_note("It was stopped; nothing was asked.")
+
+    # what goes on
+
+    def _start(
+        self,
+        words: str,
+        work: Callable[[], T],
+        done: Callable[[T], object],
+        stop: threading.Event | None = None,
+        *,
+        waits: bool = False,
+    ) -> None:
+        """Do some work beside the page; until it is over, nothing else can be begun.
+
+        Args:
+            words: what is done.
+            work: the work.
+            done: takes its result.
+            stop: set by the button "Stop".
+            waits: whether a stop waits for the result, because it holds what was found.
+        """
+        self._stop, self._waits = stop, waits
+        self.message.clear()
+        self._enable(idle=False)
+        self.progress.show(words)
+
+        def finished(result: T) -> None:
+            self._idle()
+            done(result)
+
+        def failed(error: BaseException) -> None:
+            self._idle()
+            self._failed(error)
+
+        self._work = self.session.background.start(work, done=finished, failed=failed)
+
+    def _idle(self) -> None:
+        """Nothing runs: the page can be used."""
+        self._stop, self._work, self._waits = None, None, False
+        self.progress.hide()
+        self._enable(idle=True)
+
+    def _enable(self, *, idle: bool) -> None:
+        self.choice.set_enabled(enabled=idle)
+        self.columns.set_enabled(enabled=idle)
+        self.target.disabled = self.plan_button.disabled = not idle
+        self.result.make_workbook.disabled = not idle
+        self.run_button.disabled = not idle
+        self.run_button.layout.display = "" if self._job is not None else "none"
+        self.stop_button.disabled = idle
+        self.stop_button.layout.display = "none" if idle else ""
+
+    def _failed(self, error: BaseException) -> None:
+        self.message.show_trouble(error)
+
+    def _changed(self) -> None:
+        """Something is wanted otherwise: the plan does not hold any more."""
+        if self._job is not None and self._work is None:
+            self._forget()
+            self.message.show_note("Something was changed: show the plan again.")
+
+    def _forget(self) -> None:
+        """Let go of the file and of all that was said of it."""
+        if self._job is not None:
+            self._job.rows.close()
+        self._job = None
+        self.run_button.description = "Run"
+        self.plan.hide()
+        self.result.hide()
+        self.code.show("")
+        self.message.clear()
+        self._enable(idle=self._work is None)
+
+    def _show_mapping(self, *, shown: bool) -> None:
+        self._mapping.layout.display = "" if shown else "none"
+
+    def _output(self, source: Path) -> Path:
+        """Where the result is to be written."""
+        text = self.target.value.strip()
+        if text:
+            return Path(text).expanduser()
+        folder = self.session.folder / "results"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return _free(_result_of(source, folder))
+
+
+def _plan_of(job: FileJob, client: Svc) -> Plan:
+    with opened_cache() as cache:
+        return job.plan(client, cache)
+
+
+def _result_of(source: Path, folder: Path) -> Path:
+    """The usual name of a result."""
+    return folder / f"{source.name.split('.')[0]}-rates.csv"
+
+
+def _free(path: Path) -> Path:
+    """This path, or one with a number where there is such a file."""
+    return next(one for one in free_name(path.parent, path.name) if not one.exists())
+
+
+def _said(text: str) -> str:
+    """A note of the reader as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."

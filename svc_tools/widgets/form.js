@@ -1,0 +1,161 @@
+// A native form: labels, help and errors tied to their inputs, Enter sends it. All values travel
+// in ONE message, so a slow page can never send an old text with a new click. A password is in
+// that message alone: it is never in the model, and its field is emptied at once.
+
+function make(tag, attributes = {}, text = "") {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  if (text) node.textContent = text;
+  return node;
+}
+
+function oneField(field, key, changed) {
+  const id = `svc-form-${key}-${field.name}`;
+  const group = field.kind === "radio";
+  const box = make(group ? "fieldset" : "div", { class: `svc-field svc-${field.width}` });
+  const inputs = [];
+  if (group) {
+    box.append(make("legend", {}, field.label));
+    const row = make("div", { class: "svc-choices" });
+    for (const [value, label] of field.options) {
+      const choice = make("label", { class: "svc-choice" });
+      const input = make("input", { type: "radio", name: id, value });
+      choice.append(input, make("span", {}, label));
+      row.append(choice);
+      inputs.push(input);
+    }
+    box.append(row);
+  } else {
+    box.append(make("label", { for: id }, field.label));
+    const secret = field.kind === "password";
+    const input = make("input", {
+      id,
+      type: secret ? "password" : field.kind === "date" ? "date" : "text",
+      placeholder: field.placeholder,
+      inputmode: field.inputmode,
+      autocomplete: secret ? "new-password" : "off",
+      spellcheck: "false",
+      maxlength: field.longest,
+    });
+    if (field.kind === "combo") {
+      const list = make("datalist", { id: `${id}-list` });
+      for (const [value, label] of field.options) list.append(make("option", { value, label }));
+      input.setAttribute("list", list.id);
+      box.append(list);
+    }
+    box.append(input);
+    inputs.push(input);
+  }
+  const help = make("p", { id: `${id}-help`, class: "svc-help" }, field.help);
+  const error = make("p", { id: `${id}-error`, class: "svc-error" });
+  if (field.help) box.append(help);
+  box.append(error);
+  for (const input of inputs) {
+    input.addEventListener("change", changed);
+    input.setAttribute("aria-describedby", `${error.id}${field.help ? ` ${help.id}` : ""}`);
+  }
+  return {
+    field,
+    box,
+    inputs,
+    get value() {
+      if (group) return inputs.find((one) => one.checked)?.value ?? "";
+      return inputs[0].value;
+    },
+    set value(value) {
+      if (group) for (const one of inputs) one.checked = one.value === value;
+      else if (inputs[0].value !== value) inputs[0].value = value;
+    },
+    tell(text) {
+      error.textContent = text;
+      for (const input of inputs) {
+        if (text) input.setAttribute("aria-invalid", "true");
+        else input.removeAttribute("aria-invalid");
+      }
+    },
+  };
+}
+
+function render({ model, el }) {
+  // each form has a module of its own: a counter would begin anew in each
+  const key = Math.random().toString(36).slice(2);
+  el.dataset.lmSuppressShortcuts = "true"; // the notebook has its own meaning for letters and arrows
+  const form = make("form", { class: "svc-form", novalidate: "novalidate" });
+  if (model.get("label")) form.setAttribute("aria-label", model.get("label"));
+  const fields = model.get("fields").map((field) => oneField(field, key, changed));
+  const secret = (one) => one.field.kind === "password";
+  const row = make("div", { class: "svc-actions" });
+  const submit = make("button", { type: "submit", class: "svc-native svc-native-primary" });
+  const cancel = make("button", { type: "button", class: "svc-native" });
+  submit.textContent = model.get("submit_label");
+  cancel.textContent = model.get("cancel_label");
+  row.append(submit, cancel);
+  const line = make("div", { class: "svc-fields" });
+  line.append(...fields.map((one) => one.box));
+  form.append(line, row);
+  el.append(form);
+
+  function values(withSecrets) {
+    const chosen = fields.filter((one) => withSecrets || !secret(one));
+    return Object.fromEntries(chosen.map((one) => [one.field.name, one.value]));
+  }
+  function changed() {
+    show();
+    model.set("values", values(false));
+    model.save_changes();
+  }
+  function show() {
+    const now = values(false);
+    for (const one of fields) {
+      const [name, ...wanted] = one.field.shown_with;
+      one.box.hidden = name !== undefined && !wanted.includes(now[name]);
+    }
+  }
+  function fill() {
+    const told = model.get("values");
+    for (const one of fields) if (!secret(one)) one.value = told[one.field.name] ?? "";
+    show();
+  }
+  function complain() {
+    const errors = model.get("errors");
+    for (const one of fields) one.tell(errors[one.field.name] ?? "");
+    const first = fields.find((one) => errors[one.field.name]);
+    if (first) first.inputs[0].focus();
+  }
+  function busy() {
+    const running = model.get("busy");
+    // not "disabled": the focus would be lost
+    submit.setAttribute("aria-disabled", String(running));
+    cancel.hidden = !(running && model.get("cancel_label"));
+    form.setAttribute("aria-busy", String(running));
+    if (!running && document.activeElement === document.body && form.dataset.cancelled) {
+      submit.focus();
+    }
+    delete form.dataset.cancelled;
+  }
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (model.get("busy")) return;
+    model.send({ event: "submit", values: values(true) });
+    for (const one of fields) if (secret(one)) one.value = "";
+  });
+  cancel.addEventListener("click", () => {
+    form.dataset.cancelled = "true";
+    model.send({ event: "cancel" });
+  });
+  model.on("change:values", fill);
+  model.on("change:errors", complain);
+  model.on("change:busy", busy);
+  fill();
+  busy();
+  if (Object.keys(model.get("errors")).length) complain();
+  return () => {
+    model.off("change:values", fill);
+    model.off("change:errors", complain);
+    model.off("change:busy", busy);
+  };
+}
+
+export default { render };

@@ -1,0 +1,192 @@
+"""Step 5 of the Nexus tab: the receipt, and the undo where the service can add."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import ipywidgets as w
+
+from svc_tools import nexus
+from svc_tools.shown import NOTHING, counted
+from svc_tools.widgets.actions import DownloadButton
+from svc_tools.widgets.code import Name, as_code
+from svc_tools.widgets.nexus_cleanup import listed_since
+from svc_tools.widgets.nexus_confirm import ConfirmBox
+from svc_tools.widgets.nexus_section import Section, actions, shown
+from svc_tools.widgets.nexus_view import confirmation_of
+from svc_tools.widgets.parts import button, shown_code, table_html
+
+if TYPE_CHECKING:
+    from svc_sdk import Svc
+    from svc_tools.nexus import Receipt, ReceiptItem, Register
+    from svc_tools.widgets.nexus_cleanup import Cleanup
+    from svc_tools.widgets.session import Session
+
+__all__ = ["ReceiptSection"]
+
+_MARKS = {
+    "done": ("\N{CHECK MARK}", "Done"),
+    "not_done": ("\N{MULTIPLICATION SIGN}", "Not done"),
+    "unknown": ("?", "Not known"),
+}
+_PLANNED = ("\N{RIGHTWARDS ARROW}", "Planned")
+_MOST = 200
+
+
+class ReceiptSection(Section):
+    """Shows a receipt, offers its files, and undoes what was removed.
+
+    Attributes:
+        result: the receipt in words and as a table.
+        download: the receipt's file.
+        download_records: the records as they were, in the format of a register.
+        undo_button: previews the undo: nothing is added yet.
+        undo: what would be added again.
+        confirm: what has to be typed, and the button that adds.
+        code: the same in Python.
+    """
+
+    def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        super().__init__(session, cleanup, "5. The receipt")
+        self._asked: tuple[Receipt, Svc] | None = None
+        self.result = w.HTML()
+        self.download = DownloadButton("Download the receipt")
+        self.download_records = DownloadButton("Download the records as they were")
+        self.undo_button = button("Preview the undo", kind="plain")
+        self.undo = w.HTML()
+        self.confirm = ConfirmBox(self._confirmed, kind="primary")
+        self.code = shown_code()
+        self._files = actions([self.download, self.download_records])
+        self.undo_button.on_click(lambda _: self.ask())
+        self.compose(
+            self.result,
+            self._files,
+            self.undo_button,
+            self.undo,
+            self.confirm.view,
+            self.message,
+            self.code,
+        )
+        self.show()
+
+    def show(self) -> None:
+        """Show the receipt as it is now, or nothing while there is none."""
+        receipt = self.cleanup.receipt
+        self.drop()
+        shown(self.view, receipt is not None)
+        if receipt is None:
+            return
+        self.message.clear()
+        self.result.value = receipt_html(receipt)
+        self.download.show(receipt.path)
+        self.download_records.show(receipt.restore_file)
+        shown(self.undo_button, receipt.undoable)
+        read = "receipt = " + as_code("nexus.read_receipt", receipt.path) if receipt.path else ""
+        undo = as_code("nexus.restore", Name("receipt"), Name("client"), dry_run=False)
+        self.code.show("\n".join(filter(None, [read, undo if receipt.undoable else ""])))
+
+    def ask(self) -> None:
+        """Preview the undo: the service is asked what is there, and nothing is sent to it."""
+        receipt, client = self.cleanup.receipt, self.session.client
+        if receipt is None:
+            return
+        if client is None:
+            self.message.show_note("No service is connected: give a key above.")
+            return
+        self.drop()
+        self.run(
+            "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
+            lambda: nexus.restore(receipt, client, dry_run=True),
+            lambda dry: self._previewed(receipt, client, dry),
+            buttons=[self.undo_button],
+        )
+
+    def drop(self) -> None:
+        """The preview of the undo no longer holds."""
+        self._asked = None
+        self.undo.value = ""
+        self.confirm.rest()
+
+    def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
+        if receipt is not self.cleanup.receipt or client is not self.session.client:
+            return
+        planned = [item for item in dry.items if item.status == "planned"]
+        self.undo.value = _items_html(dry, "What the undo would do")
+        if not planned:
+            self.message.show_note("There is nothing to add again.")
+            return
+        self._asked = (receipt, client)
+        self.confirm.ask(
+            confirmation_of([item.state for item in planned], "add {} again"),
+            f"Add {counted(len(planned), 'record')} again",
+        )
+
+    def _confirmed(self, _typed: str) -> None:
+        if self._asked is None or self.busy:
+            return
+        receipt, client = self._asked
+        tell = self.session.background.tell
+
+        def work() -> tuple[Receipt, Register | None]:
+            restored = nexus.restore(
+                receipt,
+                client,
+                dry_run=False,
+                on_progress=lambda *how_far: tell(self._moved, *how_far),
+            )
+            return restored, listed_since(client)
+
+        self.run(
+            "Adding the records again\N{HORIZONTAL ELLIPSIS}",
+            work,
+            lambda result: self._restored(client, *result),
+            buttons=[self.undo_button],
+        )
+
+    def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
+        self.message.show_note(f"{through} of {total}: {item.state} {item.nexus_type}.")
+
+    def _restored(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
+        self.cleanup.ended(receipt, listed if client is self.session.client else None)
+        self.message.show_note(receipt.sentence)
+
+
+def receipt_html(receipt: Receipt) -> str:
+    """The receipt: its sentence, what to know, and a row for each request; escaped."""
+    flagged = receipt.counts["flagged"]
+    unknown = receipt.counts["unknown"]
+    bad = bool(flagged or unknown or receipt.counts["not_done"])
+    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in receipt.sentences)
+    look = (
+        f"<p><strong>{counted(flagged, 'row')} to look at</strong>, marked with \N{BLACK FLAG}.</p>"
+        if flagged
+        else ""
+    )
+    return (
+        f'<div class="svc-{"trouble" if bad else "said"}"><p><strong>'
+        f"{escape(receipt.sentence)}</strong></p>{look}</div>{_items_html(receipt, 'Receipt')}"
+        f'<div class="svc-note">{sentences}</div>'
+    )
+
+
+def _items_html(receipt: Receipt, caption: str) -> str:
+    rows = [_row(item) for item in receipt.items[:_MOST]]
+    left = len(receipt.items) - len(rows)
+    more = f'<p class="svc-note">and {left:,} more, in the file</p>' if left else ""
+    heads = ("State", "Type", "Outcome", ">Expected", ">Deleted", "~What happened", "Reference")
+    return table_html(heads, rows, caption) + more
+
+
+def _row(item: ReceiptItem) -> tuple[str, ...]:
+    mark, words = _PLANNED if item.status == "planned" else _MARKS[item.outcome]
+    flag = "\N{BLACK FLAG} " if item.flagged else ""
+    return (
+        item.state,
+        item.nexus_type or "all types",
+        f"{flag}{mark} {words}",
+        NOTHING if item.expected is None else str(item.expected),
+        NOTHING if item.deleted is None else str(item.deleted),
+        item.message or item.status.replace("_", " "),
+        item.reference or NOTHING,
+    )

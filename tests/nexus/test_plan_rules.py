@@ -1,0 +1,291 @@
+"""What a plan suggests for one record: each rule by itself, and none against another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.nexus import NEXUS_TYPES, Registration, Threshold
+from svc_tools.nexus.exposure_state import BANDS
+from svc_tools.nexus.plan_rules import NO_SALES_TAX, RULES, Facts, decided
+from svc_tools.nexus.plan_seen import Seen
+from svc_tools.nexus.words import REASONS
+from svc_tools.places import STATES
+
+DAY = date(2026, 6, 30)
+KNOWN = Threshold(
+    state="TX",
+    effective_from=None,
+    effective_to=None,
+    sales=500_000,
+    transactions=None,
+    logic="sales",
+    period="rolling_12_months",
+    base="gross",
+    marketplace_counts=True,
+    trailing_months=12,
+    transactions_dropped_on=None,
+    certainty="high",
+    source="a made-up source",
+    checked_on=DAY,
+)
+UNTAXED = replace(
+    KNOWN,
+    state="OR",
+    sales=None,
+    logic="none",
+    period=None,
+    base=None,
+    marketplace_counts=None,
+    trailing_months=None,
+)
+DROPPED = replace(KNOWN, transactions_dropped_on=date(2024, 1, 1))
+ECONOMIC = Registration("TX", "economic", date(2020, 5, 1), row=1)
+MARKETPLACE = replace(ECONOMIC, nexus_type="marketplace")
+PLACE = Registration("TX", "physical", date(2020, 5, 1), "1 Main St", row=1)
+OREGON = Registration("OR", "economic", date(2020, 5, 1), row=1)
+BELOW = Seen("TX", "below 70", below_all=True, certainty="high", checked_on=DAY)
+OVER = replace(BELOW, band="over", below_all=False)
+NO_TAX = Seen("OR", "no tax", certainty="high", checked_on=DAY)
+
+
+def facts(record=ECONOMIC, threshold=KNOWN, seen=None, **others):
+    return Facts(
+        record, DAY, threshold, **({"sales_given": seen is not None, "seen": seen} | others)
+    )
+
+
+def suggestion(*given_facts, **others):
+    return decided(facts(*given_facts, **others))
+
+
+@pytest.mark.parametrize(
+    ("given_facts", "expected"),
+    [
+        # candidates
+        (facts(OREGON, UNTAXED), ("candidate", ("no_sales_tax",))),
+        (facts(OREGON, UNTAXED, NO_TAX), ("candidate", ("no_sales_tax",))),
+        (facts(replace(PLACE, state="NH"), UNTAXED), ("candidate", ("no_sales_tax",))),
+        (facts(seen=BELOW), ("candidate", ("below_all",))),
+        (
+            facts(replace(ECONOMIC, nexus_type="marketplace"), seen=BELOW),
+            ("candidate", ("below_all",)),
+        ),
+        (facts(seen=replace(BELOW, band="70-90")), ("candidate", ("below_all", "watch"))),
+        (facts(ECONOMIC, DROPPED, BELOW), ("candidate", ("below_all", "repealed_test"))),
+        (
+            facts(ECONOMIC, DROPPED, replace(BELOW, below_all=False, below_now=True)),
+            ("candidate", ("repealed_test",)),
+        ),
+        # to keep
+        (facts(seen=OVER), ("keep", ("over",))),
+        (facts(threshold=replace(KNOWN, trailing_months=None), seen=OVER), ("keep", ("over",))),
+        (facts(seen=replace(BELOW, below_all=False)), ("keep", ("still_trailing",))),
+        (facts(), ("keep", ("sales_not_given",))),
+        (facts(PLACE), ("keep", ("physical",))),
+        (facts(PLACE, seen=BELOW), ("keep", ("physical",))),
+        (facts(PLACE, replace(KNOWN, certainty="low")), ("keep", ("physical",))),
+        (facts(PLACE, None), ("keep", ("physical",))),
+        # to look at first
+        (facts(OREGON, UNTAXED, several=True), ("review", ("duplicate", "no_sales_tax"))),
+        (facts(OREGON, UNTAXED, listed="differs"), ("review", ("differs", "no_sales_tax"))),
+        (facts(OREGON, UNTAXED, listed="only_mine"), ("review", ("only_mine", "no_sales_tax"))),
+        (
+            facts(OREGON, UNTAXED, listed="only_service"),
+            ("review", ("only_service", "no_sales_tax")),
+        ),
+        (facts(OREGON, UNTAXED, listed="same"), ("candidate", ("no_sales_tax",))),
+        (
+            facts(OREGON, replace(UNTAXED, certainty="low")),
+            ("review", ("low_certainty", "no_sales_tax")),
+        ),
+        (
+            facts(replace(PLACE, address=None)),
+            ("review", ("physical_without_address", "physical")),
+        ),
+        (
+            facts(replace(PLACE, state="MT", address=None), UNTAXED),
+            ("review", ("physical_without_address", "no_sales_tax")),
+        ),
+        (
+            facts(seen=replace(BELOW, marketplace_only=True)),
+            ("review", ("marketplace_only", "below_all")),
+        ),
+        (facts(threshold=None), ("review", ("no_threshold", "sales_not_given"))),
+        (
+            facts(threshold=replace(KNOWN, certainty="low"), seen=BELOW),
+            ("review", ("low_certainty", "below_all")),
+        ),
+        (
+            facts(seen=replace(BELOW, certainty="low")),
+            ("review", ("low_certainty", "below_all")),
+        ),
+        (
+            facts(threshold=replace(KNOWN, base=None), seen=BELOW),
+            ("review", ("unknown_base", "below_all")),
+        ),
+        (
+            facts(threshold=replace(KNOWN, marketplace_counts=None), seen=BELOW),
+            ("review", ("unknown_marketplace", "below_all")),
+        ),
+        (
+            facts(threshold=replace(KNOWN, trailing_months=None), seen=BELOW),
+            ("review", ("unknown_trailing", "below_all")),
+        ),
+        (
+            facts(seen=replace(BELOW, below_all=None, period_covered=False)),
+            ("review", ("not_covered",)),
+        ),
+        (facts(sales_given=True), ("review", ("no_sales_of_state",))),
+        (facts(seen=replace(BELOW, band="90-100")), ("review", ("near", "below_all"))),
+        (facts(ECONOMIC, DROPPED), ("review", ("maybe_repealed", "sales_not_given"))),
+        (
+            facts(ECONOMIC, replace(DROPPED, base=None), replace(BELOW, below_all=None)),
+            ("review", ("unknown_base",)),
+        ),
+    ],
+)
+def test_each_rule(given_facts, expected):
+    assert decided(given_facts) == expected
+
+
+def test_alaska_is_no_state_without_a_sales_tax_even_where_a_table_says_so():
+    alaska = replace(ECONOMIC, state="AK")
+    decision, reasons = suggestion(alaska, replace(UNTAXED, state="AK"))
+    assert decision == "review"
+    assert "no_sales_tax" not in reasons
+    assert "alaska" in reasons
+    assert {"DE", "MT", "NH", "OR"} == NO_SALES_TAX
+
+
+def test_a_state_that_begins_to_tax_is_no_longer_without_a_tax():
+    taxed = replace(KNOWN, state="OR")
+    assert suggestion(OREGON, taxed) == ("keep", ("sales_not_given",))
+    assert suggestion(OREGON, taxed, replace(OVER, state="OR")) == ("keep", ("over",))
+
+
+@pytest.mark.parametrize(
+    ("since", "dropped", "repealed"),
+    [
+        (date(2023, 12, 31), date(2024, 1, 1), True),
+        (date(2024, 1, 1), date(2024, 1, 1), False),  # no test was in force any more
+        (None, date(2024, 1, 1), False),  # it cannot be said
+        (date(2023, 12, 31), DAY + timedelta(1), False),  # still in force
+        (date(2023, 12, 31), None, False),
+    ],
+)
+def test_a_repealed_test_held_only_records_from_its_own_time(since, dropped, repealed):
+    record = replace(ECONOMIC, registered_at=since)
+    row = replace(KNOWN, transactions_dropped_on=dropped)
+    reasons = suggestion(record, row, replace(BELOW, below_all=False, below_now=True))[1]
+    assert ("repealed_test" in reasons) is repealed
+    assert ("still_trailing" in reasons) is not repealed
+    marketplace = replace(record, nexus_type="marketplace")
+    assert "repealed_test" not in suggestion(marketplace, row, BELOW)[1]
+
+
+@pytest.mark.parametrize(
+    ("checked", "stale"),
+    [
+        (date(2025, 6, 30), False),  # twelve months to the day
+        (date(2025, 6, 29), True),
+        (date(2027, 1, 1), False),
+    ],
+)
+def test_a_threshold_is_checked_at_least_every_twelve_months(checked, stale):
+    row = replace(KNOWN, checked_on=checked)
+    assert (suggestion(ECONOMIC, row, BELOW)[0] == "review") is stale
+    assert (suggestion(seen=replace(BELOW, checked_on=checked))[0] == "review") is stale
+
+
+def test_a_leap_day_is_a_year_old_on_the_first_of_march():
+    row = replace(KNOWN, checked_on=date(2024, 2, 29))
+    for day, stale in ((date(2025, 2, 28), False), (date(2025, 3, 1), True)):
+        found = decided(Facts(ECONOMIC, day, row, sales_given=True, seen=BELOW))
+        assert ("stale_threshold" in found[1]) is stale
+
+
+def test_every_reason_has_one_sentence_that_a_file_can_keep():
+    codes = [rule.code for rule in RULES]
+    assert sorted(codes) == sorted(REASONS)
+    for told in REASONS.values():
+        assert told.endswith(".")
+        assert "." not in told[:-1]
+
+
+days = st.none() | st.dates(date(2015, 1, 1), date(2027, 12, 31))
+records = st.builds(
+    Registration,
+    st.sampled_from(sorted(STATES)),
+    st.sampled_from(NEXUS_TYPES),
+    days,
+    st.none() | st.just("1 Main St"),
+)
+thresholds = st.builds(
+    replace,
+    st.sampled_from([KNOWN, UNTAXED]),
+    base=st.sampled_from([None, "gross", "retail"]),
+    marketplace_counts=st.sampled_from([None, True, False]),
+    trailing_months=st.sampled_from([None, 0, 12]),
+    transactions_dropped_on=days,
+    certainty=st.sampled_from(["high", "medium", "low"]),
+    checked_on=st.dates(date(2023, 1, 1), date(2027, 1, 1)),
+)
+truths = st.sampled_from([None, True, False])
+exposures = st.builds(
+    Seen,
+    st.just("TX"),
+    st.sampled_from(BANDS),
+    below_all=truths,
+    marketplace_only=st.booleans(),
+    below_now=truths,
+    period_covered=st.booleans(),
+    certainty=st.sampled_from([None, "high", "low"]),
+    checked_on=st.none() | st.dates(date(2023, 1, 1), date(2027, 1, 1)),
+)
+situations = st.builds(
+    Facts,
+    records,
+    st.just(DAY),
+    st.none() | thresholds,
+    st.booleans(),
+    st.none() | exposures,
+    st.booleans(),
+    st.sampled_from(["", "same", "only_mine", "only_service", "differs"]),
+)
+
+
+def a_year_old(day):
+    return day is not None and (day.year + 1, day.month, day.day) < (DAY.year, DAY.month, DAY.day)
+
+
+@given(situations)
+def test_nothing_that_asks_for_a_person_is_ever_a_candidate(facts):
+    decision, reasons = decided(facts)
+    record, row, seen = facts.record, facts.threshold, facts.seen
+    assert reasons, facts  # every suggestion says why
+    assert set(reasons) <= set(REASONS)
+    if decision != "candidate":
+        return
+    untaxed = record.state in {"DE", "MT", "NH", "OR"} and (row is None or row.logic == "none")
+    assert not facts.several
+    assert facts.listed in {"", "same"}
+    assert record.nexus_type != "physical" or record.address
+    assert row is not None
+    assert row.certainty != "low"
+    assert not a_year_old(row.checked_on)
+    assert seen is None or not seen.marketplace_only
+    assert seen is None or seen.certainty != "low"
+    assert seen is None or not a_year_old(seen.checked_on)
+    if not untaxed:
+        assert record.nexus_type != "physical"  # whatever the sales are
+        assert None not in {row.base, row.marketplace_counts, row.trailing_months}
+        assert seen is not None
+        assert seen.below_all is True or (seen.below_now is True and row.transactions_dropped_on)
+        assert seen.band not in {"over", "missing", "90-100"}
+    if record.state == "AK":
+        assert "no_sales_tax" not in reasons

@@ -1,0 +1,245 @@
+"""The shipped thresholds against what they were compiled from, and a user's own rows over them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.nexus import Threshold, Thresholds, ThresholdsError, read_thresholds
+from svc_tools.nexus.thresholds import COLUMNS
+from svc_tools.places import STATES
+
+TODAY = date(2026, 11, 21)
+ROLLING, PREVIOUS = "MN MO MS TN TX VT", "AL FL MI NM RI"
+TABLE = [
+    # states, sales, transactions, logic, certainty: the table that the rows were compiled from
+    ("CA TX", 500_000, None, "sales", "high"),
+    ("NY", 500_000, 100, "and", "high"),
+    ("AL", 250_000, None, "sales", "high"),
+    ("MS", 250_000, None, "sales", "medium"),
+    ("CT", 100_000, 200, "and", "high"),
+    ("AZ CO FL IA ID IN KS LA MA ME NC ND SC SD UT WA WI WY AK", 100_000, None, "sales", "medium"),
+    ("MO NM OK PA TN", 100_000, None, "sales", "medium"),
+    ("IL", 100_000, None, "sales", "high"),
+    ("KY", 100_000, None, "sales", "medium"),
+    ("MD MI MN NE NV NJ RI VT", 100_000, 200, "or", "medium"),
+    ("AR DC GA HI OH VA WV", 100_000, None, "unknown", "low"),
+    ("DE MT NH OR", None, None, "none", "high"),
+]
+DROPPED = {  # the beginnings of the days: some are known to the month or the year only
+    "CO": "2019-04",
+    "CA": "2019-04",
+    "IA": "2019-07",
+    "ND": "2019",
+    "WA": "2019",
+    "WI": "2021-02",
+    "SD": "2023-07-01",
+    "LA": "2023-08-01",
+    "IN": "2024-01-01",
+    "NC": "2024-07-01",
+    "WY": "2024-07-01",
+    "AK": "2025-01-01",
+    "UT": "2025-07-01",
+    "IL": "2026-01-01",
+    "KY": "2026-08-01",
+}
+
+
+def test_each_state_has_the_threshold_that_was_compiled():
+    shipped = read_thresholds()
+    expected = {
+        state: (sales, transactions, logic, certainty)
+        for states, sales, transactions, logic, certainty in TABLE
+        for state in states.split()
+    }
+    assert expected.keys() == STATES.keys()
+    found = {state: shipped.of(state, TODAY) for state in STATES}
+    assert {
+        state: (row.sales, row.transactions, row.logic, row.certainty)
+        for state, row in found.items()
+    } == expected
+
+
+def test_each_state_measures_over_its_own_time():
+    periods = dict.fromkeys(STATES, "current_or_previous_year")
+    periods |= dict.fromkeys(ROLLING.split(), "rolling_12_months")
+    periods |= dict.fromkeys(PREVIOUS.split(), "previous_year")
+    periods |= {"NY": "four_quarters", "IL": "four_quarters", "CT": "twelve_months_to_september"}
+    periods |= dict.fromkeys(["DE", "MT", "NH", "OR"])
+    assert {row.state: row.period for row in read_thresholds().rows} == periods
+
+
+def test_a_test_that_was_dropped_has_a_row_before_and_one_after():
+    shipped = read_thresholds()
+    dropped = {row.state: row.transactions_dropped_on for row in shipped.rows}
+    assert {state for state, day in dropped.items() if day} == DROPPED.keys()
+    for state, begins in DROPPED.items():
+        day = dropped[state]
+        assert str(day).startswith(begins)
+        before = shipped.of(state, day.fromordinal(day.toordinal() - 1))
+        after = shipped.of(state, day)
+        assert (before.transactions, before.logic) == (200, "or")
+        assert (after.transactions, after.logic) == (None, "sales")
+        assert before.effective_to < day == after.effective_from
+        if len(begins) < 10 and state not in {"CA", "CO", "WA", "WI"}:
+            assert "its first one stands here" in after.notes
+
+
+def test_every_row_says_where_it_was_read_and_when():
+    for row in read_thresholds().rows:
+        assert row.source.startswith("public summaries, not checked against a state page")
+        assert row.checked_on == TODAY
+        filled = row.base is not None or row.marketplace_counts is not None
+        assert not filled or "base" in row.source, row  # and then which page said it
+        assert row.trailing_months is None or "end of the duty" in row.source
+    assert "local code" in read_thresholds().of("AK", TODAY).notes
+
+
+def test_nothing_is_known_of_a_state_with_conflicting_sources_but_that():
+    for state in ["AR", "DC", "GA", "HI", "OH", "VA", "WV"]:
+        row = read_thresholds().of(state, TODAY)
+        assert (row.certainty, row.logic) == ("low", "unknown")
+        assert "disagree" in row.notes
+
+
+def csv_of(tmp_path, *rows, columns=COLUMNS, delimiter=","):
+    path = tmp_path / "own.csv"
+    lines = [delimiter.join(columns), *(delimiter.join(row) for row in rows)]
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+    return path
+
+
+def row(state="TX", begin="", **cells):
+    usual = {
+        "state": state,
+        "effective_from": begin,
+        "sales": "400000",
+        "logic": "sales",
+        "period": "previous_year",
+        "certainty": "high",
+        "source": "own reading",
+        "checked_on": "2026-10-01",
+    }
+    told = usual | cells
+    return [told.get(name, "") for name in COLUMNS]
+
+
+def test_own_rows_override_the_shipped_ones(tmp_path):
+    own = read_thresholds(
+        csv_of(
+            tmp_path,
+            row("Texas", marketplace_counts="No", base="Taxable", trailing_months="6"),
+            [""] * len(COLUMNS),
+            row("UT", sales='"$250,000"'),
+            row("WY", "2026-12-01", sales="90000"),
+        )
+    )
+    texas = own.of("TX", TODAY)
+    assert (texas.sales, texas.base, texas.marketplace_counts) == (400_000, "taxable", False)
+    assert texas.trailing_months == 6
+    # without a first day it is the state's only row, though two are shipped
+    assert [(one.sales, one.effective_to) for one in own.rows if one.state == "UT"] == [
+        (250_000, None)
+    ]
+    # a later row ends the one before it
+    assert own.of("WY", date(2026, 11, 30)).sales == 100_000
+    assert own.of("WY", date(2026, 12, 1)).sales == 90_000
+    assert own.of("NY", TODAY) == read_thresholds().of("NY", TODAY)
+
+
+def test_the_shipped_table_goes_out_to_a_file_and_comes_back(tmp_path):
+    path = tmp_path / "thresholds.csv"
+    read_thresholds().frame().to_csv(path, index=False)
+    assert read_thresholds(path) == read_thresholds()
+
+
+def test_semicolons_of_a_spreadsheet_are_understood(tmp_path):
+    own = read_thresholds(csv_of(tmp_path, row("TX"), delimiter=";"))
+    assert own.of("TX", TODAY).sales == 400_000
+
+
+def test_every_problem_of_a_file_is_listed_with_its_line(tmp_path):
+    path = csv_of(
+        tmp_path,
+        row("Puerto Rico"),
+        row("TX", sales="many", certainty="sure"),
+        row("NY", checked_on="10/01/2026", source=""),
+        row("NJ", logic="or"),
+        row("CA", transactions="100"),
+        row("OR", sales="", logic="none"),
+        row("WA", "2026-05-01", effective_to="2026-04-01"),
+        row("VT", marketplace_counts="maybe", trailing_months="1.5"),
+        row("FL", sales="0"),
+        row("MI"),
+        row("michigan"),
+    )
+    with pytest.raises(ThresholdsError) as refused:
+        read_thresholds(path)
+    said = refused.value.problems
+    assert said == (
+        "line 2: state: 'Puerto Rico' is not the code or name of a state",
+        "line 3: certainty: 'sure' is not one of high, medium, low",
+        "line 3: sales: 'many' is not a whole number",
+        "line 4: checked_on: '10/01/2026' is not a date such as 2026-05-01",
+        "line 4: source: missing; say where the row was read",
+        "line 5: transactions: missing, and logic 'or' needs it",
+        "line 6: transactions: 100, but logic 'sales' has no test of it",
+        "line 7: period: not for logic 'none'",
+        "line 8: effective_to 2026-04-01 lies before effective_from 2026-05-01",
+        "line 9: trailing_months: '1.5' is not a whole number",
+        "line 9: marketplace_counts: 'maybe' is not yes, no or blank",
+        "line 10: sales: 0 is no threshold; leave the cell blank",
+        "line 12: MI has a row from the first day already, in line 11",
+    )
+    assert "and 3 more problems" in str(refused.value)
+
+
+def test_columns_that_are_missing_or_not_known_are_named(tmp_path):
+    columns = [*COLUMNS[1:], "threshold", "notes"]
+    with pytest.raises(ThresholdsError) as refused:
+        read_thresholds(csv_of(tmp_path, columns=columns))
+    assert refused.value.problems[:3] == (
+        "columns are missing: 'state'",
+        "columns are not known: 'threshold'",
+        "columns are there twice: 'notes'",
+    )
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_thresholds(tmp_path / "none.csv")
+
+
+def test_a_row_that_reaches_into_the_next_one_is_refused(tmp_path):
+    path = csv_of(
+        tmp_path, row("TX", effective_to="2026-06-30"), row("TX", "2026-06-01", sales="1")
+    )
+    with pytest.raises(ThresholdsError, match="TX: one row lasts to 2026-06-30, and the next"):
+        read_thresholds(path)
+
+
+def test_a_line_with_more_cells_than_the_header_is_refused(tmp_path):
+    with pytest.raises(ThresholdsError, match="line 2: it has more cells than the header"):
+        read_thresholds(csv_of(tmp_path, [*row("TX", sales="500,000"), "x"]))
+
+
+@given(st.sampled_from(sorted(STATES)), st.dates(date(2000, 1, 1), date(2100, 1, 1)))
+def test_each_day_has_exactly_one_row_of_a_state(state, day):
+    assert sum(row.state == state and row.covers(day) for row in read_thresholds().rows) == 1
+
+
+def test_they_are_shown_as_a_table_without_guesses():
+    shown = str(read_thresholds())
+    assert "2026-11-21" in shown
+    assert "A blank cell is a fact that no source says" in shown
+    page = read_thresholds()._repr_html_()
+    assert page.count("<tr") == len(read_thresholds().rows) + 1
+    odd = Thresholds((Threshold("TX", *(None,) * 4, "none", *(None,) * 5, "high", "<b>", TODAY),))
+    assert "<b>" not in odd._repr_html_()
+
+
+def test_a_frame_of_them_keeps_blanks_blank():
+    frame = read_thresholds().frame().set_index("state")
+    assert list(frame.columns) == list(COLUMNS[1:])
+    assert str(frame["sales"].dtype) == "Int64"
+    assert frame.loc["AR", "transactions"] is frame.loc["OR", "sales"]  # both are missing

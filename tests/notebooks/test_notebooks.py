@@ -1,0 +1,214 @@
+"""The notebooks run from top to bottom, twice, offline, and show the figures that are right."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.notebooks import FOLDER, OUTPUT, ROOT, run
+
+import svc_tools
+from svc_tools.demo import orders
+from svc_tools.nexus.words import BEFORE_REMOVING
+from svc_tools.places import STATES
+
+NAMES = [
+    "01_first_lookup",
+    "02_orders_to_tax",
+    "03_reconcile_and_report",
+    "04_nexus_cleanup",
+    "05_async_and_many",
+    "06_beyond_one_machine",
+]
+
+
+@pytest.fixture(scope="session")
+def taxed(_own_home):
+    """What the notebooks should find of the demo's orders."""
+    with svc_tools.connect("embedded") as client:
+        rated = orders().svc.lookup(client=client, cache=False, progress=False)
+    return rated.svc.tax(amount="amount", progress=False)
+
+
+def sound(ran):
+    """What holds for every notebook: no errors, no warnings, no key, no path of a machine."""
+    for cell in ran.code:
+        assert cell.execution_count is not None
+        for output in cell.outputs:
+            assert output.output_type != "error", output
+            assert output.get("name") != "stderr", output
+            for image in [kind for kind in output.get("data", {}) if kind.startswith("image/")]:
+                assert output.metadata[image]["alt"], "a chart without a text alternative"
+    assert len(ran.key) > 20
+    for written in ran.everything:
+        assert ran.key.encode() not in written
+    page = json.dumps(ran.notebook)
+    for path in (ran.folder, ROOT, Path.home(), Path(sys.prefix)):
+        assert str(path) not in page
+    assert {path.name for path in ran.folder.iterdir()} <= {OUTPUT}
+    return ran
+
+
+def test_a_first_lookup_shows_its_rate_and_what_to_doubt(tmp_path):
+    ran = sound(run("01_first_lookup", tmp_path))
+    assert "8.61 of tax" in ran.shown("price *")
+    assert Decimal("129.99") * Decimal("0.06625") == Decimal("8.6118375")
+    assert "street address was not matched" in ran.shown("advisory.message")
+    history = ran.shown("days.svc.lookup")
+    assert history.count(" verified") == 3
+    assert history.count("as_of_before_history unverified") == 1
+    assert history.count("as_of_after_edition unverified") == 1
+    assert "partial 0.08250 <NA>" in ran.shown("sale.svc.lookup")
+    refused = ran.shown('zip="10001"')
+    assert "NotFoundError: ZIP 10001 is not in California" in refused
+    assert "ValueError: give exactly one of" in refused
+
+
+def test_orders_to_tax_shows_every_row_in_one_class(tmp_path, taxed):
+    ran = sound(run("02_orders_to_tax", tmp_path))
+    plan = ran.shown("lines.svc.plan(")
+    assert plan.startswith(f"{len(taxed):,} rows, ")
+    places = taxed.svc.plan(cache=False).places
+    assert f"{places:,} distinct places: {places:,} to be asked" in plan
+    review = taxed.svc.review()
+    classes = ran.shown("classes[[")
+    ready = taxed[taxed["tax"].notna() & ~taxed.index.isin(review.rows.index)]
+    doubtful = taxed[taxed["tax"].notna() & taxed.index.isin(review.rows.index)]
+    partial = taxed[taxed["lookup_status"].eq("partial")]
+    rest = taxed[taxed["tax"].isna() & ~taxed["lookup_status"].eq("partial")]
+    for name, rows in (("1 tax, nothing to check", ready), ("2 tax, but check it", doubtful)):
+        told = f"{len(rows)} {rows['amount'].sum()} {rows['tax'].sum()}"
+        assert told in classes.partition(name)[2]
+    for name, rows in (("3 partial rate", partial), ("4 no rate", rest)):
+        assert f"{len(rows)} {rows['amount'].sum()} <NA>" in classes.partition(name)[2]
+    assert sum(map(len, (ready, doubtful, partial, rest))) == len(taxed)
+    assert review.sentence in ran.shown("review = ")
+    by_state = ran.shown("by_state =")
+    california = taxed[taxed["resolved_state"].eq("CA")]
+    assert f"CA {california['amount'].sum()} {california['tax'].sum()}" in by_state
+    written = pd.read_csv(tmp_path / OUTPUT / "to-review.csv")
+    assert len(written) == len(review.rows)
+
+
+def test_the_reconciliation_finds_the_faults_that_were_planted(tmp_path):
+    ran = sound(run("03_reconcile_and_report", tmp_path))
+    planted = ran.shown("faults = {").split()
+    washington, pennsylvania, refunds = (int(word) for word in planted if word.isdigit())
+    found = ran.shown("taxed.svc.reconcile(")
+    assert f"under collected_nothing {pennsylvania} " in found
+    assert f"over sign_differs {refunds} " in found
+    lower, higher = (
+        int(found.partition(f"{kind} at_state_rate_only ")[2].split()[0])
+        for kind in ("under", "over")
+    )
+    assert lower + higher == washington
+    reasons = [word for word in found.split() if word in {"rounding", "rate_differs"}]
+    assert reasons == []
+    assert ran.shown("sign_differs").count("R1") == refunds
+    assert "It ties to the lines to the cent" in ran.shown('filing("WA")')
+    assert ran.shown("locked=").strip().endswith("True")
+    assert {"orders.xlsx", "orders.html", "orders.svclock"} <= {
+        path.name for path in (tmp_path / OUTPUT).iterdir()
+    }
+
+
+def test_a_cleanup_removes_what_was_ticked_and_puts_it_back(tmp_path):
+    ran = sound(run("04_nexus_cleanup", tmp_path))
+    assert ran.shown("add_nexus").startswith("5 records in 5 states")
+    differences = ran.shown("nexus.differences(mine")
+    assert differences.count(" address ") == differences.count("only_service") == 1
+    bands = ran.shown("exposure = ").split()
+    assert bands.index("missing") < bands.index("70-90")
+    assert "2 could be removed" in ran.shown("plan = nexus.make_plan")
+    assert "nothing ticked" in ran.shown("plan = nexus.make_plan")
+    told = ran.shown("nexus.preview(")
+    assert [line for line in told.splitlines() if line.startswith("DELETE")] == [
+        "DELETE /v1/portability/nexus/MT?nexus_type=marketplace",
+        "DELETE /v1/portability/nexus/OR?nexus_type=economic",
+    ]
+    assert all(note in " ".join(told.split()) for note in BEFORE_REMOVING)
+    assert "Nothing was sent" in ran.shown("apply_plan(ticked, service)")
+    assert "2 removals: 2 removed" in ran.shown("receipt = nexus.apply_plan")
+    left = ran.shown(").frame()").split()
+    assert [word for word in left if word in STATES] == ["IN", "NJ", "WA"]
+    assert "2 records: 2 there again" in ran.shown("nexus.restore(")
+    assert ran.shown("after = ").strip().endswith("True")
+    receipts = ran.shown("nexus.receipts(")
+    assert receipts.index("restore") < receipts.index("apply")
+    # the user's own embedded service knows nothing of it
+    with svc_tools.connect("embedded") as own:
+        assert not {"MT", "OR"} & {record.state for record in own.list_nexus().nexus}
+
+
+def test_one_failure_takes_no_other_lookup_with_it(tmp_path):
+    ran = sound(run("05_async_and_many", tmp_path))
+    gathered = ran.shown("asyncio.gather(")
+    assert gathered.count("answered") == 3
+    assert "404 NOT_FOUND" in gathered
+    assert "400 INVALID_INPUT" in gathered
+    rows = len(orders()[["state", "zip", "order_date"]].dropna())
+    statuses = _counts(ran.shown("alookup_many("))
+    assert sum(statuses.values()) == rows
+    assert set(statuses) == {"ok", "partial", "unresolved", "unsupported", "invalid"}
+    again = ran.shown("lookup_many(places, client=service, cache=cache)]")
+    assert again.endswith("asked for again 0")
+    lost = _counts(ran.shown("client=gone"))
+    assert lost["failed"] > 0
+    assert sum(lost.values()) == rows
+    assert ran.shown("lost[-1]").startswith("not_attempted: no rate Could not connect")
+
+
+def test_a_large_file_a_cluster_and_a_lock_file_give_the_same_cents(tmp_path, taxed):
+    ran = sound(run("06_beyond_one_machine", tmp_path))
+    times = 20
+    written = ran.shown("run = enrich_file(")
+    assert f"large.csv: {len(taxed) * times:,} rows, " in written
+    total = taxed["tax"].sum() * times
+    assert f"${total:,} of tax" in written
+    assert f"file: {total:,} demo x {times}: {total:,}" in " ".join(
+        ran.shown("tax_of_file").split()
+    )
+    california = taxed.loc[taxed["resolved_state"].eq("CA"), "tax"].sum() * times
+    assert f"CA {california} " in ran.shown("on_cluster = ")
+    assert "all equal: True" in ran.shown("dask_client.close")
+    assert ", 0 asked of" in ran.shown("offline = ")
+    assert ran.shown("first.equals").strip().endswith("True")
+
+
+def _counts(shown):
+    """The counts of a table of two columns, with one head."""
+    words = shown.split()[1:]
+    return Counter(dict(zip(words[::2], map(int, words[1::2]), strict=True)))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_is_in_git_holds_no_results(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+    for cell in notebook["cells"]:
+        assert cell["metadata"] == {}
+        if cell["cell_type"] == "code":
+            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+    text = path.read_text(encoding="utf-8")
+    assert "API_KEY" not in text
+    assert str(Path.home()) not in text
+
+
+def test_every_notebook_is_executed_here():
+    assert [path.stem for path in sorted(FOLDER.glob("*.ipynb"))] == NAMES
+
+
+def test_links_of_the_notebooks_lead_somewhere():
+    for path in FOLDER.glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for target in _links("".join(cell["source"])):
+                assert (FOLDER / target).exists(), f"{path.name}: {target}"
+
+
+def _links(text):
+    return [part.partition(")")[0] for part in text.split("](")[1:]]

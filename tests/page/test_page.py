@@ -1,0 +1,243 @@
+"""The server of the page: closed to everybody else, and gone with Ctrl+C."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from support.command import svc_tools
+from support.pages import served_page
+from support.waiting import until
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+PATHS = [
+    "/",
+    "/anything",
+    "/voila/static/voila.js",
+    "/voila/templates/lab/static/voila.js",
+    "/voila/files/panel.ipynb",
+    "/voila/api/themes/x",
+    "/voila/labextensions/anywidget/package.json",
+    f"/api/kernels/{NOBODY}",
+    "/login",
+    "/logout",
+    "/files/results/x.csv",
+    "/static/favicon.ico",
+]
+
+
+@pytest.fixture(scope="module")
+def page(_own_home, tmp_path_factory):
+    with served_page("--embedded", cwd=tmp_path_factory.mktemp("cwd")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def reader(page):
+    """A client that has the cookie, as a browser has."""
+    with httpx.Client(base_url=page.address) as client:
+        assert client.get(page.url).status_code == 302
+        yield client
+
+
+@pytest.fixture(scope="module")
+def opened(reader):
+    """The page, as one browser got it; each opening starts a kernel."""
+    answer = reader.get("/")
+    assert answer.status_code == 200
+    return answer
+
+
+@pytest.fixture(scope="module")
+def kernel(opened):
+    """The kernel of that page."""
+    config = re.search(
+        r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', opened.text, re.DOTALL
+    )
+    return json.loads(config[1])["kernelId"]
+
+
+def socket_of(page, kernel, **headers):
+    address = page.origin.replace("http", "ws") + f"/api/kernels/{kernel}/channels?session_id=s"
+    return connect(address, additional_headers=headers, open_timeout=30)
+
+
+def test_it_says_whom_it_asks_and_the_address_to_open(page):
+    assert page.said[0] == "The page asks the embedded service."
+    assert re.fullmatch(r"Open http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", page.said[1])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_is_answered_without_the_token(page, path):
+    for address in (path, f"{path}?token=guessed"):
+        answer = httpx.get(page.origin + address)
+        assert answer.status_code == 403
+        assert "needs its own address" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PUT", "OPTIONS", "PATCH"])
+def test_no_other_method_is_answered_without_the_token(page, method):
+    answer = httpx.request(method, page.origin + f"/api/kernels/{NOBODY}")
+    assert answer.status_code == 403
+
+
+def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, opened):
+    first = httpx.get(page.url)
+    assert (first.status_code, first.headers["location"]) == (302, "/")
+    assert "HttpOnly" in first.headers["set-cookie"]
+    assert "SameSite=Lax" in first.headers["set-cookie"]
+    token = page.url.partition("token=")[2]
+    assert token not in first.headers["set-cookie"]
+    assert token not in opened.text
+
+
+def test_under_another_name_it_answers_nothing(page, reader):
+    """A page elsewhere may let its name point to 127.0.0.1 (DNS rebinding)."""
+    answer = reader.get("/", headers={"Host": "rebound.example"})
+    assert (answer.status_code, "answers only itself" in answer.text) == (403, True)
+    assert reader.get(page.url, headers={"Host": "rebound.example"}).status_code == 403
+
+
+def test_another_page_ends_no_kernel(page, reader, kernel):
+    for origin in ("http://evil.example", "http://127.0.0.1:1"):
+        headers = {"Origin": origin}
+        assert reader.delete(f"/api/kernels/{kernel}", headers=headers).status_code == 403
+        shut = reader.post(f"/voila/api/shutdown/{kernel}", headers=headers)
+        assert shut.status_code == 403
+    assert reader.get(f"/api/kernels/{kernel}").status_code == 200
+
+
+def test_the_kernels_socket_needs_the_cookie_and_the_page(page, reader, kernel):
+    cookie = "; ".join(f"{name}={value}" for name, value in reader.cookies.items())
+    for headers in (
+        {},
+        {"Origin": page.origin},
+        {"Cookie": cookie},
+        {"Cookie": cookie, "Origin": "http://evil.example"},
+    ):
+        with pytest.raises(InvalidStatus) as refused, socket_of(page, kernel, **headers):
+            pass
+        assert refused.value.response.status_code == 403
+
+
+def test_the_page_may_talk_to_its_widgets_and_run_no_code(page, reader, kernel):
+    cookie = "; ".join(f"{name}={value}" for name, value in reader.cookies.items())
+    with socket_of(page, kernel, Cookie=cookie, Origin=page.origin) as talk:
+        for number, (kind, content) in enumerate(
+            [
+                ("execute_request", {"code": "import os; os._exit(1)", "silent": False}),
+                ("kernel_info_request", {}),
+            ]
+        ):
+            header = {"msg_id": f"m{number}", "msg_type": kind, "session": "s", "username": ""}
+            message = {"header": header | {"date": "2026-01-01T00:00:00Z", "version": "5.3"}}
+            talk.send(
+                json.dumps(
+                    message
+                    | {"parent_header": {}, "metadata": {}, "content": content, "channel": "shell"}
+                )
+            )
+        for said in talk:
+            told = json.loads(said)
+            assert told["parent_header"].get("msg_id") != "m0"
+            if told["msg_type"] == "kernel_info_reply":
+                break
+
+
+def test_the_page_asks_nothing_from_outside(opened):
+    assert re.findall(r"""(?:src|href)\s*=\s*["'](?:https?:)?//[^"']*""", opened.text) == []
+    policy = opened.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert opened.headers["x-frame-options"] == "DENY"
+
+
+def test_only_results_can_be_downloaded(reader, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("not yours")
+    work = next(path for path in _kept().glob("panel-*") if path.is_dir())
+    mine = work / "session"
+    for folder in ("results", "uploads"):
+        (mine / folder).mkdir(parents=True, exist_ok=True)
+        (mine / folder / "orders & more.csv").write_text("a,b\n1,2\n")
+    (mine / "results" / "linked.csv").symlink_to(secret)
+    found = reader.get("/files/session/results/orders%20%26%20more.csv")
+    assert (found.status_code, found.text) == (200, "a,b\n1,2\n")
+    assert found.headers["content-disposition"].startswith("attachment")
+    for path in (
+        "/files/session/uploads/orders%20%26%20more.csv",
+        "/files/session/results/linked.csv",
+        "/files/session/results/",
+        "/files/",
+        "/files/.lock",
+        "/files/session/results/%2e%2e/uploads/orders%20%26%20more.csv",
+        "/files/..%2f..%2f..%2fservice.db",
+        f"/files/{secret}",
+        f"/files//{secret}",
+    ):
+        assert reader.get(path).status_code in {403, 404}, path
+
+
+def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_path):
+    opened = tmp_path / "opened"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    script.chmod(0o700)
+    data = tmp_path / "data"
+    with (
+        served_page(
+            "--embedded", "--browser", XDG_DATA_HOME=str(data), BROWSER=str(script)
+        ) as page,
+        httpx.Client(follow_redirects=True) as reader,
+    ):
+        address = until(lambda: opened.exists() and opened.read_text())
+        assert address.startswith(page.address)
+        assert address != page.url
+        assert reader.get(address).status_code == 200
+        assert httpx.get(address).status_code == 403  # good for one opening
+        kernels = until(lambda: _children(page.process.pid))
+        (work,) = (data / "svc-tools" / "panel").glob("panel-*")
+        assert work.stat().st_mode & 0o077 == 0
+        for folder in ("results", "uploads"):
+            (work / "s" / folder).mkdir(parents=True)
+            (work / "s" / folder / "orders.csv").write_text("a\n")
+        said, code = page.end()
+    assert code == 0
+    assert said[-1] == f"The page is closed. Its results are kept in {work}"
+    assert [path.name for path in work.rglob("*") if path.is_file()] == ["orders.csv"]
+    assert (work / "s" / "results" / "orders.csv").exists()
+    assert not [pid for pid in kernels if Path(f"/proc/{pid}/cmdline").exists()]
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", httpx.URL(page.address).port))
+
+
+def test_what_cannot_be_served_is_one_sentence(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = svc_tools("panel", "--embedded", "--no-browser", "--port", str(port))
+    assert done.returncode == 2
+    assert f"Port {port} cannot be opened" in " ".join(done.stderr.split())
+    done = svc_tools("panel", "--register", str(tmp_path / "no.csv"), "--no-browser")
+    assert done.returncode == 2
+    assert "There is no register" in done.stderr
+    done = svc_tools("panel", "--no-browser", SVC_API_KEY="key-1234567890")
+    assert done.returncode == 2
+    assert "no address" in done.stderr
+
+
+def _kept():
+    from platformdirs import user_data_path  # noqa: PLC0415 - after the tests' own home is set
+
+    return user_data_path("svc-tools", appauthor=False) / "panel"
+
+
+def _children(pid):
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [child for child in found if "ipykernel" in Path(f"/proc/{child}/cmdline").read_text()]

@@ -1,0 +1,77 @@
+"""Executing a notebook as an analyst does: from top to bottom in its own kernel, and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "notebooks"
+OUTPUT = "notebook-output"
+_KEY = "print(service._settings.key.get_secret_value())"
+_TAG = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An executed notebook, where it ran, and the key of the service that it asked."""
+
+    notebook: nbformat.NotebookNode
+    folder: Path
+    key: str = field(repr=False)
+
+    def outputs(self, source):
+        """The outputs of the one cell whose source contains a text."""
+        (found,) = [cell for cell in self.code if source in cell.source]
+        return found.outputs
+
+    def shown(self, source):
+        """What a reader sees below that cell: text, or the words of its HTML."""
+        return " ".join(_words(output) for output in self.outputs(source))
+
+    @property
+    def code(self):
+        return [cell for cell in self.notebook.cells if cell.cell_type == "code"]
+
+    @property
+    def everything(self):
+        """All that was written: the executed copy with its widget state, and every file."""
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        return [json.dumps(self.notebook).encode(), *(path.read_bytes() for path in files)]
+
+
+def run(name, folder):
+    """Execute a notebook twice in one kernel, in a folder of the test's own.
+
+    The second pass finds what the first one wrote; what is returned is the first pass.
+    """
+    notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    client = NotebookClient(notebook, timeout=90, resources={"metadata": {"path": str(folder)}})
+    # what the kernel runs is measured by its own tests
+    env = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
+    with client.setup_kernel(env=env):
+        for number, cell in enumerate(notebook.cells):
+            client.execute_cell(cell, number)
+        client.set_widgets_metadata()
+        first = nbformat.from_dict(json.loads(json.dumps(notebook)))
+        for number, cell in enumerate(notebook.cells):
+            client.execute_cell(cell, number)
+        asked = nbformat.v4.new_code_cell(_KEY)
+        client.execute_cell(asked, 0)
+    return Ran(first, folder, asked.outputs[0].text.strip())
+
+
+def _words(output):
+    if output.output_type == "stream":
+        return output.text
+    data = output.get("data", {})
+    told = data.get("text/html")
+    text = data.get("text/plain", "") if told is None else unescape(_TAG.sub(" ", told))
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,75 @@
+"""The page for people without code, started as they start it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
+
+
+@dataclass
+class ServedPage:
+    """A running `svc-tools panel`.
+
+    Attributes:
+        process: its process.
+        url: the address that it printed, with the token.
+        said: the lines that it printed up to there.
+    """
+
+    process: subprocess.Popen
+    url: str
+    said: list[str]
+
+    @property
+    def address(self):
+        """The address without the token."""
+        return ADDRESS.match(self.url)[0]
+
+    @property
+    def origin(self):
+        return self.address.rstrip("/")
+
+    def end(self):
+        """Ctrl+C; the lines that it printed since, and its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate(timeout=60)
+        return said.splitlines(), self.process.returncode
+
+
+@contextlib.contextmanager
+def served_page(*options, cwd=None, **environment):
+    """`svc-tools panel` for the length of the block; without a browser, unless one is named."""
+    shown = () if "--browser" in options else ("--no-browser",)
+    command = [sys.executable, "-m", "svc_tools", "panel", *shown, *options]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+    ) as process:
+        said = []
+        try:
+            for line in process.stdout:
+                said.append(line.rstrip("\n"))
+                if line.startswith("Open "):
+                    yield ServedPage(process, line.split()[1], said)
+                    break
+            else:
+                raise AssertionError(f"the page did not start: {said}")
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(60)
+                except subprocess.TimeoutExpired:
+                    process.kill()

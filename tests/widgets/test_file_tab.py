@@ -1,0 +1,392 @@
+"""The tab "File", driven as a person drives it, on real HTTP: nothing is lost or hidden."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import threading
+from collections import Counter
+from datetime import date
+
+import openpyxl
+import pytest
+from support.faults import HANG, KEY, RESET, answer, echo, echoing
+
+from svc_sdk import Svc
+from svc_tools.frames import enrich_file
+from svc_tools.widgets.file_tab import FileTab
+from svc_tools.widgets.session import Session
+
+HEAD = ["order", "zip", "state", "sold", "amount"]
+
+
+@pytest.fixture
+def tab(faults, tmp_path, monkeypatch):
+    """The tab, asking the fault server, with a cache and a folder of its own."""
+    monkeypatch.setenv("SVC_CACHE", str(tmp_path / "answers.db"))
+    with Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
+        made = FileTab(Session(client, folder=tmp_path / "panel"))
+        yield made
+        made.stop_button.click()
+        made.session.background.settle()
+
+
+def rows_of(count):
+    return [
+        [f"{number:04}", f"{78000 + number}", "TX", "2026-05-01", "10.00"]
+        for number in range(count)
+    ]
+
+
+def csv_of(path, rows, head=HEAD):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+def cells_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def upload(tab, path):
+    """What the browser says when a file was chosen."""
+    content = path.read_bytes()
+    for said, *pieces in (
+        ({"say": "begin", "name": path.name},),
+        ({"say": "piece"}, memoryview(content)),
+        ({"say": "end", "size": len(content)},),
+    ):
+        tab.choice.upload._handle_custom_msg({"who": "view-1", **said}, pieces)
+    tab.session.background.settle()
+
+
+def open_path(tab, path):
+    tab.choice.path.submit(path=str(path))
+    tab.session.background.settle()
+
+
+def click(tab, button):
+    assert not button.disabled
+    button.click()
+    tab.session.background.settle()
+
+
+def choose(tab, **columns):
+    for role, column in columns.items():
+        tab.columns.roles[role].value = ("column", column)
+
+
+def is_shown(widget):
+    return widget.layout.display != "none"
+
+
+def planned(tab, path, **columns):
+    open_path(tab, path)
+    choose(tab, **columns)
+    click(tab, tab.plan_button)
+    return tab
+
+
+def test_a_file_is_uploaded_mapped_planned_run_and_taken_away(tab, faults, tmp_path):
+    source = csv_of(tmp_path / "orders.csv", [*rows_of(3), *rows_of(3)])
+    upload(tab, source)
+    assert b"78000" not in str(tab.choice.upload.get_state()).encode()  # saved with a notebook
+    assert "0000" in tab.columns.preview.value
+    chosen = {role: field.value for role, field in tab.columns.roles.items()}
+    assert chosen["zip"] == ("column", "zip")
+    assert chosen["as_of"] == ("column", "sold")
+    assert chosen["city"] == ("none", "")
+    choose(tab, amount="amount")
+    click(tab, tab.plan_button)
+    assert [text in tab.plan.text.value for text in ("billable lookups", ">6<", ">3<")] == [
+        True
+    ] * 3
+    assert faults.seen == []  # a plan asks nothing
+    click(tab, tab.run_button)
+    assert len(faults.seen) == 3
+    written = tab.result.written
+    assert written.parent == tab.session.folder / "results"
+    assert [row["order"] for row in cells_of(written)] == ["0000", "0001", "0002"] * 2
+    assert {row["tax"] for row in cells_of(written)} == {"0.83"}
+    assert b"".join(tab.result.download.pieces()) == written.read_bytes()
+    assert "4.98" in tab.result.money.value
+    assert source.read_text(encoding="utf-8").count("\n") == 7  # the source is as it was
+
+
+def test_the_code_that_is_shown_does_the_same(tab, tmp_path, scripted, monkeypatch):
+    source = csv_of(tmp_path / "orders.csv", rows_of(3))
+    planned(tab, source, amount="amount")
+    code = tab.code.code
+    assert KEY not in code
+    click(tab, tab.run_button)
+    by_panel = tab.result.written.read_bytes()
+    tab.result.written.unlink()
+    ast.parse(code)
+    monkeypatch.setattr("svc_tools.connect", lambda: scripted)
+    ran = {}
+    exec(code, ran)  # noqa: S102 - it is what a person would run
+    assert ran["run"].written.read_bytes() == by_panel
+
+
+def test_an_excel_workbook_is_made_of_the_same_answers(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(3)), amount="amount")
+    click(tab, tab.run_button)
+    click(tab, tab.result.make_workbook)
+    assert len(faults.seen) == 3
+    assert tab.result.workbook.name == "orders-rates.xlsx"
+    book = openpyxl.load_workbook(tmp_path / "orders-rates.xlsx")
+    head, first, *_ = book.active.iter_rows(values_only=True)
+    row = dict(zip(head, first, strict=True))
+    assert (row["zip"], row["combined_rate"], row["tax"]) == ("78000", 0.0825, 0.83)
+
+
+def test_columns_that_could_be_meant_are_asked_for(tab, faults, tmp_path):
+    head = ["ship_zip", "zip", "ship_state", "bill_zip", "order_date", "shipped_date"]
+    rows = [["78701", "90001", "TX", "90001", "2026-05-01", "2026-05-02"]]
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows, head))
+    assert tab.columns.roles["zip"].value == ("choose", "")
+    assert tab.columns.roles["as_of"].value == ("choose", "")
+    assert "where was it shipped to" in tab.columns.question.value
+    click(tab, tab.plan_button)
+    assert "ZIP Code" in tab.message.html
+    assert "choose one" in tab.message.html
+    assert not is_shown(tab.run_button)
+    choose(tab, zip="ship_zip", state="ship_state", as_of="order_date")
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    (request,) = faults.seen
+    assert "zip=78701" in request.target
+    assert "2026-05-01" in request.target
+
+
+def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path):
+    rows = [[*row[:3], "05/31/2026", row[4]] for row in rows_of(2)]
+    planned(tab, csv_of(tmp_path / "orders.csv", rows), as_of="sold")
+    assert "how the dates are written" in tab.plan.text.value
+    tab.columns.date_format.value = "%m/%d/%Y"
+    assert not is_shown(tab.run_button)  # the plan was another one
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    assert {row["lookup_status"] for row in cells_of(tab.result.written)} == {"ok"}
+    assert all("2026-05-31" in request.target for request in faults.seen)
+
+
+def test_a_stop_keeps_what_was_found_and_going_on_asks_only_for_the_rest(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(400)))
+    faults.will(*[echo] * 20, lambda seen: tab.stop_button.click() or echo(seen), echo)
+    click(tab, tab.run_button)
+    found = len(faults.seen)
+    assert 20 < found < 400
+    assert tab.result.written.name == "orders-rates-incomplete.csv"
+    statuses = Counter(row["lookup_status"] for row in cells_of(tab.result.written))
+    assert statuses == {"ok": found, "not_attempted": 400 - found}
+    assert "It was stopped" in tab.message.html
+    assert f"{400 - found:,} rows are still to be asked for" in tab.message.html
+    assert tab.run_button.description == "Go on"
+    click(tab, tab.run_button)
+    assert len(faults.seen) == 400
+    assert tab.result.written.name == "orders-rates.csv"
+    assert {row["lookup_status"] for row in cells_of(tab.result.written)} == {"ok"}
+
+
+def test_a_service_that_hangs_leaves_the_page_responsive(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(40)))
+    faults.will(HANG)
+    tab.run_button.click()  # comes back at once
+    assert tab.plan_button.disabled
+    assert "svc-busy" in tab.progress.view._dom_classes
+    assert faults.asked.wait(30)
+    tab.stop_button.click()
+    tab.session.background.settle(9)
+    assert not tab.plan_button.disabled
+    assert "svc-busy" not in tab.progress.view._dom_classes
+    assert "It was stopped" in tab.message.html
+
+
+def test_a_service_that_goes_down_in_the_middle_loses_nothing(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(400)))
+    faults.will(*[echo] * 30, RESET)
+    click(tab, tab.run_button)
+    known = sum(row["lookup_status"] == "ok" for row in cells_of(tab.result.written))
+    assert known == 30
+    assert "The run ended early" in tab.message.html
+    assert "Go on" in tab.message.html
+    faults.will(echo)
+    before = len(faults.seen)
+    click(tab, tab.run_button)
+    assert len(faults.seen) - before == 370
+    assert "Every row has a whole rate" in tab.message.html
+
+
+def test_a_refused_key_is_said_with_the_reference(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
+    body = b'{"error": {"code": "UNAUTHORIZED", "message": "no", "support_reference": "ref-7"}}'
+    faults.will(answer(401, body))
+    click(tab, tab.run_button)
+    assert "UNAUTHORIZED" in tab.message.html
+    assert "ref-7" in tab.message.html
+    assert KEY not in tab.message.html
+
+
+def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp_path):
+    bad = [[f"b{n}", "78701", "TX", "soon", "1"] for n in range(60)]
+    good = rows_of(60)
+    mixed = [row for pair in zip(good, bad, strict=True) for row in pair]
+    faults.will(echoing(warnings=[{"code": "districts_not_covered"}]), echo)
+    planned(tab, csv_of(tmp_path / "orders.csv", mixed))
+    click(tab, tab.run_button)
+    shown = tab.result.review.value
+    assert shown.count("<tr>") == 26  # a page of 25, never all of them
+    assert "not an ISO date" in shown
+    assert "Correct the row" in shown
+    for _ in range(2):
+        click(tab, tab.result.after)
+    assert tab.result.after.disabled
+    assert tab.result.review.value.count("<tr>") == 61 - 50 + 1
+    (invalid,) = (code for _, code in tab.result.reason.options if code == "invalid")
+    tab.result.reason.value = invalid
+    tab.session.background.settle()
+    assert ">2<" in tab.result.review.value  # the second row of the file
+    assert "partial" not in tab.result.review.value
+    tab.result.reason.value = "partial"
+    tab.session.background.settle()
+    assert tab.result.review.value.count("<tr>") == 2
+    assert tab.result.after.disabled
+
+
+def test_nothing_of_a_file_becomes_markup(tab, tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    source = csv_of(
+        tmp_path / "<b>evil.csv", [[evil, "78701", "TX", "soon", "1"]], [evil, *HEAD[1:]]
+    )
+    planned(tab, source, address=evil)
+    click(tab, tab.run_button)
+    texts = [tab.columns.preview, tab.columns.question, tab.plan.text, tab.result.review]
+    texts += [tab.result.summary, tab.result.statuses, tab.code.view]
+    for text in [*(widget.value for widget in texts), tab.message.html]:
+        assert "<img" not in text
+        assert "<b>" not in text
+
+
+def test_no_file_of_the_user_is_ever_replaced(tab, tmp_path):
+    source = csv_of(tmp_path / "orders.csv", rows_of(2))
+    (tmp_path / "orders-rates.csv").write_text("mine\n")
+    open_path(tab, source)
+    assert tab.target.value == str(tmp_path / "orders-rates-2.csv")
+    for taken in ("orders-rates.csv", "orders.csv"):
+        tab.target.value = str(tmp_path / taken)
+        click(tab, tab.plan_button)
+        assert "svc-trouble" in tab.message.html
+        assert not is_shown(tab.run_button)
+    tab.target.value = str(tmp_path / "mine.csv")
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    first = tab.result.written
+    click(tab, tab.run_button)  # once more: beside the first one
+    assert (first.name, tab.result.written.name) == ("mine.csv", "mine-2.csv")
+    assert first.exists()
+    assert (tmp_path / "orders-rates.csv").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gone.csv", None, "there is no file"),
+        ("empty.csv", b"", "is empty"),
+        ("old.xlsx", b"\xd0\xcf\x11\xe0 old", "save it"),
+        ("photo.png", b"\x89PNG", "no kind that can be read"),
+        ("ragged.csv", b"zip,state\n1,2,3\n", "row"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_sentence(tab, tmp_path, name, content, said):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    open_path(tab, path)
+    assert said.lower() in tab.message.html.lower()
+    assert "Traceback" not in tab.message.html
+    assert not is_shown(tab._mapping)
+    assert not tab.choice.path.busy  # another one can be chosen
+
+
+def test_a_workbook_of_several_sheets_can_be_read_another_way(tab, faults, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("May")
+    sheet.append(["zip", "state"])
+    sheet.append(["02134", "MA"])
+    book.save(tmp_path / "orders.xlsx")
+    upload(tab, tmp_path / "orders.xlsx")
+    assert "2 sheets" in tab.message.html
+    tab.choice.sheet.value = "May"
+    click(tab, tab.choice.again)
+    assert tab.columns.roles["zip"].value == ("column", "zip")
+    click(tab, tab.plan_button)
+    assert "'sheet'" not in tab.code.code
+    assert "sheet='May'" in tab.code.code
+    click(tab, tab.run_button)
+    assert cells_of(tab.result.written)[0]["zip"] == "02134"
+
+
+def test_one_state_and_one_date_for_all_rows(tab, faults, tmp_path):
+    source = csv_of(tmp_path / "zips.csv", [["78701"], ["78702"]], ["zip"])
+    open_path(tab, source)
+    tab.columns.roles["state"].value = ("one", "")
+    tab.columns.roles["as_of"].value = ("one", "")
+    click(tab, tab.plan_button)
+    assert "give a state" in tab.message.html
+    tab.columns.one_state.value = "TX"
+    tab.columns.one_date.value = date(2026, 5, 31)
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    assert len(faults.seen) == 2
+    assert all("2026-05-31" in request.target for request in faults.seen)
+
+
+def test_without_a_service_nothing_is_read_or_asked(tmp_path):
+    tab = FileTab(Session(folder=tmp_path))
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
+    click(tab, tab.plan_button)
+    assert "no service to ask" in tab.message.html
+
+
+def test_another_service_needs_another_plan(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
+    assert is_shown(tab.run_button)
+    with Svc("another-key-0123456789", base_url=faults.base_url) as other:
+        tab.session.use(other)
+    assert not is_shown(tab.run_button)
+
+
+def test_a_stop_while_the_file_is_read_lets_go_at_once(tab, tmp_path, monkeypatch):
+    reached, go_on = threading.Event(), threading.Event()
+    source = csv_of(tmp_path / "orders.csv", rows_of(5))
+
+    def slow(*given, **more):
+        reached.set()
+        go_on.wait(30)
+        raise AssertionError("nobody waits for this")
+
+    open_path(tab, source)
+    monkeypatch.setattr("svc_tools.widgets.file_tab.FileJob", slow)
+    tab.plan_button.click()
+    assert reached.wait(30)
+    tab.stop_button.click()
+    assert not tab.plan_button.disabled
+    assert "nothing was asked" in tab.message.html
+    go_on.set()
+    tab.session.background.settle()
+    assert "nothing was asked" in tab.message.html
+
+
+def test_the_panel_gives_what_the_function_gives(tab, scripted, tmp_path):
+    source = csv_of(tmp_path / "orders.csv", rows_of(5))
+    planned(tab, source)
+    click(tab, tab.run_button)
+    run = enrich_file(source, tmp_path / "by-hand.csv", client=scripted)
+    rows = [
+        [{**row, "lookup_looked_up_at": ""} for row in cells_of(path)]
+        for path in (tab.result.written, run.written)
+    ]
+    assert rows[0] == rows[1]

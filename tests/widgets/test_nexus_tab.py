@@ -1,0 +1,484 @@
+"""The Nexus tab over a real service: from the register to the receipt, and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ipywidgets import Widget
+from support.faults import KEY
+from support.nexus_service import NexusService
+
+from svc_sdk import Svc
+from svc_tools.nexus import receipts
+from svc_tools.widgets.nexus_rows import PAGE
+from svc_tools.widgets.nexus_tab import NexusTab
+from svc_tools.widgets.session import Session
+
+FIVE = [
+    {"state": "CA", "nexus_type": "economic", "registered_at": "2019-04-01"},
+    {"state": "DE", "nexus_type": "economic", "registered_at": "2019-05-01", "notes": "<b>old</b>"},
+    {"state": "MT", "nexus_type": "economic", "registered_at": "2019-06-01"},
+    {"state": "NY", "nexus_type": "economic", "registered_at": "2019-07-01"},
+    {"state": "TX", "nexus_type": "physical", "address": "500 W 2nd St, Austin"},
+]
+
+
+@pytest.fixture(autouse=True)
+def own_receipts(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
+
+
+@pytest.fixture
+def client(service):
+    """A client of the embedded service, with five records and no others."""
+    with Svc(KEY, base_url=service) as one:
+        for record in one.list_nexus().nexus:
+            one.remove_nexus(record.state, nexus_type=record.nexus_type)
+        for record in FIVE:
+            one.add_nexus(**record)
+        yield one
+
+
+@pytest.fixture
+def tab(client, tmp_path):
+    return NexusTab(Session(client, folder=tmp_path / "work"))
+
+
+@pytest.fixture
+def lean(faults):
+    """A service whose abilities a test decides, with the same five records."""
+    made = NexusService(faults)
+    for record in FIVE:
+        made.put(**record)
+    return made
+
+
+@pytest.fixture
+def lean_tab(lean, scripted, tmp_path):
+    return NexusTab(Session(scripted, folder=tmp_path / "work"))
+
+
+def click(tab, button):
+    button.click()
+    tab.session.background.settle()
+
+
+def planned(tab):
+    """The tab with its plan made of the service's records."""
+    click(tab, tab.register.list_button)
+    click(tab, tab.plan.make_button)
+    return tab
+
+
+def row(tab, name):
+    """The checkboxes of a record that is shown, such as "TX physical"."""
+    return next(one for one in tab.plan.rows.rows if one.row and " ".join(one.row.key) == name)
+
+
+def tick(tab, *names):
+    for name in names:
+        row(tab, name).remove.value = True
+
+
+def previewed(tab, *names):
+    tick(planned(tab), *names)
+    click(tab, tab.apply.preview_button)
+    return tab
+
+
+def confirm(tab, box, text):
+    box.typed.value = text
+    click(tab, box.button)
+
+
+def there(client):
+    return [(record.state, record.nexus_type) for record in client.list_nexus().nexus]
+
+
+def said(section):
+    return section.message.html
+
+
+def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
+    planned(tab)
+    assert "5 records in 5 states, from the service" in tab.register.records.value
+    assert "nothing ticked" in tab.plan.summary.value
+    assert not any(one.remove.value or one.replace.value for one in tab.plan.rows.rows)
+    assert tab.apply.preview_button.disabled
+    assert [one.row.state for one in tab.plan.rows.rows][:2] == ["DE", "MT"]
+
+
+def test_what_the_service_holds_is_escaped_wherever_it_is_shown(tab):
+    previewed(tab, "DE economic")
+    confirm(tab, tab.apply.confirm, "DE")
+    shown = [tab.register.records.value, tab.apply.preview.value, tab.receipt.result.value]
+    assert "&lt;b&gt;old&lt;/b&gt;" in shown[0]
+    assert not any("<b>old" in text for text in [*shown, *walk(tab.view)])
+
+
+def test_two_of_five_are_removed_and_come_back_with_an_undo(tab, client):
+    before = client.list_nexus().nexus
+    previewed(tab, "DE economic", "MT economic")
+    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in tab.apply.preview.value
+    assert "does not cancel the permit" in tab.apply.preview.value
+    assert "trailing nexus" in tab.apply.preview.value
+    assert "can be undone" in tab.apply.preview.value
+    assert there(client) == [(one.state, one.nexus_type) for one in before]
+    assert tab.apply.confirm.button.description == "Remove 2 records"
+    confirm(tab, tab.apply.confirm, "2")
+    assert there(client) == [("CA", "economic"), ("NY", "economic"), ("TX", "physical")]
+    assert "2 removed" in tab.receipt.result.value
+    assert tab.cleanup.receipt.path.is_file()
+    assert "3 records in 3 states" in tab.register.records.value
+
+    click(tab, tab.receipt.undo_button)
+    assert len(there(client)) == 3
+    assert tab.receipt.confirm.typed.description.endswith("add them again in DE and MT.")
+    confirm(tab, tab.receipt.confirm, "2")
+
+    def plain(records):
+        return [(one.state, one.nexus_type, one.registered_at, one.notes) for one in records]
+
+    assert plain(client.list_nexus().nexus) == plain(before)
+
+
+def test_the_button_rests_until_the_state_is_typed(tab, client):
+    previewed(tab, "DE economic")
+    box = tab.apply.confirm
+    assert box.button.disabled
+    for typed in ("D", "1", "DEL", "MT", ""):
+        box.typed.value = typed
+        assert box.button.disabled, typed
+        click(tab, box.button)
+    assert len(there(client)) == 5
+    box.typed.value = "de"
+    assert not box.button.disabled
+
+
+def test_other_ticks_after_the_preview_take_the_confirmation_back(tab, client):
+    previewed(tab, "DE economic")
+    tab.apply.confirm.typed.value = "DE"
+    tick(tab, "MT economic")
+    assert tab.apply.confirm.button.disabled
+    assert tab.apply.preview.value == ""
+    assert "preview the requests again" in said(tab.apply)
+    click(tab, tab.apply.confirm.button)
+    assert len(there(client)) == 5
+
+
+def test_a_second_click_sends_nothing(lean_tab, lean):
+    previewed(lean_tab, "DE economic", "MT economic")
+    lean_tab.apply.confirm.typed.value = "2"
+    lean_tab.apply.confirm.button.click()
+    lean_tab.apply.confirm.button.click()
+    lean_tab.apply.confirm.typed.value = "2"
+    lean_tab.apply.confirm.button.click()
+    lean_tab.session.background.settle()
+    assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
+
+
+def test_what_changed_on_the_service_since_the_preview_is_left_alone(tab, client):
+    previewed(tab, "DE economic", "MT economic", "NY economic")
+    client.remove_nexus("DE", nexus_type="economic")
+    client.add_nexus("MT", nexus_type="economic", registered_at="2026-01-01", notes="new")
+    confirm(tab, tab.apply.confirm, "3")
+    found = {item.state: item.status for item in tab.cleanup.receipt.items}
+    assert found == {"DE": "absent", "MT": "changed", "NY": "removed"}
+    assert ("MT", "economic") in there(client)
+    assert "Not done" in tab.receipt.result.value
+
+
+def test_what_is_gone_before_the_preview_is_not_asked_to_be_confirmed(tab, client):
+    tick(planned(tab), "DE economic", "MT economic")
+    client.remove_nexus("DE", nexus_type="economic")
+    click(tab, tab.apply.preview_button)
+    assert tab.apply.confirm.expected == "MT"
+    assert "Ticked, but not sent" in tab.apply.preview.value
+
+
+@pytest.mark.parametrize("lacks", ["lists", "adds"])
+def test_a_service_without_list_or_add_offers_no_undo_and_says_so(lean_tab, lean, tmp_path, lacks):
+    setattr(lean, lacks, False)
+    own = tmp_path / "nexus.csv"
+    own.write_text("state,nexus_type,registered_at\nDE,economic,2019-05-01\n", encoding="utf-8")
+    lean.records["DE", "economic"]["notes"] = None
+    lean_tab.register.file.submit(path=str(own))
+    lean_tab.session.background.settle()
+    click(lean_tab, lean_tab.plan.make_button)
+    tick(lean_tab, "DE economic")
+    click(lean_tab, lean_tab.apply.preview_button)
+    assert "cannot be undone on this service" in lean_tab.apply.preview.value
+    confirm(lean_tab, lean_tab.apply.confirm, "DE")
+    assert lean.sent == [("DELETE", "DE", "economic")]
+    assert lean_tab.receipt.undo_button.layout.display == "none"
+    assert "cannot be undone on this service" in lean_tab.receipt.result.value
+
+
+def test_a_service_without_a_list_says_so_and_an_own_file_goes_on(lean_tab, lean):
+    lean.lists = False
+    click(lean_tab, lean_tab.register.list_button)
+    assert "list" in said(lean_tab.register)
+    assert lean_tab.cleanup.register is None
+    assert not lean_tab.register.list_button.disabled
+
+
+def test_a_service_that_goes_down_in_the_middle_leaves_a_receipt_that_says_what_is_unknown(
+    lean_tab, lean
+):
+    def before(state, nexus_type):
+        lean.down = state == "MT"
+
+    lean.before = before
+    previewed(lean_tab, "DE economic", "MT economic", "NY economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "3")
+    outcomes = {item.state: item.outcome for item in lean_tab.cleanup.receipt.items}
+    assert outcomes["DE"] == "done"
+    assert outcomes["MT"] == "unknown"
+    assert lean.sent == [("DELETE", "DE", "economic")]
+    assert "Not known" in lean_tab.receipt.result.value
+    assert "look on the service" in lean_tab.receipt.result.value
+
+
+def test_a_lost_answer_is_settled_by_the_same_plan_and_never_sent_twice(lean_tab, lean):
+    lean.lost = {"DE"}
+    previewed(lean_tab, "DE economic", "MT economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "2")
+    assert lean.sent.count(("DELETE", "DE", "economic")) == 1
+    assert {item.outcome for item in lean_tab.cleanup.receipt.items} == {"done"}
+
+
+def test_stop_ends_after_the_request_under_way(lean_tab, lean):
+    lean.before = lambda state, _: lean_tab.apply.stop_button.click() if state == "DE" else None
+    previewed(lean_tab, "DE economic", "MT economic", "NY economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "3")
+    assert lean.sent == [("DELETE", "DE", "economic")]
+    statuses = {item.state: item.status for item in lean_tab.cleanup.receipt.items}
+    assert statuses == {"DE": "removed", "MT": "not_attempted", "NY": "not_attempted"}
+    assert "it was stopped" in lean_tab.receipt.result.value
+
+
+def test_a_plan_of_another_account_is_refused(tab, lean, scripted, client):
+    tick(planned(tab), "DE economic")
+    tab.session.use(scripted)
+    click(tab, tab.apply.preview_button)
+    assert "The plan was made for" in said(tab.apply)
+    assert tab.apply.confirm.button.disabled
+    assert lean.sent == []
+    assert len(there(client)) == 5
+
+
+def test_another_account_hides_what_the_former_one_listed_and_its_preview(tab, scripted):
+    previewed(tab, "DE economic")
+    tab.session.use(scripted)
+    assert tab.cleanup.register is None
+    assert tab.register.records.value == ""
+    assert tab.apply.preview.value == ""
+    assert tab.apply.confirm.expected == ""
+
+
+def test_an_own_register_is_compared_with_the_service_s_list(tab, tmp_path):
+    own = tmp_path / "nexus.csv"
+    own.write_text(
+        "state,nexus_type,registered_at,notes\n"
+        "CA,economic,2019-04-01,\nDE,economic,2020-01-01,<b>old</b>\nWA,economic,,\n",
+        encoding="utf-8",
+    )
+    click(tab, tab.register.list_button)
+    tab.register.file.submit(path=str(own))
+    tab.session.background.settle()
+    shown = tab.register.differences.value
+    for text in ("Only in your register", "Only on the service", "Another day of registration"):
+        assert text in shown
+    tab.register.source.value = "mine"
+    assert "3 records in 3 states, from your own file" in tab.register.records.value
+    click(tab, tab.plan.make_button)
+    assert {one.state for one in tab.cleanup.plan.rows} == {"CA", "DE", "MT", "NY", "TX", "WA"}
+
+
+def test_a_register_that_cannot_be_read_says_which_row(tab, tmp_path):
+    own = tmp_path / "nexus.csv"
+    own.write_text("state,nexus_type\nTX,economic\nXX,economic\n", encoding="utf-8")
+    tab.register.file.submit(path=str(own))
+    tab.session.background.settle()
+    assert "Row 2" in said(tab.register) or "row 2" in said(tab.register)
+    assert "XX" in said(tab.register)
+    assert not tab.register.file.busy
+
+
+def doubled(tab, tmp_path):
+    own = tmp_path / "nexus.csv"
+    own.write_text(
+        "state,nexus_type,registered_at\nCA,economic,2019-04-01\nCA,economic,2021-01-01\n",
+        encoding="utf-8",
+    )
+    tab.register.file.submit(path=str(own))
+    tab.session.background.settle()
+    click(tab, tab.plan.make_button)
+    return [one for one in tab.plan.rows.rows if one.row and one.row.state == "CA"]
+
+
+def test_a_duplicate_is_ticked_as_a_whole_and_that_is_said(tab, tmp_path):
+    first, second = doubled(tab, tmp_path)
+    first.remove.value = True
+    assert second.remove.value
+    assert "2 times" in said(tab.plan)
+    first.remove.value = False
+    assert not second.remove.value
+
+
+def test_remove_then_add_one_is_offered_for_a_duplicate_where_the_service_adds(tab, tmp_path):
+    first, second = doubled(tab, tmp_path)
+    assert first.replace.layout.display != "none"
+    second.replace.value = True
+    assert (first.remove.value, first.replace.value) == (False, False)
+    assert [row.action for row in tab.cleanup.plan.ticked] == ["replace"]
+    click(tab, tab.apply.preview_button)
+    assert "POST /v1/portability/nexus" in tab.apply.preview.value
+
+
+def test_remove_then_add_one_is_not_offered_where_the_service_cannot_add(lean_tab, lean, tmp_path):
+    lean.adds = False
+    first, _ = doubled(lean_tab, tmp_path)
+    assert first.replace.layout.display == "none"
+
+
+def test_tick_all_takes_only_the_candidates_that_the_filter_shows(tab):
+    planned(tab)
+    tab.plan.text.value = "2019-05-01"
+    assert tab.plan.tick_button.description == "Tick all 1 shown candidate"
+    tab.plan.tick_button.click()
+    tab.plan.text.value = ""
+    assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
+    assert "1 candidate ticked" in said(tab.plan)
+    tab.plan.tick_button.click()
+    assert [row.state for row in tab.cleanup.plan.ticked] == ["DE", "MT"]
+    assert tab.plan.tick_button.disabled
+    tab.plan.untick_button.click()
+    assert tab.cleanup.plan.ticked == ()
+
+
+def test_two_hundred_records_are_shown_in_pages_of_the_same_widgets(scripted, lean, tmp_path):
+    states = ("TX", "CA", "DE", "NY")
+    rows = [
+        {"state": states[number % 4], "nexus_type": "economic", "notes": f"record {number}"}
+        for number in range(200)
+    ]
+    tab = NexusTab(Session(scripted, register=rows, folder=tmp_path / "work"))
+    tab.session.background.settle()
+    click(tab, tab.plan.make_button)
+    widgets = tab.plan.rows.view.children
+    assert len(widgets) == PAGE
+    assert tab.plan.where.value == "Rows 1 to 20 of 200"
+    first = tab.plan.rows.rows[0].row
+    tab.plan.next_button.click()
+    assert tab.plan.where.value == "Rows 21 to 40 of 200"
+    assert tab.plan.rows.rows[0].row != first
+    assert tab.plan.rows.view.children == widgets
+    tab.plan.text.value = '"record 7"'
+    assert tab.plan.where.value == "No row fits the filter."
+    tab.plan.text.value = "record 17"
+    assert tab.plan.where.value == "Rows 1 to 12 of 12"
+    shown = [one for one in tab.plan.rows.rows if one.view.layout.display != "none"]
+    assert len(shown) == 12
+
+
+def test_ticks_are_in_the_plan_s_file_at_once_and_are_read_back(tab, tmp_path):
+    tick(planned(tab), "DE economic")
+    written = next((tmp_path / "work").rglob("plan-*.csv"))
+    tab.plan.untick_button.click()
+    other = NexusTab(Session(tab.session.client, folder=tmp_path / "other"))
+    tick(tab, "DE economic")
+    other.plan.file.submit(path=str(written))
+    other.session.background.settle()
+    assert [row.state for row in other.cleanup.plan.ticked] == ["DE"]
+    assert row(other, "DE economic").remove.value
+    assert "1 tick in it" in said(other.plan)
+
+
+def test_ticks_stay_when_the_plan_is_made_anew(tab, client):
+    tick(planned(tab), "DE economic", "MT economic")
+    client.add_nexus("MT", nexus_type="economic", notes="another")
+    click(tab, tab.register.list_button)
+    assert "Make it anew" in said(tab.plan)
+    click(tab, tab.plan.make_button)
+    assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
+    assert "1 tick of the former plan could not be kept" in said(tab.plan)
+
+
+def test_an_earlier_receipt_is_opened_and_undone(tab, client, tmp_path):
+    previewed(tab, "DE economic")
+    confirm(tab, tab.apply.confirm, "DE")
+    later = NexusTab(Session(client, folder=tmp_path / "later"))
+    click(later, later.history.list_button)
+    assert len(later.history.chosen.options) == 1
+    click(later, later.history.open_button)
+    assert "1 removed" in later.receipt.result.value
+    click(later, later.receipt.undo_button)
+    confirm(later, later.receipt.confirm, "DE")
+    assert len(there(client)) == 5
+
+
+def test_a_damaged_receipt_is_listed_and_said_to_be_one(tab, tmp_path):
+    previewed(tab, "DE economic")
+    confirm(tab, tab.apply.confirm, "DE")
+    path = tab.cleanup.receipt.path
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0], '{"no": "line"}', *lines[2:]]) + "\n", encoding="utf-8")
+    click(tab, tab.history.list_button)
+    click(tab, tab.history.open_button)
+    assert "svc-trouble" in said(tab.history)
+
+
+def test_all_types_of_a_state_go_only_after_its_code_is_typed(tab, client):
+    client.add_nexus("TX", nexus_type="economic")
+    click(tab, tab.register.list_button)
+    section = tab.whole_state
+    section.state.value = "TX"
+    click(tab, section.preview_button)
+    assert "DELETE /v1/portability/nexus/TX" in section.preview.value
+    assert section.confirm.button.disabled
+    section.confirm.typed.value = "2"
+    assert section.confirm.button.disabled
+    confirm(tab, section.confirm, "TX")
+    assert "TX" not in {state for state, _ in there(client)}
+    assert "removed" in said(section)
+    assert len(receipts()) == 1
+
+
+def test_another_state_after_the_preview_takes_its_confirmation_back(tab, client):
+    click(tab, tab.register.list_button)
+    section = tab.whole_state
+    section.state.value = "TX"
+    click(tab, section.preview_button)
+    section.confirm.typed.value = "TX"
+    section.state.value = "NY"
+    assert section.confirm.button.disabled
+    click(tab, section.confirm.button)
+    assert len(there(client)) == 5
+
+
+def test_the_code_that_is_shown_does_the_same(tab, client):
+    tick(planned(tab), "DE economic")
+    click(tab, tab.apply.preview_button)
+    names = {"client": client}
+    for section in (tab.register, tab.plan, tab.apply):
+        exec(section.code.code.replace("listed =", "register = listed ="), names)  # noqa: S102 - ours
+    assert [item.status for item in names["receipt"].items] == ["removed"]
+    assert ("DE", "economic") not in there(client)
+
+
+def test_the_key_is_in_nothing_that_a_notebook_saves(tab):
+    previewed(tab, "DE economic")
+    confirm(tab, tab.apply.confirm, "DE")
+    click(tab, tab.history.list_button)
+    seen = [json.dumps(Widget.get_manager_state()), *walk(tab.view)]
+    assert not any(KEY in text for text in seen)
+    assert any("DE economic" in text for text in seen)
+
+
+def walk(widget):
+    """The state of a widget and of all that are in it, as text."""
+    yield repr(widget.get_state())
+    for child in getattr(widget, "children", ()):
+        yield from walk(child)
