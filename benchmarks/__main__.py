@@ -22,6 +22,7 @@ PARTS = (
     "frames",
     "tax",
     "analysis",
+    "nexus",
     "dask_frames",
     "files",
     "service",

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["card", "headline"]
 
-_COLOURS = {"exact": "#1a7f37", "high": "#1a7f37", "medium": "#8a5a00", "low": "#b42318"}
-_UNSURE = "#b42318"
+_COLOURS = {"exact": "#1a7f37", "high": "#1a7f37", "medium": "#8a5a00", "low": "#cf2f26"}
+_UNSURE = "#cf2f26"
 _OF_PART = {
     "state_rate": "#1f5f99",
     "county_rate": "#6b4a94",
@@ -37,8 +37,8 @@ _OF_PART = {
     "combined_district_rate": "#98470f",
 }
 _OF_REST = "#57606a"
-_ROOM_FOR_TEXT = Decimal(12)
-"""The share of the bar, in per cent, from which a part's name fits into it."""
+_ROOM_FOR_TEXT, _ROOM_FOR_RATE = Decimal(22), Decimal(9)
+"""The share of the bar, in per cent, from which a part's name and rate, or its rate, fit in."""
 _CELL = "text-align:left;padding:2px 16px 2px 0;vertical-align:top;background:transparent"
 _NUMBER = "text-align:right;padding:2px 16px 2px 0;vertical-align:top;background:transparent"
 
@@ -80,10 +80,12 @@ def card(
     return (
         '<div class="svc-card" style="max-width:720px">'
         f'<p style="margin:0;font-weight:bold">{escape(place)}</p>'
-        f'<p style="margin:4px 0 8px 0"><span class="svc-rate" data-svc="rate"'
-        f' style="font-size:32px;font-weight:bold;line-height:1.2">{escape(headline(answer))}</span>'
+        '<p style="margin:4px 0 8px 0"><span class="svc-rate" data-svc="rate"'
+        f' style="font-size:32px;font-weight:bold">{escape(headline(answer))}</span>'
         f" <span>{said}</span></p>"
-        f"{_partial(answer, meanings)}{_bar(answer)}{_parts(answer)}{_grounds(answer, facts)}"
+        f"{_partial(answer, meanings)}{_bar(answer)}"
+        '<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:0px 24px">'
+        f"{_parts(answer)}{_grounds(answer, facts)}</div>"
         f"{_warnings(answer, notes, meanings)}</div>"
     )
 
@@ -94,8 +96,9 @@ def _partial(answer: TaxResponse, meanings: Mapping[str, str] | None) -> str:
         return ""
     missing = "; ".join((meanings or {}).get(code, code.replace("_", " ")) for code in codes)
     return (
-        f'<p class="svc-partial" style="margin:0 0 8px 0;padding:6px 10px;border:2px solid {_UNSURE}">'
-        f"<strong>PARTIAL: a part of the rate is not known.</strong> {escape(missing)}."
+        '<p class="svc-partial" style="margin:0 0 8px 0;padding:6px 10px;'
+        f'border:2px solid {_UNSURE}">'
+        f"<strong>PARTIAL: a part of the rate is not known.</strong> {escape(_capital(missing))}."
         " Compute no tax from it before the rest is known.</p>"
     )
 
@@ -117,15 +120,15 @@ def _bar(answer: TaxResponse) -> str:
     pieces = []
     for name, field, part in parts:
         share = (part / whole * room).quantize(Decimal("0.01"))
-        label = escape(f"{name} {percent(part)}") if share >= _ROOM_FOR_TEXT else "&nbsp;"
+        label = percent(part) if share >= _ROOM_FOR_RATE else "&nbsp;"
+        label = f"{name} {label}" if share >= _ROOM_FOR_TEXT else label
         pieces.append(_piece(share, _OF_PART.get(field, _OF_REST), label))
     if partial:
         style = (
-            f"flex:1;padding:6px 0;overflow:hidden;border:2px dashed {_UNSURE};text-align:center"
+            f"flex:1;padding:6px 0;overflow:hidden;border:2px dashed {_UNSURE};text-align:center;"
+            "box-sizing:border-box;white-space:nowrap"
         )
-        pieces.append(
-            f'<div style="{style};box-sizing:border-box;white-space:nowrap">not known</div>'
-        )
+        pieces.append(f'<div style="{style}">not known</div>')
     said = ", ".join(f"{name} {percent(part)}" for name, _, part in parts)
     rest = ", and a part that is not known" if partial else ""
     return (
@@ -137,8 +140,8 @@ def _bar(answer: TaxResponse) -> str:
 def _piece(share: Decimal, colour: str, label: str) -> str:
     style = (
         f"width:{share}%;background-color:{colour};color:#ffffff;padding:8px 0;overflow:hidden;"
-        "text-align:center;white-space:nowrap;text-overflow:ellipsis;border-right:1px solid #ffffff;"
-        "box-sizing:border-box"
+        "text-align:center;white-space:nowrap;text-overflow:ellipsis;"
+        "border-right:1px solid #ffffff;box-sizing:border-box"
     )
     return f'<div style="{style}">{label}</div>'
 
@@ -156,7 +159,8 @@ def _parts(answer: TaxResponse) -> str:
         f'<td style="{_NUMBER}">{escape(shown)}</td></tr>'
         for name, shown, colour in rows
     )
-    summed = "no rate" if total is None else percent(total)
+    # a figure of no confidence must not stand there like a rate
+    summed = "no rate" if total is None or answer.confidence == "none" else percent(total)
     return (
         '<table class="svc-parts" style="border-collapse:collapse;margin:0 0 8px 0">'
         '<caption style="text-align:left;font-weight:bold;padding:0">Parts of the rate</caption>'
@@ -197,7 +201,8 @@ def _grounds(answer: TaxResponse, facts: Sequence[tuple[str, str]]) -> str:
         for name, value in rows
     )
     return (
-        '<table class="svc-grounds" style="border-collapse:collapse;margin:0 0 8px 0">'
+        '<table class="svc-grounds" style="border-collapse:collapse;margin:0 0 8px 0;'
+        'max-width:440px">'
         '<caption style="text-align:left;font-weight:bold;padding:0">What it rests on</caption>'
         f"<tbody>{body}</tbody></table>"
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NOTHING", "Table", "as_html", "as_text", "counted", "plain", "printable"]
+__all__ = ["NOTHING", "Table", "as_html", "as_text", "capital", "counted", "plain", "printable"]
 
 NOTHING = "\u2013"
 """What stands where there is no value: never a 0, and never nothing."""
@@ -41,6 +41,11 @@ def counted(count: int, noun: str) -> str:
 def printable(value: object) -> str:
     """A value of the data on one line: nothing that a terminal would obey."""
     return "".join(one if one.isprintable() else "\ufffd" for one in str(value).strip())
+
+
+def capital(text: str) -> str:
+    """A note as a sentence of its own: with a capital first."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def plain(value: object) -> str:
@@ -80,7 +85,7 @@ _CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padd
 _CELL = "padding:.15em .9em .15em 0;vertical-align:top"
 _RIGHT = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 _LEFT = "text-align:left;white-space:nowrap"
-_PROSE = "text-align:left;min-width:12em"
+_PROSE = "text-align:left;min-width:12em;overflow-wrap:anywhere"
 _PARAGRAPH = "margin:.15em 0"
 _RULE = "border-bottom:1px solid currentColor"
 

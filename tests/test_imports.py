@@ -124,8 +124,12 @@ def test_the_table_of_extras_is_that_of_the_project():
             ("bulk", "pandas", "dask"),
             "import svc_tools, dask.dataframe; dask.dataframe.DataFrame.svc",
         ),
+        (
+            ("bulk", "pandas", "report", "nexus", "notebook"),
+            "import svc_tools; svc_tools.panel()",
+        ),
     ],
-    ids=["core", "bulk", "pandas", "cli", "service", "report", "dask"],
+    ids=["core", "bulk", "pandas", "cli", "service", "report", "dask", "notebook"],
 )
 def test_each_part_works_with_only_its_own_extra(installed, code):
     done = run(code, installed=installed)
@@ -138,6 +142,7 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
         ((), "import svc_tools; svc_tools.connect('embedded')", "svc-tax-tools[service]"),
         ((), "from svc_tools.cli import main; main()", "svc-tax-tools[cli]"),
         ((), MANY, "svc-tax-tools[bulk]"),
+        (("bulk", "pandas"), "import svc_tools; svc_tools.panel()", "svc-tax-tools[notebook]"),
         (("bulk", "pandas"), "import svc_tools.frames.dask", "svc-tax-tools[dask]"),
         (
             ("bulk", "pandas"),
@@ -151,6 +156,11 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
             ("cli",),
             "from svc_tools.cli import main; import sys; sys.argv[1:] = ['serve']; main()",
             "svc-tax-tools[all]",
+        ),
+        (
+            ("cli", "service"),
+            "from svc_tools.cli import main; import sys; sys.argv[1:] = ['panel']; main()",
+            "svc-tax-tools[page]",
         ),
         (
             ("cli", "service"),

@@ -94,14 +94,14 @@ def test_no_command_writes_the_key(place):
         )
         with (root / "said.log").open("ab") as log:
             log.write(done.stdout + done.stderr)
-        assert done.returncode == code, done.stderr.decode()
+        assert done.returncode == code, (done.stdout + done.stderr).decode()
 
     run("lookup", "TX", "--zip", "78701", "--json")
     run("lookup", "TX", "--zip", "78701", SVC_BASE_URL="http://127.0.0.1:9", code=1)
     run("lookup", "TX", "--zip", "78701", SVC_BASE_URL="", code=2)
     run("enrich", "orders.csv", "-o", "found.csv", code=1)  # one rate is partial
     run("enrich", "orders.csv", "-o", "found.xlsx", code=1)
-    run("nexus", "add", "OR", "--type", "economic")
+    run("nexus", "add", "OR", "--type", "economic", "--registered-at", "2020-02-01")
     run("nexus", "plan", "--register", "register.csv", "-o", "plan.csv")
     plan = (work / "plan.csv").read_text()
     (work / "plan.csv").write_text(

@@ -141,8 +141,9 @@ def many(client: Svc) -> None:
         print(given["zip"], answered.status, answered.found and answered.found.combined)
 
 
-async def amany(client: AsyncSvc) -> None:
+async def amany() -> None:
     """The same in asynchronous code."""
+    client: AsyncSvc = svc_tools.aconnect("embedded")
     async for item, outcome in svc_tools.alookup_many([("TX", "78701")], client=client):
         given: tuple[str, str] = item
         answered: Outcome = outcome

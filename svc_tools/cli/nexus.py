@@ -54,16 +54,13 @@ def show_list(
             name = "" if client is None else config.service_name(client)
             listed, note = listed_register(client, needed=mine is None)
     shown = listed if mine is None else mine
-    if shown is None:  # without a register of one's own the service's is needed
-        raise typer.Exit(1)
-    compared = mine is not None and listed is not None
-    found = found_differences(mine, listed) if mine is not None and listed is not None else []
+    assert shown is not None  # noqa: S101 - without one's own the service's is needed, or an error
+    found = None if mine is None or listed is None else found_differences(mine, listed)
     if as_json:
-        told = register_as_json(shown, found if compared else None, service=name, note=note)
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(register_as_json(shown, found, service=name, note=note), indent=2))
         return
     show_register(console, shown, of=name if mine is None else str(register))
-    if compared:
+    if found is not None:
         show_differences(console, found, service=name)
     if note:
         console.print(note, markup=False)

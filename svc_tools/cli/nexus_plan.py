@@ -141,7 +141,7 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
     if as_json:
         typer.echo(json.dumps(plan_as_json(made, output, notes=notes), indent=2))
         return
-    show_plan(Console(highlight=False), made, output, notes=notes)
+    show_plan(Console(highlight=False), made, output, notes=notes, embedded=embedded)
 
 
 def _exposure(

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from svc_tools.nexus.receipt import STATUSES
 from svc_tools.printing import print_table, print_text
-from svc_tools.shown import counted, plain
+from svc_tools.shown import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from rich.console import Console
@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
 
-__all__ = ["receipt_as_json", "show_progress", "show_receipt", "show_receipts", "show_requests"]
+__all__ = ["receipt_as_json", "show_dry", "show_progress", "show_receipt", "show_receipts"]
 
+_LABEL = len("Service")
 _COLOURS = {"done": "green", "not_done": "yellow", "unknown": "red"}
+_KINDS = {
+    "apply": "removals of a plan",
+    "remove_state": "removal of all types of a state",
+    "restore": "restore",
+}
 _HEADS = ("Record", "Status", "~What happened")
 
 
@@ -37,28 +43,40 @@ def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
     return tell
 
 
-def show_requests(console: Console, requests: Sequence[PlannedRequest]) -> None:
-    """The requests exactly as they would be sent, but for the key."""
-    if not requests:
-        print_text(console, "No request would be sent.")
-        return
-    print_text(console, (f"{counted(len(requests), 'request')}, in this order:", "bold"))
+def show_dry(
+    console: Console, receipt: Receipt, requests: Sequence[PlannedRequest], before: Sequence[str]
+) -> None:
+    """What would be sent, exactly but for the key; what it would remove; what to know before."""
+    print_text(console, (receipt.sentence, "bold"))
+    items = {item.key: item for item in receipt.items}
     for one in requests:
-        print_text(console, one.line, indent=2)
+        item = items.get(one.key)
+        if item is not None and item.status != "planned":
+            continue
+        console.print()
+        _unbroken(console, f"  {one.line}", "bold")
         for name, value in (one.body or {}).items():
             print_text(console, f"{name}: {plain(value)}", indent=6)
+        for record in item.before if item is not None and one.method == "DELETE" else ():
+            print_text(console, f"removes {_told(record)}", indent=6)
     console.print()
+    rows = [_row(item, references=False) for item in receipt.items if item.status != "planned"]
+    if rows:
+        print_table(console, _HEADS, rows)
+        console.print()
+    _show_facts(console, receipt)
+    if before and any(item.status == "planned" for item in receipt.items):
+        console.print()
+        print_text(console, ("Before you go on", "bold"))
+        print_table(console, ("", "~"), [("-", sentence) for sentence in before])
 
 
-def show_receipt(
-    console: Console, receipt: Receipt, *, before: Sequence[str] = (), references: bool = False
-) -> None:
+def show_receipt(console: Console, receipt: Receipt, *, references: bool = False) -> None:
     """The sentence, a row per record, and what to know.
 
     Args:
         console: where to.
         receipt: the receipt.
-        before: what a person has to know before she goes on.
         references: whether to show all support references, not only of what to look at.
     """
     print_text(console, (receipt.sentence, "bold"))
@@ -67,8 +85,39 @@ def show_receipt(
     if rows:
         print_table(console, _HEADS, rows)
         console.print()
-    for sentence in (*receipt.sentences, *before):
-        print_text(console, sentence)
+    _show_facts(console, receipt)
+
+
+def _show_facts(console: Console, receipt: Receipt) -> None:
+    """Whose it is and when, what to know and do, where the files are."""
+    facts = [
+        ("Service", receipt.service),
+        ("Account", receipt.account),
+        ("Begun", f"{receipt.started:%Y-%m-%d %H:%M:%S} UTC"),
+    ]
+    if receipt.plan_id:
+        facts.append(("Plan", receipt.plan_id))
+    if receipt.kind != "restore" and receipt.restore_note:
+        facts.append(("Undo", receipt.restore_note))
+    print_table(console, ("", "~"), facts)
+    if receipt.advice:
+        print_table(console, ("", "~"), [("Note".ljust(_LABEL), one) for one in receipt.advice])
+    for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
+        if path is not None:
+            _unbroken(console, f"{name}   {path}")
+
+
+def _unbroken(console: Console, line: str, style: str = "") -> None:
+    """A line to be copied: wider than the terminal where it has to be."""
+    console.print(Text(line, style), soft_wrap=True)
+
+
+def _told(record: Mapping[str, str | None]) -> str:
+    """A record in a line."""
+    head = f"{record.get('state')} {record.get('nexus_type')}"
+    facts = [f"registered {record['registered_at']}" if record.get("registered_at") else ""]
+    facts += [plain(record[name]) for name in ("address", "notes") if record.get(name)]
+    return ", ".join([head, *filter(None, facts)])
 
 
 def show_receipts(console: Console, frame: pd.DataFrame) -> None:
@@ -76,15 +125,18 @@ def show_receipts(console: Console, frame: pd.DataFrame) -> None:
     if frame.empty:
         print_text(console, "There are no receipts yet.")
         return
-    for row in frame.to_dict("records"):
+    for number, row in enumerate(frame.to_dict("records")):
+        if number:
+            console.print()
         started = row["started"]
         when = f"{started:%Y-%m-%d %H:%M:%S} UTC" if isinstance(started, datetime) else ""
         broken = not isinstance(row["finished"], bool)
         open_ = "" if broken or row["finished"] else ", NOT FINISHED"
         undo = ", can be undone" if row["undoable"] is True else ""
         style = "bold red" if broken else "bold"
-        print_text(console, (str(row["file"]), style))
-        of = "NOT TO BE BELIEVED" if broken else f"{row['kind']} on {row['service']}"
+        _unbroken(console, str(row["file"]), style)
+        kind = _KINDS.get(row["kind"], "")
+        of = "NOT TO BE BELIEVED" if broken else f"{kind} on {row['service']}"
         print_text(console, f"{when}  {of}{open_}{undo}", indent=2)
         print_text(console, str(row["said"]), indent=2)
 

@@ -13,19 +13,24 @@ from rich.console import Console
 from svc_tools.cli.client import client_of
 from svc_tools.cli.nexus_receipts import (
     receipt_as_json,
+    show_dry,
     show_progress,
     show_receipt,
     show_receipts,
-    show_requests,
 )
 from svc_tools.cli.running import NO_ANSWER, explained
-from svc_tools.nexus.apply import apply_plan, preview, remove_state
+from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
 from svc_tools.nexus.plan_file import read_plan
 from svc_tools.nexus.receipt_files import read_receipt, receipts
 from svc_tools.nexus.restoring import preview_restore, restore
 from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.places import state_code
+from svc_tools.printing import print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.receipt import Receipt
 
 __all__ = ["add_removals"]
@@ -54,10 +59,11 @@ def apply(
     embedded: _Embedded = False,  # noqa: FBT002 - a flag
     base_url: _BaseUrl = None,
 ) -> None:
-    """Remove the ticked records of a plan; without --yes only show what would be sent.
+    """Remove the ticked records of a plan; without --yes only show it.
 
-    Each request is sent once. The same plan again goes on where it ended. The exit code is 0
-    where all that is ticked is done (or, without --yes, could be sent), else 1.
+    Each request is sent once. The same plan again goes on where it ended.
+    The exit code is 0 where all that is ticked is done, and as expected
+    (without --yes: could be sent), else 1.
     """
     console = Console(highlight=False)
     with explained():
@@ -69,14 +75,8 @@ def apply(
                 dry_run=not yes,
                 on_progress=None if as_json else show_progress(console),
             )
-        if not (yes or as_json):
-            planned = {item.key for item in found.items if item.status == "planned"}
-            requests = preview(ticked)
-            show_requests(console, [one for one in requests if one.key in planned])
-    _shown(console, found, as_json=as_json, before=() if yes else BEFORE_REMOVING)
-    if not (yes or as_json):
-        console.print(f"To send it: svc-tools nexus apply {plan} --yes", markup=False)
-    _exit(found)
+    again = f"svc-tools nexus apply {plan}{_told(embedded=embedded, base_url=base_url)}"
+    _shown(console, found, preview(ticked), as_json=as_json, before=BEFORE_REMOVING, again=again)
 
 
 def show_all(
@@ -85,11 +85,15 @@ def show_all(
     ] = None,
     as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Show the receipts of removals and restores, newest first; or all of one."""
+    """Show the receipts of removals and restores, newest first; or one."""
     console = Console(highlight=False)
     with explained():
         if receipt is not None:
-            _shown(console, read_receipt(receipt), as_json=as_json, references=True)
+            one = read_receipt(receipt)
+            if as_json:
+                typer.echo(json.dumps(receipt_as_json(one), indent=2))
+            else:
+                show_receipt(console, one, references=True)
             return
         frame = receipts()
         if as_json:
@@ -105,7 +109,7 @@ def undo(
     embedded: _Embedded = False,  # noqa: FBT002 - a flag
     base_url: _BaseUrl = None,
 ) -> None:
-    """Add the removed records of a receipt again; without --yes only show what would be sent.
+    """Add the removed records of a receipt again; without --yes only show it.
 
     Only what is gone is added: a record that is there again is left alone.
     """
@@ -119,13 +123,8 @@ def undo(
                 dry_run=not yes,
                 on_progress=None if as_json else show_progress(console),
             )
-        if not (yes or as_json):
-            planned = {item.key for item in found.items if item.status == "planned"}
-            show_requests(console, [one for one in preview_restore(removed) if one.key in planned])
-    _shown(console, found, as_json=as_json)
-    if not (yes or as_json):
-        console.print(f"To send it: svc-tools nexus restore {receipt} --yes", markup=False)
-    _exit(found)
+    again = f"svc-tools nexus restore {receipt}{_told(embedded=embedded, base_url=base_url)}"
+    _shown(console, found, preview_restore(removed), as_json=as_json, again=again)
 
 
 def remove_all(  # noqa: PLR0917 - Typer reads the signature
@@ -138,38 +137,49 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
     embedded: _Embedded = False,  # noqa: FBT002 - a flag
     base_url: _BaseUrl = None,
 ) -> None:
-    """Remove ALL records of a state, of every type; its code has to be typed in.
+    """Remove ALL records of a state, of every type; its code is to be typed in.
 
-    To remove one type, tick it in a plan. Without --yes only show what would be sent.
+    To remove one type, tick it in a plan. Without --yes only show it.
     """
     console = Console(highlight=False)
     with explained():
-        if typed is None and sys.stdin.isatty():
-            console.print(ALL_TYPES_NOTE, markup=False)
+        if not yes:
+            typed = str(state_code(state))  # it only looks
+        elif typed is None and sys.stdin.isatty():
+            print_text(console, ALL_TYPES_NOTE)
             typed = typer.prompt(f"Type the code of the state to remove all of {state}")
         with client_of(embedded=embedded, base_url=base_url) as client:
             found = remove_state(client, state, typed=typed or "", dry_run=not yes)
-    notes = () if yes else (ALL_TYPES_NOTE, *BEFORE_REMOVING)
-    _shown(console, found, as_json=as_json, before=notes)
-    _exit(found)
+    again = f"svc-tools nexus remove-state {state}{_told(embedded=embedded, base_url=base_url)}"
+    requests = preview_state(found.items[0].state)
+    notes = (ALL_TYPES_NOTE, *BEFORE_REMOVING)
+    _shown(console, found, requests, as_json=as_json, before=notes, again=again)
+
+
+def _told(*, embedded: bool, base_url: str | None) -> str:
+    """The options that name the service, to be typed again."""
+    return (" --embedded" if embedded else "") + (f" --base-url {base_url}" if base_url else "")
 
 
 def _shown(
     console: Console,
     found: Receipt,
+    requests: Sequence[PlannedRequest],
     *,
     as_json: bool,
-    before: tuple[str, ...] = (),
-    references: bool = False,
+    again: str,
+    before: Sequence[str] = (),
 ) -> None:
+    """Show it; the exit code is 1 where not all is done, known and as expected."""
     if as_json:
         typer.echo(json.dumps(receipt_as_json(found), indent=2))
+    elif found.dry_run:
+        show_dry(console, found, requests, before)
+        if any(item.status == "planned" for item in found.items):
+            console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
     else:
-        show_receipt(console, found, before=before, references=references)
-
-
-def _exit(found: Receipt) -> None:
-    """1 where something that was asked for is not done, not known, or to be looked at."""
+        console.print()
+        show_receipt(console, found)
     wanted = {"planned"} if found.dry_run else {"done"}
     good = all({item.status, item.outcome} & wanted for item in found.items)
     if not good or found.counts["flagged"]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from svc_tools.nexus.plan_shown import made_for_whom
 from svc_tools.nexus.register import FIELDS
 from svc_tools.nexus.words import NOT_TICKED_NOTE, REASONS
 from svc_tools.printing import print_table, print_text
@@ -87,10 +89,12 @@ def show_added(console: Console, added: Added, *, service: str) -> None:
         )
 
 
-def show_plan(console: Console, plan: Plan, path: Path, *, notes: list[str]) -> None:
+def show_plan(
+    console: Console, plan: Plan, path: Path, *, notes: list[str], embedded: bool
+) -> None:
     """Print the plan: states without a record first, then what could be removed, and why."""
-    made_for = f"as of {plan.as_of}, for {plan.service or 'no service'}"
-    print_text(console, ("Cleanup plan", "bold"), f" {made_for}: {plan.sentence}")
+    print_text(console, ("Cleanup plan", "bold"), f" as of {plan.as_of}, {made_for_whom(plan)}")
+    print_text(console, plan.sentence)
     if plan.missing_states:
         console.print()
         print_text(console, ("States without a record, above their threshold", "bold red"))
@@ -115,7 +119,9 @@ def show_plan(console: Console, plan: Plan, path: Path, *, notes: list[str]) -> 
         print_text(console, note)
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
-    print_text(console, f"svc-tools nexus apply {path}", indent=2)
+    where = " --embedded" if embedded else ""
+    command = f"  svc-tools nexus apply {quote(str(path))}{where}"
+    console.print(command, markup=False, soft_wrap=True)  # to be copied in one piece
 
 
 def register_as_json(

@@ -130,7 +130,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
         TypeError: the columns are a MultiIndex.
     """
     added = ours(frame)
-    free = [label for label in frame.columns if label not in added]
+    free: list[Hashable] = [label for label in frame.columns if label not in added]
     named: dict[str, list[Hashable]] = {}
     for label in free:
         if (role := place_role(label)) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.shown import Table, as_html, counted, printable
+from svc_tools.shown import Table, as_html, capital, counted, printable
 
 if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan, Refused
@@ -26,7 +26,7 @@ def plan_html(plan: Plan, price: str) -> str:
     tables = [_asking(plan)]
     if plan.refused:
         tables.append(_refused(plan.refused_alike()))
-    return as_html(f"{size}: {asked}", list(map(_capital, plan.notes)), tables)
+    return as_html(f"{size}: {asked}", list(map(capital, plan.notes)), tables)
 
 
 def _asking(plan: Plan) -> Table:
@@ -49,8 +49,3 @@ def _refused(refused: tuple[Refused, ...]) -> Table:
     rest = sum(one.rows for one in refused[_REASONS:])
     more = f"and {counted(rest, 'row')} for other reasons" if rest else None
     return Table("Rows that are never asked for", ("Status", ">Rows", "~Reason"), rows, more)
-
-
-def _capital(note: str) -> str:
-    """A note as a sentence of its own."""
-    return f"{note[:1].upper()}{note[1:]}"

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svc_tools.nexus.ability import Abilities, abilities
-    from svc_tools.nexus.apply import ApplyError, PlannedRequest, apply_plan, preview, remove_state
+    from svc_tools.nexus.apply import (
+        ApplyError,
+        PlannedRequest,
+        apply_plan,
+        preview,
+        preview_state,
+        remove_state,
+    )
     from svc_tools.nexus.exposing import exposure
     from svc_tools.nexus.listing import NotListedError, differences, list_register
     from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal
@@ -63,6 +70,7 @@ __all__ = [
     "make_plan",
     "preview",
     "preview_restore",
+    "preview_state",
     "read_plan",
     "read_receipt",
     "read_register",
@@ -75,7 +83,14 @@ __all__ = [
 
 _HOMES = {
     "ability": ("Abilities", "abilities"),
-    "apply": ("ApplyError", "PlannedRequest", "apply_plan", "preview", "remove_state"),
+    "apply": (
+        "ApplyError",
+        "PlannedRequest",
+        "apply_plan",
+        "preview",
+        "preview_state",
+        "remove_state",
+    ),
     "exposing": ("exposure",),
     "listing": ("NotListedError", "differences", "list_register"),
     "plan": ("Missing", "Plan", "PlanError", "PlanRow", "Removal"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import (
@@ -18,6 +20,8 @@ from svc_sdk._responses import Failure, Reply
 from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from svc_sdk import Svc
     from svc_tools.nexus.receipt import Record
 
@@ -29,8 +33,8 @@ __all__ = [
     "ability",
     "able",
     "adds",
+    "compared",
     "listed",
-    "tidy",
 ]
 
 ABSENT = frozenset({404, 405})
@@ -127,9 +131,14 @@ def listed(client: Svc) -> Listed | None:
     return Listed(records)
 
 
-def tidy(value: object) -> str | None:
-    """A field as it is compared: a spreadsheet changes blanks and ends of lines, not words."""
-    return None if value is None else " ".join(str(value).split()) or None
+def compared(record: Mapping[str, object], name: str) -> str | None:
+    """A field as it is compared: the same day is no change, nor are blanks and ends of lines."""
+    value = record.get(name)
+    text = None if value is None else " ".join(str(value).split()) or None
+    if text is not None and name == "registered_at":
+        with suppress(ValueError):
+            return datetime.fromisoformat(text).date().isoformat()
+    return text
 
 
 def able(client: Svc, there: Listed | None) -> Abilities:

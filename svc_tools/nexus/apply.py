@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.plan import Plan
     from svc_tools.nexus.register import Register
 
-__all__ = ["ApplyError", "PlannedRequest", "apply_plan", "preview", "remove_state"]
+__all__ = ["ApplyError", "PlannedRequest", "apply_plan", "preview", "preview_state", "remove_state"]
 
 
 def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedRequest, ...]:
@@ -92,6 +92,11 @@ def apply_plan(
     with job.begun(client, folder, check=_can_replace) as (journal, there, can):
         file = restore_file_of(journal.path)
         return Run(client, journal, wanted, there, can, file, on_progress, stop).go()
+
+
+def preview_state(state: str) -> tuple[PlannedRequest, ...]:
+    """The request that removes every record of a state; `state` is its code."""
+    return planned((Wanted(state, "", "remove_all", None),), None)
 
 
 def remove_state(

@@ -17,7 +17,7 @@ from svc_sdk import (
     _responses,
 )
 from svc_sdk._responses import Failure, Reply
-from svc_tools.nexus.ability import tidy
+from svc_tools.nexus.ability import compared
 from svc_tools.nexus.apply_requests import FIELDS
 from svc_tools.shown import counted
 
@@ -177,7 +177,7 @@ def _about_else(wanted: Wanted, answer: NexusRemoval) -> str:
 def _differing(answer: NexusRecord, record: Record) -> str:
     there = answer.model_dump()
     names = ("state", "nexus_type", *FIELDS)
-    return ", ".join(name for name in names if tidy(there.get(name)) != tidy(record.get(name)))
+    return ", ".join(name for name in names if compared(there, name) != compared(record, name))
 
 
 def _failed(wanted: Wanted, heard: Heard, error: SvcError, *, done: str) -> Verdict:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from svc_sdk import _requests
-from svc_tools.nexus.ability import Listed, tidy
+from svc_tools.nexus.ability import Listed, compared
 from svc_tools.shown import counted
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
     Every record that is there has to be one that the person saw when she decided.
     """
     if not there:
-        return "absent", f"{wanted.named} is not on the service (any more): nothing to remove."
+        return "absent", f"There is no {wanted.named} on the service (any more): nothing to remove."
     if wanted.action == "remove_all":
         return None
     seen = [_compared(record) for record in wanted.rows]
@@ -220,14 +220,14 @@ def _as_planned(one: Wanted, call: Call, purpose: str, expected: int | None) -> 
 
 
 def _compared(record: Record) -> tuple[str | None, ...]:
-    return tuple(tidy(record.get(name)) for name in FIELDS)
+    return tuple(compared(record, name) for name in FIELDS)
 
 
 def _differences(rows: Iterable[Record], there: Record) -> str:
     """What differs from the most alike of the rows, in words."""
     found: list[list[str]] = []
     for row in rows:
-        pairs = [(name, tidy(row.get(name)), tidy(there.get(name))) for name in FIELDS]
+        pairs = [(name, compared(row, name), compared(there, name)) for name in FIELDS]
         found.append(
             [
                 f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.nexus.ability import tidy
+from svc_tools.nexus.ability import compared
 from svc_tools.nexus.apply_exchange import Verdict
 from svc_tools.nexus.apply_requests import FIELDS
 from svc_tools.shown import counted
@@ -79,4 +79,4 @@ def _same(there: tuple[Record, ...], before: tuple[Record, ...]) -> bool:
 
 def _compared(record: Record) -> tuple[str, ...]:
     names = ("state", "nexus_type", *FIELDS)
-    return tuple(tidy(record.get(name)) or "" for name in names)
+    return tuple(compared(record, name) or "" for name in names)

@@ -128,8 +128,14 @@ class Steps:
         self._answered(track, "remove", heard, verdict)
 
     def _add(self, one: Wanted, track: Track, record: Record, *, done: str) -> None:
+        try:
+            call = addition(record)
+        except ValueError as error:  # a day that another service wrote in another way
+            message = f"{one.named} cannot be added again: {error}."
+            self.tell(track, "skipped", Verdict("refused", message, flagged=True))
+            return
         track.record, track.before = record, track.before or self.before(one)
-        heard = self._send(track, "add", addition(record))
+        heard = self._send(track, "add", call)
         verdict = judge_addition(one, record, heard, done=done)
         if done == "replaced" and verdict.status == "refused":
             verdict = _half(one, verdict)

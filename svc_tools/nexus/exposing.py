@@ -43,6 +43,7 @@ EXPOSURE_COLUMNS = (
     "trailing_to",
     "period_covered",
     "below_all",
+    "below_now",
     "marketplace_only",
     "certainty",
     "checked_on",
@@ -84,7 +85,8 @@ def exposure(
         A frame with the columns `EXPOSURE_COLUMNS`. Dollars and `used` (the part of the threshold
         that is used) are `Decimal`, dates `date`, what is not known is missing. `below_all` is true
         only below every threshold, by every reading, for the whole period, the trailing time and
-        since; missing where it cannot be said. `attrs["svc_exposure"]` says of which days the sales
+        since; missing where it cannot be said; `below_now` leaves out tests that were dropped in
+        that time. `attrs["svc_exposure"]` says of which days the sales
         are, and what was left out of them.
 
     Raises:
@@ -155,6 +157,7 @@ def _cells(
         "registered": registered,
         "marketplace_only": found.marketplace_only,
         "below_all": found.below_all,
+        "below_now": found.below_now,
         "period_covered": found.period_covered,
         "why": why(found, as_of, covered, registered=registered),
     }

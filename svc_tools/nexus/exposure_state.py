@@ -11,8 +11,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.nexus.exposure_past import Past
 from svc_tools.nexus.exposure_sums import Found, held_against, rolling_met
-from svc_tools.nexus.periods import Window, earlier_windows, last_end, months_before, windows
+from svc_tools.nexus.periods import Window, earlier_windows, windows
 
 if TYPE_CHECKING:
     from datetime import date
@@ -93,6 +94,8 @@ class Exposed:
         period_covered: whether the sales cover the period.
         covered: whether they cover it, the trailing time, and all days to the one asked about.
         below_all: below every threshold for all that time; `None`: it cannot be said.
+        below_now: the same by the rule of the day asked about alone: a test that was dropped in
+            that time does not count.
         marketplace_only: whether all sales of that time were a marketplace's.
         any_sales: whether there are any sales to the state.
         begin: the first day of all that must be below: the period, and the trailing time.
@@ -112,6 +115,7 @@ class Exposed:
     period_covered: bool = False
     covered: bool = False
     below_all: bool | None = None
+    below_now: bool | None = None
     marketplace_only: bool = False
     any_sales: bool = False
     begin: date | None = None
@@ -138,14 +142,17 @@ def exposed(
     shown = readings[0]
     trailing = _trailing(row, as_of, state, now)
     series = sales.series(shown.base, marketplace=shown.marketplace)
-    past = _Past(state, row, thresholds, as_of)
+    past = Past(state, row, thresholds, as_of)
     begin = past.begin
-    met = [past.met_in(sales.series(one.base, marketplace=one.marketplace)) for one in readings]
+    read = [sales.series(one.base, marketplace=one.marketplace) for one in readings]
+    met = [past.met_in(one) for one in read]
+    met_now = [past.met_in(one, today_only=True) for one in read]
     crossed = [shown.met_on]
     if row.period == "rolling_12_months":
         crossed.append(rolling_met(series, series.first, as_of, row))
-    is_covered = covered.holds(begin, as_of)
-    most_is_below = not base_missing or past.most_is_below(sales)
+    most = sales.most(marketplace=row.marketplace_counts is not False) if base_missing else None
+    sure = covered.holds(begin, as_of) and (not base_missing or past.is_below(most))
+    sure_now = sure or (covered.holds(begin, as_of) and past.is_below(most, today_only=True))
     return Exposed(
         state=state,
         row=row,
@@ -159,10 +166,9 @@ def exposed(
         running=past.running(series),
         earlier=met[0],
         period_covered=covered.holds(now[0].first, now[-1].last),
-        covered=is_covered,
-        below_all=_below_all(
-            row, met, sure=is_covered and most_is_below, base_missing=base_missing
-        ),
+        covered=covered.holds(begin, as_of),
+        below_all=_below(row, met, sure=sure, base_missing=base_missing),
+        below_now=_below(row, met_now, sure=sure_now, base_missing=base_missing),
         marketplace_only=_marketplace_only(sales, begin, as_of),
         begin=begin,
         any_sales=bool(sales.counts.any() or sales.cents["gross"].any()),
@@ -197,7 +203,9 @@ def _band(row: Threshold, readings: tuple[Reading, ...]) -> Band:
     if len(bands) > 1:
         return "unknown"
     band = bands.pop()
-    return "unknown" if row.logic == "unknown" and band != _OVER else band
+    sold = any(found.transactions for one in readings for found in (one.best, *one.other))
+    doubtful = row.logic == "unknown" and band != _OVER and sold
+    return "unknown" if doubtful else band  # without a sale no test of transactions is met
 
 
 def _marketplace(sales: StateSales, shown: Reading) -> int:
@@ -219,89 +227,7 @@ def _trailing(row: Threshold, as_of: date, state: str, now: tuple[Window, ...]) 
     return Window(earlier[0].first, last, f"from {earlier[0].first} to {last}")
 
 
-class _Past:
-    """Whether the threshold was met at all: in the period, since its end, or in the trailing time.
-
-    Each window is held against the rule of the day asked about, and against that of its own end.
-    """
-
-    def __init__(self, state: str, row: Threshold, thresholds: Thresholds, as_of: date) -> None:
-        self._state, self._row, self._thresholds, self._as_of = state, row, thresholds, as_of
-
-    @property
-    def first_end(self) -> date:
-        """The first day on which the 12 months of a rolling time may have ended, to be below."""
-        day = months_before(self._as_of, self._row.trailing_months or 0)
-        return min(day, last_end(self._as_of))
-
-    @property
-    def begin(self) -> date:
-        """The first day of all sales that must be below."""
-        period, months = self._row.period, self._row.trailing_months or 0
-        assert period is not None  # noqa: S101 - a state with a tax has one
-        if period == "rolling_12_months":
-            return windows(period, self.first_end)[0].first
-        every = (
-            *windows(period, self._as_of, self._state),
-            *earlier_windows(period, self._as_of, months, self._state),
-        )
-        return min(window.first for window in every)
-
-    def met_in(self, series: Series) -> Window | None:
-        """A window in which the threshold was met; `None` where there is none."""
-        row, period = self._row, self._row.period
-        assert period is not None  # noqa: S101 - a state with a tax has one
-        months = row.trailing_months or 0
-        every = [
-            *windows(period, self._as_of, self._state),
-            *earlier_windows(period, self._as_of, months, self._state),
-        ]
-        since = self._since()
-        if since is not None:
-            every.append(since)
-        for window in every:
-            if any(
-                held_against(series, window, rule).met_on is not None
-                for rule in self._rules(window.last)
-            ):
-                return window
-        if period == "rolling_12_months":
-            day = self.first_end
-            for rule in self._rules(day):
-                if met := rolling_met(series, day, self._as_of, rule):
-                    return Window(day, met, f"the 12 months to {met}")
-        return None
-
-    def running(self, series: Series) -> Found | None:
-        """What was sold since the period's end, where that alone meets the threshold."""
-        since = self._since()
-        found = None if since is None else held_against(series, since, self._row)
-        return found if found is not None and found.met_on is not None else None
-
-    def most_is_below(self, sales: StateSales) -> bool:
-        """Whether sales of a base that is not there are below: gross without refunds then is."""
-        most = sales.most(marketplace=self._row.marketplace_counts is not False)
-        return most is not None and self.met_in(most) is None
-
-    def _since(self) -> Window | None:
-        period, as_of = self._row.period, self._as_of
-        assert period is not None  # noqa: S101 - as above
-        last = windows(period, as_of, self._state)[-1].last
-        if last >= as_of:
-            return None
-        if period == "four_quarters":
-            return windows("rolling_12_months", as_of)[0]
-        return Window(last + _DAY, as_of, f"{last + _DAY} to {as_of}")
-
-    def _rules(self, day: date) -> list[Threshold]:
-        then = self._thresholds.of(self._state, min(day, self._as_of))
-        rules = [self._row]
-        if then is not None and then is not self._row and then.sales is not None:
-            rules.append(then)
-        return rules
-
-
-def _below_all(
+def _below(
     row: Threshold, met: list[Window | None], *, sure: bool, base_missing: bool
 ) -> bool | None:
     """Whether the threshold was never met, by any reading; `None` where it cannot be said."""

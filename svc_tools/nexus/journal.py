@@ -1,6 +1,6 @@
 """The journal of removals: lines of JSON, only ever added, each on disk before the next step.
 
-Every line says the SHA-256 of the line before it (`line_before`) and its own (`sum`), so that a line
+Every line says the SHA-256 of the line before it (`line_before`) and its own (`sum`), so that one
 that was changed, lost or moved is noticed; this finds damage, and is no signature. A process that
 is killed while it writes leaves a torn last line: it is no line, and what it was to say did not
 happen or is not known.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "BINARY",
     "FORMAT",
     "VERSION",
     "Event",
@@ -40,6 +41,8 @@ Event = dict[str, Any]
 FORMAT = "svc-nexus-journal"
 VERSION = 1
 _FIRST = "0" * 64
+BINARY = getattr(os, "O_BINARY", 0)
+"""Bytes as they are: Windows would write ends of lines in its own way."""
 _LINE = re.compile(rb'(?P<said>\{.*), "sum": "(?P<sum>[0-9a-f]{64})"\}\n', re.DOTALL)
 _LOOK = (
     "It is not continued. Look on the service what is there; keep the file, in another folder, and"
@@ -122,7 +125,10 @@ def _event(line: bytes) -> Event | None:
         event = json.loads(line)
     except ValueError:
         return None
-    return event if isinstance(event, dict) and isinstance(event.get("line_before"), str) else None
+    if not isinstance(event, dict) or not isinstance(event.get("line_before"), str):
+        return None
+    del event["sum"]
+    return event
 
 
 def _sum_of(line: bytes) -> str:
@@ -148,7 +154,7 @@ class Journal:
         try:
             read = read_journal(path) if path.exists() else Journaled((), "", 0, _FIRST)
             made = not path.exists()
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
             try:
                 if read.torn:
                     os.ftruncate(self._file, read.size)

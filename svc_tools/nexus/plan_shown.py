@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus.plan import Plan, PlanRow
 
-__all__ = ["FRAME_COLUMNS", "frame_of", "html_of_plan", "sentence_of", "text_of_plan"]
+__all__ = [
+    "FRAME_COLUMNS",
+    "frame_of",
+    "html_of_plan",
+    "made_for_whom",
+    "sentence_of",
+    "text_of_plan",
+]
 
 FRAME_COLUMNS = (
     "number",
@@ -28,7 +35,8 @@ FRAME_COLUMNS = (
     "why",
     "evidence",
 )
-_HEADS = (">Row", "State", "Type", "Registered at", "Suggestion")
+_HEADS = (">Row", "Record", "Registered at", "Suggestion")
+_ELSEWHERE = "The figures and the source behind every row are in frame() and in the file."
 _LACKING = "States without a record, above their threshold"
 
 
@@ -47,6 +55,11 @@ def sentence_of(plan: Plan) -> str:
         lack = "lacks" if counts["missing"] == 1 else "lack"
         told = f"{counted(counts['missing'], 'state')} {lack} a record; {told}"
     return f"{told}; {counts['ticked'] or 'nothing'} ticked."
+
+
+def made_for_whom(plan: Plan) -> str:
+    """The service that a plan was made for, in words."""
+    return f"for {plan.service}" if plan.service else "made without a service"
 
 
 def frame_of(plan: Plan) -> pd.DataFrame:
@@ -89,8 +102,8 @@ def text_of_plan(plan: Plan) -> str:
 
 
 def html_of_plan(plan: Plan) -> str:
-    """The plan as HTML, with the reasons and the evidence of each row; all text is escaped."""
-    return as_html(plan.sentence, (NOT_TICKED_NOTE,), _tables(plan, evidence=True))
+    """The plan as HTML: the reasons of each row, and the evidence of what could go; all escaped."""
+    return as_html(plan.sentence, (NOT_TICKED_NOTE, _ELSEWHERE), _tables(plan, evidence=True))
 
 
 def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
@@ -100,7 +113,7 @@ def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
         tables.append(Table(_LACKING, ("State", "~Why"), lacking))
     if plan.rows:
         ticked = bool(plan.ticked)
-        made_for = f"{plan.plan_id}, as of {plan.as_of}, for {plan.service or 'no service'}"
+        made_for = f"{plan.plan_id}, as of {plan.as_of}, {made_for_whom(plan)}"
         heads = (*_HEADS, *(("Tick",) if ticked else ()), *(("~Why",) if evidence else ()))
         rows = tuple(_cells(row, ticked=ticked, evidence=evidence) for row in plan.rows)
         tables.append(Table(f"Plan {made_for}", heads, rows))
@@ -108,11 +121,11 @@ def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
 
 
 def _cells(row: PlanRow, *, ticked: bool, evidence: bool) -> tuple[str, ...]:
-    why = " ".join((*row.why, printable(row.evidence)))
+    telling = row.decision == "candidate" or "differs" in row.reasons
+    why = " ".join((*row.why, *((printable(row.evidence),) if telling else ())))
     return (
         f"{row.number:,}",
-        row.state,
-        row.nexus_type,
+        f"{row.state} {row.nexus_type}",
         NOTHING if row.registered_at is None else row.registered_at.isoformat(),
         DECISION_WORDS[row.decision],
         *((row.action or NOTHING,) if ticked else ()),

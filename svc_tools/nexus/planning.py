@@ -112,31 +112,26 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
     ours = mine.groups()
     theirs = ours if listed is None else listed.groups()
     found = [] if listed is None else found_differences(mine, listed)
-    records = [*mine.records, *(one.listed for one in found if one.difference == "only_service")]
-    about: dict[Registration | None, list[Difference]] = {}
-    for one in found:
-        about.setdefault(one.record or one.listed, []).append(one)
-    subjects = []
-    for record in records:
-        if record is None:  # a difference of this kind always has one
-            continue
+
+    def subject(record: Registration, differing: list[Difference]) -> _Subject:
         there = len(theirs.get(record.key, ()))
-        own = about.get(record, []) if listed is not None else []
-        subjects.append(
-            _Subject(
-                record if record in mine.records else replace(record, row=0),
-                max(there, len(ours.get(record.key, ()))) > 1,
-                there,
-                _listed(own, asked=listed is not None),
-                _told(own),
-            )
-        )
+        several = max(there, len(ours.get(record.key, ()))) > 1
+        on_service = "" if listed is None else _listed(differing)
+        return _Subject(record, several, there, on_service, _told(differing))
+
+    subjects = [
+        subject(record, [one for one in found if one.record is record]) for record in mine.records
+    ]
+    subjects += [
+        subject(replace(one.listed, row=0), [one])
+        for one in found
+        if one.record is None and one.listed is not None
+    ]
     return subjects
 
 
-def _listed(found: list[Difference], *, asked: bool) -> Listed:
-    if not asked:
-        return ""
+def _listed(found: list[Difference]) -> Listed:
+    """What the service says of a record, from where it differs."""
     kinds = {one.difference for one in found}
     if "only_mine" in kinds:
         return "only_mine"

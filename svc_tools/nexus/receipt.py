@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.nexus.words import PERMIT_NOTE
 from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
 
 if TYPE_CHECKING:
@@ -40,11 +41,15 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
 """What can be said of one request: whether it is done, and in words."""
 RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
 """The statuses after which a record may have to be added again."""
-_KINDS = {
-    "apply": ("removal", "removed"),
-    "remove_state": ("removal of all types of a state", "removed"),
-    "restore": ("record to restore", "there again"),
+_SAID = {
+    "removed": "removed",
+    "replaced": "replaced",
+    "restored": "there again",
+    "gone": "gone (the answer was lost)",
+    "removed_only": "REMOVED BUT NOT ADDED AGAIN",
+    "unknown": "not known",
 }
+"""What a sentence tells apart; it never says "removed" of what the service did not say."""
 _SHOWN = 200
 
 
@@ -109,6 +114,7 @@ class Receipt:
         restore_note: the sentence that says so.
         restore_file: the records as they were before, to be read as a register; if there is one.
         notes: what else a person should know, in sentences.
+        of: of a restore, the name of the receipt whose records it adds again.
     """
 
     path: Path | None
@@ -126,6 +132,7 @@ class Receipt:
     restore_note: str = ""
     restore_file: Path | None = None
     notes: tuple[str, ...] = field(default=())
+    of: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -137,21 +144,28 @@ class Receipt:
     @property
     def sentence(self) -> str:
         """The counts in words, and why it ended early where it did."""
-        noun, done = _KINDS.get(self.kind, _KINDS["apply"])
-        of = counted(len(self.items), noun) if noun.endswith("removal") else f"{len(self.items)}"
-        counts = self.counts
         if self.dry_run:
             planned = sum(item.status == "planned" for item in self.items)
             other = len(self.items) - planned
-            left = f"; {other} would not be sent" if other else ""
-            return f"Dry run: {counted(planned, 'request')} would be sent{left}. Nothing was sent."
-        said = [f"{counts['done']} {done}", f"{counts['not_done']} not"]
-        said.append(f"{counts['unknown']} not known")
-        parts = ", ".join(one for one in said if not one.startswith("0 ")) or "nothing to do"
-        flagged = f"; {counts['flagged']} to look at" if counts["flagged"] else ""
-        head = of if noun.endswith("removal") else counted(len(self.items), "record")
-        stopped = "" if not self.stopped else f" It ended early: {self.stopped.rstrip('.')}."
-        return f"{head}: {parts}{flagged}.{stopped}"
+            left = f"; for {other} nothing would be sent" if other else ""
+            if not planned:
+                return "Dry run: nothing would be sent."
+            would = f"{counted(planned, 'request')} would be sent{left}"
+            return f"Dry run: {would}. Nothing was sent."
+        asked = [item for item in self.items if item.action]
+        noun, done = ("record", "restored") if self.kind == "restore" else ("removal", "removed")
+        found = Counter(item.status for item in asked)
+        said = [f"{found[status]} {words}" for status, words in _SAID.items() if found[status]]
+        not_done = sum(item.outcome == "not_done" and item.status not in _SAID for item in asked)
+        said += [f"{not_done} not {done}"] if not_done else []
+        parts = [f"{counted(len(asked), noun)}: {', '.join(said) or 'nothing to do'}."]
+        if lost := [f"{item.state} {item.nexus_type}" for item in self.items if not item.action]:
+            parts.append(f"NOT TICKED, AND NO LONGER LISTED: {', '.join(lost)}.")
+        if flagged := self.counts["flagged"]:
+            parts.append(f"To look at: {flagged}.")
+        if self.stopped:
+            parts.append(f"It ended early: {self.stopped.rstrip('.')}.")
+        return " ".join(parts)
 
     @property
     def restorable(self) -> tuple[ReceiptItem, ...]:
@@ -199,13 +213,10 @@ class Receipt:
         return as_html(self.sentence, self.sentences, self._tables)
 
     @property
-    def sentences(self) -> Sequence[str]:
-        """What a reader should know beside the rows: where, whose, what is unknown, the undo."""
-        who = f"On {self.service}, account {self.account or 'not named'}"
-        said = [f"{who}; begun {self.started:%Y-%m-%d %H:%M:%S} UTC."]
-        if self.plan_id:
-            said[0] = f"{said[0][:-1]}; plan {self.plan_id}."
-        if self.counts["unknown"]:
+    def advice(self) -> Sequence[str]:
+        """What a reader should do, or know beside the rows, in sentences."""
+        said = []
+        if any(item.status == "unknown" for item in self.items):
             said.append(
                 "What is not known may be done or not. Where the service lists records, the same"
                 " call again looks before it sends anything, and settles it."
@@ -215,7 +226,15 @@ class Receipt:
                 "It is not finished: the same call again goes on where it ended; what is done is"
                 " not sent again."
             )
-        said += self.notes
+        removed = self.kind != "restore" and self.counts["done"]
+        return [*said, *self.notes, *([PERMIT_NOTE] if removed else [])]
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """Whose receipt it is, the advice, whether there is an undo, and where the files are."""
+        plan = f"; plan {self.plan_id}" if self.plan_id else ""
+        begun = f"begun {self.started:%Y-%m-%d %H:%M:%S} UTC"
+        said = [f"On {self.service}, account {self.account}; {begun}{plan}.", *self.advice]
         if self.kind != "restore" and self.restore_note:
             said.append(self.restore_note)
         if self.restore_file is not None:

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal, sync_folder
+from svc_tools.nexus.journal import (
+    BINARY,
+    JournalDamagedError,
+    JournalError,
+    read_journal,
+    sync_folder,
+)
 from svc_tools.nexus.receipt_fold import receipt_of
 
 if TYPE_CHECKING:
@@ -98,15 +104,22 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
 
     Returns:
         A frame: file, started, kind, plan_id, service, account, finished, done, not_done, unknown,
-        flagged, undoable, said (the sentence, or what is wrong with the file), path.
+        flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
+        file), path.
     """
     import pandas as pd  # noqa: PLC0415 - a receipt is read without it
 
     where = receipt_folder() if folder is None else Path(folder).expanduser()
     paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
+    rows = [_row(path) for path in paths]
+    restored = {row["of"]: row["file"] for row in rows if row.get("of") and row["finished"]}
+    for row in rows:
+        if row["file"] in restored:
+            row["undoable"] = False
+            row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
     columns = ["file", "started", "kind", "plan_id", "service", "account", "finished"]
     columns += [*_COUNTS, "undoable", "said", "path"]
-    frame = pd.DataFrame([_row(path) for path in paths], columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
     texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
     kinds = dict.fromkeys(texts, "str") | dict.fromkeys(_COUNTS, "Int64")
     frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
@@ -131,6 +144,7 @@ def _row(path: Path) -> dict[str, object]:
         **one.counts,
         "undoable": one.undoable,
         "said": one.sentence,
+        "of": one.of,
         "path": str(path),
     }
 
@@ -148,7 +162,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     writer.writerows(rows)
     beside = path.with_name(f".{path.name}.part")
     try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o600)
         with os.fdopen(file, "wb") as out:
             out.write(text.getvalue().encode("utf-8-sig"))
             out.flush()

@@ -200,4 +200,5 @@ def receipt_of(
         restore_note=undo.get("note", ""),
         restore_file=restore_file,
         notes=tuple(notes),
+        of=head["key"] if head["kind"] == "restore" else "",
     )

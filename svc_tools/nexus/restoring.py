@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,8 @@ def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
     """The requests that a restore would send, where nothing is there by then."""
     found = []
     for one in _wanted(receipt):
-        if one.record is not None:
-            call = addition(one.record)
+        with suppress(ValueError):  # what cannot be sent is said then
+            call = addition(one.record or {})
             purpose = f"Add the record of {one.named} again, as it was."
             found.append(
                 PlannedRequest(
@@ -86,7 +87,7 @@ def restore(
         return _dry(job, _able(able(client, there)), there)
     with job.begun(client, receipt.path.parent) as (journal, there, can):
         _able(can)
-        notes = _lacking(wanted)
+        notes = (*_lacking(wanted), *_several(receipt))
         return Run(client, journal, wanted, there, can, None, on_progress, stop, notes=notes).go()
 
 
@@ -138,6 +139,16 @@ def _lacking(wanted: Iterable[Wanted]) -> tuple[str, ...]:
         return ()
     names = ", ".join(sorted(beyond))
     return (f"The service kept more of the records ({names}), which cannot be added again.",)
+
+
+def _several(receipt: Receipt) -> Iterable[str]:
+    """Of which states and types more was there than a restore adds."""
+    for item in receipt.restorable:
+        if item.action == "remove" and len(item.before) > 1:
+            yield (
+                f"{item.state} {item.nexus_type} had {len(item.before)} records, and one is added"
+                " again; the others are in the file beside the receipt."
+            )
 
 
 def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:

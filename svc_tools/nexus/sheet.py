@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 import zipfile
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,6 +42,9 @@ _REWRITTEN = re.compile(
 )
 """Texts that a spreadsheet might take for a number, a date, a time or a truth value."""
 _WORKBOOKS = {".xlsx", ".xlsm"}
+_OTHER_SHEETS = {".xls", ".xlsb", ".ods", ".numbers"}
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, IndexError)
+"""What the reader raises for a file that is no workbook, or one that was cut or damaged."""
 _MOST_CELL = 1_000_000
 _WORKBOOK_NEEDS = (
     "to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as CSV (UTF-8)"
@@ -63,6 +69,8 @@ def sheet_rows(path: Path, *, refused: Callable[[str], ValueError], old: bool = 
     """
     if not path.is_file():
         raise FileNotFoundError(f"nexus: there is no file {str(path)!r}")
+    if path.suffix.lower() in _OTHER_SHEETS:
+        raise refused(f"{path.name} is of a kind that is not read; save it as .xlsx or CSV (UTF-8)")
     if path.suffix.lower() in _WORKBOOKS:
         table = _workbook(path, refused)
     else:
@@ -174,12 +182,14 @@ def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[obj
     except ModuleNotFoundError as error:
         raise ImportError(f"nexus: {_WORKBOOK_NEEDS} ({error})") from None
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        with warnings.catch_warnings():  # about looks that nobody here looks at
+            warnings.simplefilter("ignore", UserWarning)
+            book = load_workbook(path, read_only=True, data_only=True)
+            try:
+                sheet = book.worksheets[0]
+                sheet.reset_dimensions()
+                return [[*cells] for cells in sheet.iter_rows(values_only=True)]
+            finally:
+                book.close()
+    except _BROKEN as error:
         raise refused(f"{path.name} is no workbook that can be read: {error}") from None
-    try:
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()
-        return [[*cells] for cells in sheet.iter_rows(values_only=True)]
-    finally:
-        book.close()

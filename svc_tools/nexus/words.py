@@ -24,8 +24,8 @@ PERMIT_NOTE = (
 )
 NO_NEXUS_NOTE = "Sales to the state will be treated as if you had no nexus there."
 TRAILING_NOTE = (
-    "The duty to collect can last after sales have fallen (trailing nexus): in some states for"
-    " months, or until the end of the year."
+    "The duty to collect can last after sales have fallen (trailing nexus); how long is the state's"
+    " to say."
 )
 BEFORE_REMOVING = (PERMIT_NOTE, NO_NEXUS_NOTE, TRAILING_NOTE)
 """What is said before anything is removed, in this order."""
@@ -55,8 +55,8 @@ REASONS = {
         " period."
     ),
     "repealed_test": (
-        "Only the transaction test, which the state has dropped since, could have held the record:"
-        " sales alone were below the threshold for the whole period and the trailing period."
+        "The record dates from when the state had a transaction test, which it has dropped since;"
+        " by the test of today sales were below for the whole period and the trailing period."
     ),
     # for a review, whatever else holds
     "duplicate": (
@@ -65,7 +65,10 @@ REASONS = {
     ),
     "only_service": "The service has this record and your register does not.",
     "only_mine": "Your register has this record and the service does not: nothing to remove there.",
-    "differs": "Your register and the service do not say the same of this record.",
+    "differs": (
+        "Your register and the service do not say the same of this record; to remove it, make the"
+        " plan from what the service lists."
+    ),
     "physical_without_address": (
         "A physical record without an address: whether the place still exists, no sales can say."
     ),

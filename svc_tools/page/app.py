@@ -34,8 +34,6 @@ _BESIDE = 1024 * 1024
 _BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body: nothing large comes that way."""
 
-_PING = 30_000
-"""Milliseconds between two signs of life."""
 _IDLE_SECONDS = 300
 """A kernel whose page is gone without a word (the browser crashed) ends after that time."""
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -46,7 +44,7 @@ _WIDGETS = [
 ]
 
 
-class _OneReader(IdentityProvider):  # type: ignore[misc] # its package has no types
+class _OneReader(IdentityProvider):
     """Whoever passed the gate is the one reader of the page."""
 
     auth_enabled = True
@@ -64,12 +62,18 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         prewarmed: how many kernels stand ready, so that the page opens at once.
     """
 
+    # of Voila, whose package has no types
+    config_file_paths: list[str]
+    template_paths: list[str]
+
     def __init__(self, notebook: Path, *, work: Path, prewarmed: int) -> None:
         super().__init__(config=_config(prewarmed), log_level=logging.ERROR)
         self.notebook_path = str(notebook)
         self.root_dir = str(notebook.parent)
         self.connection_dir = str(notebook.parent)
-        self.config_file_paths = []  # a configuration that lies about must not open the gate
+        self.config_file_paths: list[
+            str
+        ] = []  # a configuration that lies about must not open the gate
         self._work = work
         self._server: HTTPServer | None = None
 
@@ -86,8 +90,9 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "disable_check_xsrf": True,  # the gate refuses what another page sends
             "headers": HEADERS,
             "websocket_max_message_size": UPLOAD_LIMIT + _BESIDE,
-            "ws_ping_interval": _PING,
-            "ws_ping_timeout": _PING,  # Jupyter's own default is above what Tornado accepts
+            # no signs of life: on loopback a busy machine or a sleeping laptop is late, not gone
+            "ws_ping_interval": 0,
+            "ws_ping_timeout": 0,
             "log_function": _unlogged,
         }
 

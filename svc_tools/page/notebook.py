@@ -69,7 +69,7 @@ def page_notebook(opened: Opened) -> str:
         upload_limit=opened.upload_limit,
         files_url=opened.files_url,
     )
-    cell = {
+    cell: dict[str, object] = {
         "cell_type": "code",
         "id": "panel",
         "metadata": {},

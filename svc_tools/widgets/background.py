@@ -206,7 +206,7 @@ class Background:
                 news = self._news.popleft()
             try:
                 news.tell()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - a panel must go on; it is logged
                 _log.exception("the panel could not show what became of a job")
                 self._broken.append(error)
 

@@ -62,11 +62,15 @@ def _literal(value: object) -> str:
         return repr(str(value))
     if isinstance(value, bool | int | float | str) or value is None:
         return repr(value)
-    if isinstance(value, list | tuple):
-        inner = ", ".join(map(_literal, value))
-        if isinstance(value, list):
-            return f"[{inner}]"
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, list | tuple | dict):
+        return _collection(value)
+    raise TypeError(f"{type(value).__name__} has no literal")
+
+
+def _collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
-    raise TypeError(f"{type(value).__name__} has no literal")
+    inner = ", ".join(map(_literal, value))
+    if isinstance(value, list):
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"

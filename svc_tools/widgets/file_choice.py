@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import ipywidgets
 
 from svc_tools.widgets.actions import told_size
+from svc_tools.widgets.disclosure import Disclosure
 from svc_tools.widgets.file_layout import grid, line
 from svc_tools.widgets.form import Entry, Form
 from svc_tools.widgets.parts import button, field, note
@@ -60,6 +61,7 @@ class FileChoice:
         self._session, self._opened, self._failed = session, opened, failed
         self.current: Path | None = None
         self.uploaded = False
+        self._enabled = True
         self.upload = UploadButton(
             "Choose a file",
             _KINDS,
@@ -84,7 +86,7 @@ class FileChoice:
         self.delimiter = ipywidgets.Dropdown(
             description="Between the cells of a CSV",
             options=[
-                ("found by itself", None),
+                ("found by itself", ""),
                 ("comma", ","),
                 ("semicolon", ";"),
                 ("tab", "\t"),
@@ -107,14 +109,14 @@ class FileChoice:
                 line(self.again),
             ]
         )
-        self.options = ipywidgets.Accordion([options], titles=("How the file is read",))
+        self.options = Disclosure("How the file is read", options)
         self.again.on_click(self._read_again)
         self.view = ipywidgets.VBox(
             [
                 self.upload,
                 note(self._limit()),
                 self.path,
-                self.options,
+                self.options.view,
             ]
         )
 
@@ -131,6 +133,7 @@ class FileChoice:
 
     def set_enabled(self, *, enabled: bool) -> None:
         """Whether another file may be chosen now."""
+        self._enabled = enabled
         self.upload.disabled = self.again.disabled = not enabled
         self.path.busy = not enabled
 
@@ -154,8 +157,13 @@ class FileChoice:
         self._take(path, uploaded=False)
 
     def _take(self, path: Path, *, uploaded: bool) -> None:
+        if not self._enabled:  # it was on its way when something else began
+            self._failed(
+                ValueError(f"{path.name} was not opened: stop what runs, and choose again")
+            )
+            return
         self.current, self.uploaded = path, uploaded
-        self.sheet.value, self.delimiter.value, self.encoding.value = "", None, ""
+        self.sheet.value = self.delimiter.value = self.encoding.value = ""
         self._opened()
 
     def _read_again(self, _button: object) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from svc_tools.frames.usual_names import place_role
+from svc_tools.shown import plain
 from svc_tools.widgets.file_layout import grid
 from svc_tools.widgets.parts import field, heading, note, table, table_html
 
@@ -42,7 +43,6 @@ _ZONES = [
     "Pacific/Honolulu",
     "UTC",
 ]
-_LONGEST = 60
 
 
 class NotChosenError(ValueError):
@@ -107,7 +107,7 @@ class ColumnsForm:
         self._filling = True
         try:
             self._columns = view.columns
-            named = [(_short(name), ("column", name)) for name in dict.fromkeys(view.columns)]
+            named = [(plain(name), ("column", name)) for name in dict.fromkeys(view.columns)]
             for role, widget in self.roles.items():
                 unclear = role in view.unclear
                 special = {
@@ -127,10 +127,10 @@ class ColumnsForm:
             self.question.value = ""
             if view.unclear:
                 self.question.value = note(_question(view)).value
-            rows = [*map(list, view.rows)]
+            rows = [[*map(plain, row)] for row in view.rows]
             caption = "The first rows, as they are read" if view.more else "The rows, as read"
             self.preview.value = table_html(
-                [_short(name) or "(no name)" for name in view.columns], rows, caption
+                [plain(name) or "(no name)" for name in view.columns], rows, caption
             )
         finally:
             self._filling = False
@@ -221,13 +221,9 @@ def _role(column: str) -> str | None:
 def _question(view: FileView) -> str:
     labels = {**_PLACE, "as_of": "Date of the sale"}
     asked = [
-        f"{labels[role]}: {', '.join(map(_short, some))}" for role, some in view.unclear.items()
+        f"{labels[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
     return (
         "Please choose, because the names do not say it: where was it shipped to, and when was it"
         f" sold? {'; '.join(asked)}."
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

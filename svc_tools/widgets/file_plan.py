@@ -44,7 +44,9 @@ class PlanView:
         refused = sum(one.rows for one in plan.refused)
         if refused:
             rows.append(("Rows that are never asked for", f"{refused:,}"))
-        parts = [table_html(("", ">"), rows, f"What a run will take (service: {plan.service})")]
+        parts = [
+            table_html(("What", ">Number"), rows, f"What a run will take (service: {plan.service})")
+        ]
         if plan.fits_quota is False:
             parts.append(note("The account has not enough lookups left for it.").value)
         if refused:

@@ -12,10 +12,18 @@ from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
 from svc_tools.progress_words import duration
-from svc_tools.shown import NOTHING, counted
+from svc_tools.shown import NOTHING, counted, plain
 from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.file_layout import grid, line
-from svc_tools.widgets.parts import button, field, heading, message_area, table, table_html
+from svc_tools.widgets.parts import (
+    button,
+    field,
+    heading,
+    message_area,
+    note,
+    table,
+    table_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FileResult"]
 
+_ALL = ""
+_KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
 _PAGE = 25
+_NUMBERS = "Rows are counted from 1, below the names of the columns."
 _MANY = 200
 """Characters of a reason that are shown; a service may send a page."""
 
@@ -54,7 +65,7 @@ class FileResult:
         self._run: FileRun | None = None
         self._columns: Sequence[str] = ()
         self._start = 0
-        self._asked = 0
+        self._asked, self._reading = 0, False
         self._filling = False
         self.summary = ipywidgets.HTML()
         self.statuses = table((), (), "")
@@ -65,9 +76,11 @@ class FileResult:
         self.message = message_area()
         self.download = DownloadButton("Download")
         self.make_workbook = button("Make an Excel workbook too", "plain")
-        self.workbook = DownloadButton("Download")
+        self.workbook = DownloadButton("Download Excel workbook")
         self._pages = line(self.before, self.after)
-        self._review = ipywidgets.VBox([grid(field(self.reason)), self.review, self._pages])
+        self._review = ipywidgets.VBox(
+            [grid(field(self.reason)), self.review, self._pages, note(_NUMBERS)]
+        )
         files = line(self.download, self.make_workbook, self.workbook)
         self.view = ipywidgets.VBox(
             [
@@ -108,6 +121,7 @@ class FileResult:
         self.summary.value = _summary(run)
         self.statuses.value = _statuses(run)
         self.money.value = _money(run)
+        self.download.label = f"Download {_KINDS.get(run.written.suffix.lower(), 'the result')}"
         self.download.show(run.written, url=self._url(run.written))
         self.workbook.show(None)
         whole = run.written.suffix.lower() != ".xlsx"
@@ -128,10 +142,10 @@ class FileResult:
         self._filling = True
         try:
             self.reason.options = [
-                (every, None),
+                (every, _ALL),
                 *((f"{_said(code)} ({totals.review_codes[code]:,})", code) for code in codes),
             ]
-            self.reason.value = None
+            self.reason.value = _ALL
         finally:
             self._filling = False
         self._start = 0
@@ -144,27 +158,30 @@ class FileResult:
             self._read()
 
     def _turn(self, by: int) -> None:
+        if self._reading:
+            return
         self._start = max(self._start + by, 0)
         self._read()
 
     def _read(self) -> None:
         """Read a page of the rows to review, beside the page."""
         path, columns = self.written, self._columns
-        code, start = self.reason.value, self._start
+        code, start = self.reason.value or None, self._start
         if path is None:
             return
         self._asked += 1
-        asked = self._asked
+        asked, self._reading = self._asked, True
 
         def done(page: ReviewPage) -> None:
-            if asked == self._asked:  # else the person has turned the page meanwhile
+            if asked == self._asked:  # else the person has chosen another reason meanwhile
+                self._reading = False
                 self._draw(page)
 
         def failed(error: BaseException) -> None:
             if asked == self._asked:
+                self._reading = False
                 self.message.show_trouble(error)
 
-        self.before.disabled = self.after.disabled = True
         self._session.background.start(
             lambda: review_page(path, columns=columns, code=code, start=start, count=_PAGE),
             done=done,
@@ -175,20 +192,18 @@ class FileResult:
         last = self._start + len(page.rows)
         self.before.disabled, self.after.disabled = self._start == 0, not page.more
         self._pages.layout.display = "" if page.more or self._start else "none"
-        heads = (">Row", *self._columns, "Status", ">Rate", "~Why", "~What to do")
+        # the reason before the place: it is seen where the page is narrow, too
+        first, *others = map(plain, self._columns)
+        heads = (">Row", first, "Status", ">Rate", "~Why, and what to do", *others)
         rows = [
             (
-                *(f"{one.number:,}", *one.cells, one.status, one.rate or NOTHING),
-                _why(one),
-                " ".join(dict.fromkeys(map(what_to_do, one.codes))),
+                *(f"{one.number:,}", plain(one.cells[0]), one.status, one.rate or NOTHING),
+                *(_why(one), *map(plain, one.cells[1:])),
             )
             for one in page.rows
         ]
-        caption = (
-            f"Rows {self._start + 1:,} to {last:,} of those that need review; a row's number counts"
-            " from 1 below the names of the columns"
-        )
-        self.review.value = table_html(heads, rows, caption if rows else "No such rows")
+        caption = f"Rows to review: {self._start + 1:,} to {last:,}" if rows else "No such rows"
+        self.review.value = table_html(heads, rows, caption)
 
     def _url(self, path: Path) -> str | None:
         """Where the page's host serves the file, if it does."""
@@ -208,10 +223,12 @@ def _said(code: str) -> str:
 
 
 def _why(row: ReviewRow) -> str:
-    """The reasons of a row as sentences; a code only where nothing says it better."""
+    """The reasons of a row, and what to do, as sentences; codes only where nothing says better."""
     reasons = [meaning_of(code) or code for code in row.codes]
-    reasons += [_cut(row.error)] if row.error not in {"", *row.codes} else []
-    return " ".join(f"{text[:1].upper()}{text[1:].removesuffix('.')}." for text in reasons)
+    reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
+    steps = [what_to_do(code) for code in row.codes]
+    told = (f"{text[:1].upper()}{text[1:].removesuffix('.')}." for text in [*reasons, *steps])
+    return " ".join(dict.fromkeys(told))
 
 
 def _cut(text: str) -> str:
@@ -228,7 +245,6 @@ def _summary(run: FileRun) -> str:
 def _statuses(run: FileRun) -> str:
     counts = run.totals.statuses
     rows = [(name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]]
-    rows.append(("to review", f"{run.totals.review:,}", "rows that a person should look at"))
     return table_html(("Status", ">Rows", "~Meaning"), rows, "Rows by status")
 
 
@@ -246,4 +262,4 @@ def _money(run: FileRun) -> str:
     untaxed = totals.untaxed.total()
     if untaxed:
         rows.append(("Rows with a rate and no tax (tax_error says why)", f"{untaxed:,}"))
-    return table_html(("", ">"), rows, "Tax")
+    return table_html(("What", ">Sum"), rows, "Tax")

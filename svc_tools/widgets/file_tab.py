@@ -77,6 +77,7 @@ class FileTab:
         self.code = shown_code()
         self._job: FileJob | None = None
         self._work: Job | None = None
+        self._is_running = False
         self._stop: threading.Event | None = None
         help_of_target = (
             "A path on this machine that ends in .csv, .xlsx or .parquet; no file is ever"
@@ -121,6 +122,8 @@ class FileTab:
 
     def _show_plan(self) -> None:
         """Read the file once, and say what asking will take; nothing is asked."""
+        if self._is_running:
+            return
         client, source = self.session.client, self.choice.current
         self._forget()
         if client is None or source is None:
@@ -167,6 +170,8 @@ class FileTab:
     def _run(self) -> None:
         """Ask for what is not known, and write the result."""
         job, client = self._job, self.session.client
+        if self._is_running:
+            return
         if job is None or client is None:
             self.message.show_trouble(NO_SERVICE)
             return
@@ -188,9 +193,12 @@ class FileTab:
         if self._job is None:
             return
         self.plan.show(plan)
-        self.result.show(run, [str(label) for label in self._job.layout.inputs.columns.values()])
+        names = self._job.rows.schema.names[:1]  # often the number of the order
+        names += [str(label) for label in self._job.layout.inputs.columns.values()]
+        self.result.show(run, names)
         self.run_button.description = "Run" if run.stopped is None else "Go on"
-        told = ended(run)
+        below = run.written is not None and self.session.folder in run.written.parents
+        told = ended(run, goes=below and not self.session.folder_stays)
         if isinstance(told, Trouble):
             self.message.show_trouble(told)
         else:
@@ -199,7 +207,7 @@ class FileTab:
     def _write_workbook(self) -> None:
         """Write what was found as an Excel workbook too; nothing is asked."""
         job, written = self._job, self.result.written
-        if job is None or written is None:
+        if job is None or written is None or self._is_running:
             return
         stop = threading.Event()
 
@@ -252,7 +260,7 @@ class FileTab:
             stop: set by the button "Stop".
             waits: whether a stop waits for the result, because it holds what was found.
         """
-        self._stop, self._waits = stop, waits
+        self._stop, self._waits, self._is_running = stop, waits, True
         self.message.clear()
         self._enable(idle=False)
         self.progress.show(words)
@@ -269,16 +277,15 @@ class FileTab:
 
     def _idle(self) -> None:
         """Nothing runs: the page can be used."""
-        self._stop, self._work, self._waits = None, None, False
+        self._stop, self._waits, self._is_running = None, False, False
         self.progress.hide()
         self._enable(idle=True)
 
     def _enable(self, *, idle: bool) -> None:
         self.choice.set_enabled(enabled=idle)
         self.columns.set_enabled(enabled=idle)
-        self.target.disabled = self.plan_button.disabled = not idle
-        self.result.make_workbook.disabled = not idle
-        self.run_button.disabled = not idle
+        self.target.disabled = not idle
+        # the buttons stay as they are, and do nothing meanwhile: a disabled one loses the focus
         self.run_button.layout.display = "" if self._job is not None else "none"
         self.stop_button.disabled = idle
         self.stop_button.layout.display = "none" if idle else ""
@@ -288,7 +295,7 @@ class FileTab:
 
     def _changed(self) -> None:
         """Something is wanted otherwise: the plan does not hold any more."""
-        if self._job is not None and self._work is None:
+        if self._job is not None and not self._is_running:
             self._forget()
             self.message.show_note("Something was changed: show the plan again.")
 
@@ -302,7 +309,7 @@ class FileTab:
         self.result.hide()
         self.code.show("")
         self.message.clear()
-        self._enable(idle=self._work is None)
+        self._enable(idle=not self._is_running)
 
     def _show_mapping(self, *, shown: bool) -> None:
         self._mapping.layout.display = "" if shown else "none"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_SERVICE", "code_of", "ended"]
 
+_TAKE_IT = " Take the result away: what is kept here is removed when the panel's kernel ends."
 NO_SERVICE = Trouble(
     "There is no service to ask",
     "No key was given, and the embedded service was not chosen.",
@@ -45,10 +46,15 @@ def code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Read
     return f"{head}\n\nclient = {connect}\nrun = {call}"
 
 
-def ended(run: FileRun) -> Trouble | str:
-    """How a run ended, and what can be done now."""
+def ended(run: FileRun, *, goes: bool) -> Trouble | str:
+    """How a run ended, and what can be done now.
+
+    Args:
+        run: the run.
+        goes: whether the result goes with the panel.
+    """
     if run.stopped is None:
-        return _done(run)
+        return f"{_done(run)}{_TAKE_IT if goes else ''}"
     left = run.totals.statuses["not_attempted"]
     there = "No file was written."
     if run.written is not None:

@@ -135,6 +135,13 @@ function render({ model, el }) {
     }
     delete form.dataset.cancelled;
   }
+  // JupyterLab keeps Enter from sending a form by itself
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || event.target.tagName !== "INPUT") return;
+    event.preventDefault();
+    event.stopPropagation();
+    form.requestSubmit();
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (model.get("busy")) return;

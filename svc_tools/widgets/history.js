@@ -22,7 +22,6 @@ function render({ model, el }) {
     for (const row of rows) {
       const line = body.insertRow();
       if (row.number === model.get("shown")) line.setAttribute("aria-current", "true");
-      for (const text of row.cells) line.insertCell().textContent = text;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "svc-native";
@@ -30,7 +29,8 @@ function render({ model, el }) {
       button.textContent = "Show";
       button.setAttribute("aria-label", `Show ${row.cells.slice(1).join(", ")} again`);
       button.addEventListener("click", () => model.send({ event: "show", number: row.number }));
-      line.insertCell().append(button);
+      line.insertCell().append(button); // first: it stays in sight where the page is narrow
+      for (const text of row.cells) line.insertCell().textContent = text;
       if (held === String(row.number)) queueMicrotask(() => button.focus());
     }
     scroll.append(table);

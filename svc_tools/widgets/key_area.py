@@ -63,7 +63,7 @@ class KeyArea:
         self.change.on_click(self._toggle)
         self.body = ipywidgets.VBox([self.note, self.form, self.embedded])
         self.body.add_class("svc-key-body")
-        self.view = ipywidgets.VBox([self.change, self.body, self.message])
+        self.view = ipywidgets.VBox([self.body, self.message])
         self.view.add_class("svc-key")
         session.on_change(self._changed)
         self._show(opened=not session.connected)
@@ -117,7 +117,7 @@ class KeyArea:
     def _changed(self) -> None:
         self.form.errors = {}
         self._show(opened=False)
-        self.message.show_note(f"Asking: {self.session.service_name}.")
+        self.message.announce(f"Asking {self.session.service_name}.")
 
     def _show(self, *, opened: bool) -> None:
         self.body.layout.display = "" if opened else "none"

@@ -58,7 +58,7 @@ class History(anywidget.AnyWidget):
     """
 
     _esm = HERE / "history.js"
-    HEADS: ClassVar[list[str]] = ["Time", "Place", "Day", "Rate", "Status", "Answer"]
+    HEADS: ClassVar[list[str]] = ["Answer", "Time", "Place", "Day", "Rate", "Status"]
     caption = traitlets.Unicode("Lookups of this session").tag(sync=True)
     heads = traitlets.List(traitlets.Unicode(), HEADS).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -81,8 +81,13 @@ class History(anywidget.AnyWidget):
         self.rows = [
             {
                 "number": number,
-                "cells": [f"{one.at.astimezone():%H:%M:%S}", one.what, one.day, one.rate]
-                + [one.status.replace("_", " ")],
+                "cells": [
+                    f"{one.at.astimezone():%H:%M:%S}",
+                    one.what,
+                    one.day,
+                    one.rate,
+                    one.status.replace("_", " "),
+                ],
             }
             for number, one in sorted(self.past.items(), reverse=True)
         ]

@@ -72,15 +72,15 @@ class LookupTab:
 
     def _ask(self, values: Values) -> None:
         question = asked(values.texts)
+        self._hide()  # an old rate must not stand beside a new question
+        self.message.clear()
         self.form.errors = question if isinstance(question, dict) else {}
         if isinstance(question, dict):
-            self.message.clear()
             return
         client = self.session.client
         if client is None:
             self.message.show_trouble(_NO_SERVICE)
             return
-        self._hide()  # an old rate must not stand beside a new question
         self.form.busy = True
         self.message.show_note(f"Asking {self.session.service_name} about {question.words} …")
         service, code = self.session.service_name, _code(self.session, question)
@@ -110,7 +110,7 @@ class LookupTab:
             )
             past = Past(at, question.words, day, "no rate", "failed", code=code, trouble=trouble)
         else:
-            notes = ()
+            notes: tuple[str, ...] = ()
             if question.state_from_zip:
                 notes = (f"No state was given; the ZIP Code lies in {question.place.state}.",)
             past = Past(
@@ -148,7 +148,7 @@ class LookupTab:
         if past.trouble is not None:
             self.message.show_trouble(past.trouble)
         else:
-            self.message.show_note(f"{past.rate} for {past.what}, {past.day}.")
+            self.message.announce(f"{past.rate} for {past.what}, {past.day}.")
 
     def _hide(self) -> None:
         self.answer.layout.display = "none"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from datetime import date
+import sys
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 
 from svc_sdk import SvcError
-from svc_tools.config import connect
+from svc_tools.config import configured, connect, running_embedded
 from svc_tools.places import STATES, state_code
 from svc_tools.widgets.lookup_form import Asked, asked
 from svc_tools.widgets.trouble import told
@@ -30,7 +30,7 @@ _USAGE = (
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _POINT = re.compile(r"(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)")
-_ZIP = re.compile(r"\d{3,5}(?:-\d{4})?|\d{9}")
+_DIGITS = re.compile(r"[\d-]+")
 _WORDS_OF_A_STATE = 3
 
 
@@ -51,7 +51,7 @@ def parsed(line: str) -> Asked:
     place = " ".join(rest)
     if point := _POINT.fullmatch(place):
         values |= {"mode": "coordinates", "lat": point[1], "lng": point[2]}
-    elif _ZIP.fullmatch(place):
+    elif _DIGITS.fullmatch(place):
         values["zip"] = place
     elif not place:
         raise ValueError(_USAGE)
@@ -68,7 +68,8 @@ def parsed(line: str) -> Asked:
 def _state_first(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     """The state at the start, of one word or of several (New York), and the words after it."""
     for count in range(min(_WORDS_OF_A_STATE, len(words)), 0, -1):
-        code = state_code(" ".join(words[:count]))
+        name = " ".join(words[:count])
+        code = None if re.search(r"\d", name) else state_code(name)
         if isinstance(code, str):
             return code, words[count:]
     if words and not words[0][:1].isdigit():
@@ -76,13 +77,25 @@ def _state_first(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "", words  # a ZIP alone may tell its state
 
 
+def _client() -> Svc:
+    """The configured service; else the embedded one, and a line that says so."""
+    account = configured()
+    if account is not None:
+        return connect(api_key=account[0], base_url=account[1])
+    client: Svc | None = running_embedded()
+    if client is None:  # nobody has chosen it
+        client = connect("embedded")
+        sys.stdout.write("No service is configured: the embedded service answers.\n")
+    return client
+
+
 @magics_class
-class SvcMagics(Magics):  # type: ignore[misc] # IPython's classes say nothing of their types
-    """The line magic `%svc`. The first lookup connects, as `svc_tools.connect()` does."""
+class SvcMagics(Magics):
+    """The line magic `%svc`. The first lookup connects, and later ones ask the same service."""
 
     client: Svc | None = None
 
-    @line_magic  # type: ignore[untyped-decorator] # as above
+    @line_magic
     def svc(self, line: str) -> TaxResponse:
         """Look up a rate: `%svc STATE PLACE [DATE]`.
 
@@ -92,7 +105,7 @@ class SvcMagics(Magics):  # type: ignore[misc] # IPython's classes say nothing o
         try:
             question = parsed(line)
             if self.client is None:
-                self.client = connect()
+                self.client = _client()
             place = question.place
             return self.client.lookup(place.state, **place.arguments())
         except (SvcError, ValueError, ImportError) as error:
@@ -117,5 +130,5 @@ def completions(line: str) -> list[str]:
 def register(shell: Any) -> None:  # noqa: ANN401 - IPython's shell has no types
     """Add the magic and its completion to a shell: `%load_ext svc_tools`."""
     shell.register_magics(SvcMagics(shell))
-    for key in ("%svc", "svc"):
-        shell.set_hook("complete_command", lambda _, event: completions(event.line), str_key=key)
+    hook = "complete_command"
+    shell.set_hook(hook, lambda _, event: completions(event.line), str_key="%svc")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +15,7 @@ from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.nexus_cleanup import listed_if_it_lists, listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
+from svc_tools.widgets.nexus_requests import requests_html
 from svc_tools.widgets.nexus_section import Section, shown
 from svc_tools.widgets.nexus_view import confirmation_of
 from svc_tools.widgets.parts import button, note, shown_code, table_html
@@ -61,7 +61,7 @@ class ApplySection(Section):
         self.progress = w.IntProgress(description="Removing")
         self.stop_button = button("Stop after the one under way", kind="plain")
         self._running = w.HBox([self.progress, self.stop_button])
-        self._running.add_class("svc-busy")
+        self._running.add_class("svc-actions")
         self.code = shown_code()
         self.preview_button.on_click(lambda _: self.ask())
         self.stop_button.on_click(lambda _: self.stop())
@@ -104,7 +104,6 @@ class ApplySection(Section):
             "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
             work,
             self._previewed,
-            buttons=[self.preview_button],
         )
 
     def stop(self) -> None:
@@ -137,12 +136,26 @@ class ApplySection(Section):
             if item.status == "planned"
             for _ in range(max(1, item.expected or 1))
         ]
+        unsettled = self._unsettled(preview.plan)
         if states:
             self.confirm.ask(
                 confirmation_of(states, "remove {}"), f"Remove {counted(len(states), 'record')}"
             )
+        elif unsettled:
+            # nothing is left to send, as it looks: the same call again only finds out what became
+            self.confirm.ask(
+                confirmation_of(unsettled, "settle {}"),
+                f"Settle {counted(len(unsettled), 'record')}",
+            )
         else:
             self.message.show_note("There is nothing to send.")
+
+    def _unsettled(self, plan: Plan) -> list[str]:
+        """The states of which the receipt of this plan does not know what became."""
+        receipt = self.cleanup.receipt
+        if receipt is None or receipt.plan_id != plan.plan_id or receipt.kind != "apply":
+            return []
+        return [item.state for item in receipt.items if item.outcome == "unknown"]
 
     def _confirmed(self, _typed: str) -> None:
         preview = self._preview
@@ -168,8 +181,8 @@ class ApplySection(Section):
             "Removing\N{HORIZONTAL ELLIPSIS} Each request is in the receipt before it is sent.",
             work,
             lambda result: self._applied(preview.client, *result),
-            buttons=[self.preview_button],
             always=lambda: shown(self._running, visible=False),
+            vital=True,
         )
 
     def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
@@ -181,21 +194,12 @@ class ApplySection(Section):
 
     def _applied(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
         self.drop()
-        self.message.show_note(receipt.sentence)
+        self.message.show_note(f"{receipt.sentence} The receipt is below.")
         # the list is of the account that was asked; another one may be in use by now
         self.cleanup.ended(receipt, listed if client is self.session.client else None)
 
 
 def _preview_html(preview: _Preview) -> str:
-    planned = [
-        (
-            one.line,
-            NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False),
-            NOTHING if one.expected is None else one.expected,
-            one.purpose,
-        )
-        for one in preview.requests
-    ]
     lost = [
         (
             row.state,
@@ -214,15 +218,14 @@ def _preview_html(preview: _Preview) -> str:
     ]
     undo = preview.dry.restore_note
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
-    heads = ("Request", "Body", ">Records", "~What for")
-    parts = [table_html(heads, planned, "The requests, as they are sent")]
+    parts = [requests_html(preview.requests)]
     if lost:
         of_record = ("State", "Type", "Registered", "Address", "~Notes")
         parts.append(table_html(of_record, lost, "What will be removed"))
     if left_out:
         parts.append(table_html(("State", "Type", "~Why"), left_out, "Ticked, but not sent"))
     looks = "svc-said" if preview.dry.can_restore else "svc-trouble"
-    parts.append(f'<div class="{looks}"><p><strong>{escape(undo)}</strong></p>{said}</div>')
+    parts.append(f'<div class="svc-box {looks}"><p><strong>{escape(undo)}</strong></p>{said}</div>')
     return "".join(parts)
 
 

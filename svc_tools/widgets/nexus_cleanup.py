@@ -28,7 +28,8 @@ class Cleanup:
         mine: the register from the user's own file, or `None`.
         mine_path: that file.
         listed: the service's own list, or `None` where it was not asked or does not list.
-        use_mine: whether the plan is made of the user's own register.
+        use_mine: whether the plan is made of the user's own register, where both are there: it
+            then says where the service's list differs, and what only that has.
         exposure: one row for each state, or `None`.
         thresholds: the thresholds that it was computed with, where they are the user's own.
         as_of: the day for which it was computed; `None` for its own choice.
@@ -41,7 +42,7 @@ class Cleanup:
         self.mine: Register | None = None
         self.mine_path: str = ""
         self.listed: Register | None = None
-        self.use_mine = False
+        self.use_mine = True
         self.exposure: pd.DataFrame | None = None
         self.thresholds: Thresholds | None = None
         self.as_of: date | None = None

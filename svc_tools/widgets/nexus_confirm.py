@@ -33,6 +33,7 @@ class ConfirmBox:
         self.button.disabled = True
         self.view = w.VBox([field(self.typed), self.button])
         self.view.add_class("svc-confirm")
+        self.view.add_class(f"svc-confirm-{kind}")
         # letter by letter, else the button would rest until the field is left
         self.typed.continuous_update = True
         self.typed.observe(lambda _: self._check(), "value")

@@ -12,9 +12,8 @@ from svc_tools import nexus
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.form import Entry, Form
 from svc_tools.widgets.nexus_exposure_table import exposure_html, exposure_notes
-from svc_tools.widgets.nexus_section import Section, actions, shown, upload_button
+from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.parts import button, field, note, shown_code
-from svc_tools.widgets.uploads import saved_upload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,35 +67,35 @@ class ExposureSection(Section):
                 Entry(
                     "path",
                     "Sales file",
-                    help="A file on the computer where this runs, or upload one.",
+                    help="On the computer where this runs, or upload it. Several files: ; between.",
                     placeholder="sales.csv",
                     width="whole",
                 ),
                 Entry(
                     "as_of",
-                    "As of (optional)",
+                    "As of",
                     kind="date",
-                    help="Left empty: the last day with a sale.",
+                    help="Optional: else the last day with a sale.",
                     width="narrow",
                 ),
                 Entry(
                     "first",
-                    "Complete from (optional)",
+                    "Complete from",
                     kind="date",
-                    help="Left empty: the first day with a sale.",
+                    help="Optional: else the first day with a sale.",
                     width="narrow",
                 ),
                 Entry(
                     "last",
-                    "Complete to (optional)",
+                    "Complete to",
                     kind="date",
-                    help="Left empty: the last day with a sale.",
+                    help="Optional: else the last day with a sale.",
                     width="narrow",
                 ),
                 Entry(
                     "thresholds",
-                    "Your own thresholds (optional)",
-                    help="A file whose rows go over those that ship, with the same columns.",
+                    "Your own thresholds",
+                    help="Optional: rows of your own over those that ship, in the same columns.",
                     placeholder="thresholds.csv",
                 ),
             ],
@@ -104,8 +103,8 @@ class ExposureSection(Section):
             on_submit=lambda values: self.compute(values.texts),
             label="Sales",
         )
-        self.upload = upload_button(
-            ".csv,.tsv,.txt,.gz,.xlsx,.xlsm,.parquet,.pq", "Upload the sales"
+        self.upload = self.uploader(
+            "Upload the sales", ".csv,.tsv,.txt,.gz,.xlsx,.xlsm,.parquet,.pq", self._uploaded
         )
         self.columns = {
             role: w.Dropdown(options=[(_BY_NAME, None)], description=words)
@@ -116,7 +115,6 @@ class ExposureSection(Section):
         self.result = w.HTML()
         self.code = shown_code()
         self.columns_button.on_click(lambda _: self.read_columns())
-        self.upload.observe(lambda _: self._uploaded(), "value")
         shown(self._mapping, visible=False)
         self.compose(
             note(_HELP),
@@ -135,20 +133,19 @@ class ExposureSection(Section):
 
     def read_columns(self) -> None:
         """Read the names of the file's columns, and offer them."""
-        path = self._path(self._texts.get("path", ""))
-        if path is not None:
+        paths = self._paths(self._texts.get("path", ""))
+        if paths:
             self.run(
                 "Reading the columns\N{HORIZONTAL ELLIPSIS}",
-                lambda: _names(path),
+                lambda: _names(paths[0]),
                 self._offer,
-                buttons=[self.columns_button],
                 forms=[self.file],
             )
 
     def compute(self, texts: Mapping[str, str]) -> None:
-        """Compute the exposure of the file that the form names."""
-        path = self._path(texts["path"])
-        if path is None:
+        """Compute the exposure of the files that the form names, counted together."""
+        paths = self._paths(texts["path"])
+        if not paths:
             return
         chosen: dict[str, Any] = {
             role: one.value for role, one in self.columns.items() if one.value is not None
@@ -159,14 +156,14 @@ class ExposureSection(Section):
             self.file.errors = {error.name: str(error)}
             return
         own, register = texts["thresholds"].strip(), self.cleanup.register
-        self._sent = {"path": str(path), "thresholds": own, **chosen}
+        self._sent = {"paths": [str(path) for path in paths], "thresholds": own, **chosen}
 
         def work() -> tuple[pd.DataFrame, Thresholds | None]:
             from svc_tools.frames import exposure_of_file  # noqa: PLC0415 - loads pyarrow
 
             thresholds = nexus.read_thresholds(own) if own else None
             found = exposure_of_file(
-                path, register=register, thresholds=thresholds, progress=False, **chosen
+                *paths, register=register, thresholds=thresholds, progress=False, **chosen
             )
             return found, thresholds
 
@@ -174,7 +171,6 @@ class ExposureSection(Section):
             "Reading the sales\N{HORIZONTAL ELLIPSIS}",
             work,
             self._computed,
-            buttons=[self.columns_button],
             forms=[self.file],
         )
 
@@ -183,17 +179,15 @@ class ExposureSection(Section):
         if self.cleanup.exposure is not None:
             self.message.show_note("The register has changed: compute the exposure anew.")
 
-    def _uploaded(self) -> None:
-        if (path := saved_upload(self.upload, self.session.folder)) is not None:
-            self.file.values = {**self._texts, "path": str(path)}
-            self.read_columns()
+    def _uploaded(self, path: Path) -> None:
+        self.file.values = {**self._texts, "path": str(path)}
+        self.read_columns()
 
-    def _path(self, text: str) -> Path | None:
-        if not text.strip():
-            self.file.errors = {"path": "Give the path of a file of sales, or upload one."}
-            return None
-        self.file.errors = {}
-        return Path(text.strip()).expanduser()
+    def _paths(self, text: str) -> list[Path]:
+        named = [part.strip() for part in text.split(";") if part.strip()]
+        missing = "Give the path of a file of sales, or upload one."
+        self.file.errors = {} if named else {"path": missing}
+        return [Path(part).expanduser() for part in named]
 
     def _offer(self, names: list[str]) -> None:
         for dropdown in self.columns.values():
@@ -214,14 +208,14 @@ class ExposureSection(Section):
 
     def _show_code(self) -> None:
         sent = dict(self._sent)
-        path, own = sent.pop("path", "sales.csv"), sent.pop("thresholds", "")
+        paths, own = sent.pop("paths", ["sales.csv"]), sent.pop("thresholds", "")
         lines = ["from svc_tools.frames import exposure_of_file", ""]
         if own:
             lines.insert(0, "from svc_tools import nexus")
             lines.append("thresholds = " + as_code("nexus.read_thresholds", own))
         call = as_code(
             "exposure_of_file",
-            path,
+            *paths,
             **sent,
             register=None if self.cleanup.register is None else Name("register"),
             thresholds=Name("thresholds") if own else None,

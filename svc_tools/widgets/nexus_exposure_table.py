@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["BANDS", "exposure_html", "exposure_notes", "share_of", "used_html"]
 
 BANDS = {
-    "missing": ("\N{HEAVY EXCLAMATION MARK SYMBOL}", "Above, and no record"),
+    "missing": ("!", "Above, and no record"),
     "over": ("\N{BLACK UP-POINTING TRIANGLE}", "Above"),
     "90-100": ("\N{BLACK DIAMOND}", "90 to 100 %"),
     "70-90": ("\N{WHITE DIAMOND}", "70 to 90 %"),
@@ -77,7 +77,7 @@ def exposure_notes(exposure: pd.DataFrame) -> str:
     left_out = sum(int(one["rows"]) for one in said.get("left_out", ()))
     if left_out:
         sentences.append(f"{counted(left_out, 'row')} left out: in no figure below.")
-    looks = "svc-trouble" if left_out else "svc-said"
+    looks = "svc-box svc-trouble" if left_out else "svc-box svc-said"
     notes = "".join(f"<li>{escape(str(note))}</li>" for note in said.get("notes", ()))
     return f'<div class="{looks}"><p>{escape(" ".join(sentences))}</p><ul>{notes}</ul></div>'
 
@@ -104,15 +104,9 @@ def used_html(used: object) -> str:
 
 def _row(row: Mapping[Any, Any]) -> str:
     mark, words = BANDS.get(row["band"], ("?", str(row["band"])))
-    registered = row.get("registered")
-    record = ""
-    if registered is not None:  # where no register was given, nothing is said of records
-        record = f"Record: {registered}." if registered else "No record."
     crossed = NOTHING if _missing(row["first_crossed"]) else str(row["first_crossed"])[:10]
-    why = " ".join(part for part in (_text(row.get("why")), record) if part)
     standing = (
         f'<span class="svc-mark"><span aria-hidden="true">{mark}</span> {escape(words)}</span>'
-        f'<p class="svc-note">{escape(why)}</p>'
     )
     numbers = (
         used_html(row["used"]),
@@ -122,9 +116,11 @@ def _row(row: Mapping[Any, Any]) -> str:
     certainty = escape(_text(row.get("certainty")) or NOTHING)
     return (
         f'<tr class="svc-band-{_class(row["band"])}"><th scope="row">{escape(row["state"])}</th>'
-        f'<td class="svc-prose">{standing}</td>'
+        f"<td>{standing}</td>"
         + "".join(f'<td class="svc-number">{number}</td>' for number in numbers)
         + f"<td>{escape(crossed)}</td><td>{certainty}</td></tr>"
+        f'<tr class="svc-why"><td></td><td colspan="{len(_HEADS) - 1}">'
+        f"<div>{escape(_text(row.get('why')))}</div></td></tr>"
     )
 
 
@@ -132,7 +128,7 @@ def _of(figure: str, threshold: str) -> str:
     return (
         figure
         if threshold == NOTHING
-        else f'{figure}<br><span class="svc-note">of {threshold}</span>'
+        else f'{figure}<br><span class="svc-why">of {threshold}</span>'
     )
 
 

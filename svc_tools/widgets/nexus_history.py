@@ -61,7 +61,6 @@ class HistorySection(Section):
             "Reading the receipts\N{HORIZONTAL ELLIPSIS}",
             nexus.receipts,
             self._listed,
-            buttons=[self.list_button],
         )
 
     def open(self) -> None:
@@ -73,7 +72,6 @@ class HistorySection(Section):
             "Reading the receipt\N{HORIZONTAL ELLIPSIS}",
             lambda: nexus.read_receipt(Path(path)),
             self._opened,
-            buttons=[self.open_button],
         )
 
     def _listed(self, receipts: pd.DataFrame) -> None:

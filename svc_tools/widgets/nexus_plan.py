@@ -14,13 +14,13 @@ from svc_tools import config, nexus
 from svc_tools.shown import counted
 from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.code import Name, as_code
+from svc_tools.widgets.disclosure import Disclosure
 from svc_tools.widgets.form import Entry, Form
 from svc_tools.widgets.nexus_cleanup import carried
 from svc_tools.widgets.nexus_rows import PAGE, PlanRows
-from svc_tools.widgets.nexus_section import Disclosure, Section, actions, shown, upload_button
+from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.nexus_view import DECISIONS, Filter, page_of
 from svc_tools.widgets.parts import button, field, note, shown_code
-from svc_tools.widgets.uploads import saved_upload
 
 if TYPE_CHECKING:
     from svc_tools.nexus import Abilities, Plan, PlanRow
@@ -66,7 +66,9 @@ class PlanSection(Section):
             on_submit=lambda values: self.open(values.texts["path"]),
             label="A plan made before",
         )
-        self.upload = upload_button(".csv", "Upload a plan")
+        self.upload = self.uploader(
+            "Upload a plan", ".csv,.xlsx", lambda path: self.file.submit(path=str(path))
+        )
         self.reopen = Disclosure("Open a plan made before", w.VBox([self.file, self.upload]))
         self.missing = w.HTML()
         self.summary = w.HTML()
@@ -90,6 +92,7 @@ class PlanSection(Section):
         self._connect()
         filters = w.HBox([field(one) for one in self._filters])
         filters.add_class("svc-filters")
+        self.text.continuous_update = True  # rows follow the letters
         self._body = w.VBox(
             [
                 self.missing,
@@ -116,7 +119,6 @@ class PlanSection(Section):
 
     def _connect(self) -> None:
         self.make_button.on_click(lambda _: self.make())
-        self.upload.observe(lambda _: self._uploaded(), "value")
         for one in self._filters:
             one.observe(lambda _: self._turn(-self._page), "value")
         self.back_button.on_click(lambda _: self._turn(-1))
@@ -155,7 +157,6 @@ class PlanSection(Section):
             "Making the plan\N{HORIZONTAL ELLIPSIS}",
             work,
             self._made,
-            buttons=[self.make_button],
             forms=[self.file],
         )
 
@@ -169,7 +170,6 @@ class PlanSection(Section):
             "Reading the plan\N{HORIZONTAL ELLIPSIS}",
             lambda: nexus.read_plan(Path(path.strip()).expanduser()),
             self._opened,
-            buttons=[self.make_button],
             forms=[self.file],
         )
 
@@ -204,7 +204,11 @@ class PlanSection(Section):
         self._page, first, last = page_of(self._page, len(self._shown), PAGE)
         self.rows.show(self._shown[first:last], replaceable=self._replaceable)
         waiting = sum(row.decision == "candidate" and not row.action for row in self._shown)
-        self.tick_button.description = f"Tick all {counted(waiting, 'shown candidate')}"
+        self.tick_button.description = (
+            f"Tick all {counted(waiting, 'shown candidate')}"
+            if waiting
+            else "Tick all shown candidates"
+        )
         self.tick_button.disabled = not waiting
         self.untick_button.disabled = not plan.ticked
         self.where.value = (
@@ -223,10 +227,6 @@ class PlanSection(Section):
                 "The register or the exposure has changed since this plan was made. Make it anew:"
                 " your ticks stay on records that are the same."
             )
-
-    def _uploaded(self) -> None:
-        if (path := saved_upload(self.upload, self.session.folder)) is not None:
-            self.file.submit(path=str(path))
 
     def _made(self, made: tuple[Plan, Abilities | None]) -> None:
         self.cleanup.abilities = made[1]
@@ -259,7 +259,7 @@ class PlanSection(Section):
     def _save(self, plan: Plan) -> None:
         """Write it at each change: a tick is work that is not to be lost."""
         folder = self.session.folder / "results"
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         self.download.show(plan.write(folder / f"plan-{plan.plan_id}.csv"))
 
     def _tick(self, row: PlanRow, action: str) -> None:
@@ -324,6 +324,7 @@ def _missing_html(plan: Plan) -> str:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in plan.missing)
     return (
-        '<div class="svc-trouble"><p><strong>Above the threshold, and no record:</strong></p>'
+        '<div class="svc-box svc-trouble">'
+        "<p><strong>Above the threshold, and no record:</strong></p>"
         f"<ul>{items}</ul></div>"
     )

@@ -13,6 +13,7 @@ from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.nexus_cleanup import listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
+from svc_tools.widgets.nexus_requests import requests_html
 from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.nexus_view import confirmation_of
 from svc_tools.widgets.parts import button, shown_code, table_html
@@ -31,6 +32,16 @@ _MARKS = {
     "unknown": ("?", "Not known"),
 }
 _PLANNED = ("\N{RIGHTWARDS ARROW}", "Planned")
+_TO_DO = {
+    "apply": (
+        "What to do: open the same plan, preview its requests and confirm them again. It looks"
+        " before it sends anything, settles what is not known, and sends only what is left."
+    ),
+    "remove_state": (
+        "What to do: preview the removal of the state again; it shows what is still there."
+    ),
+    "restore": "What to do: preview the undo of the same receipt again; it adds only what is gone.",
+}
 _MOST = 200
 
 
@@ -99,7 +110,6 @@ class ReceiptSection(Section):
             "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
             lambda: nexus.restore(receipt, client, dry_run=True),
             lambda dry: self._previewed(receipt, client, dry),
-            buttons=[self.undo_button],
         )
 
     def drop(self) -> None:
@@ -112,7 +122,13 @@ class ReceiptSection(Section):
         if receipt is not self.cleanup.receipt or client is not self.session.client:
             return
         planned = [item for item in dry.items if item.status == "planned"]
-        self.undo.value = _items_html(dry, "What the undo would do")
+        keys = {item.key for item in planned}
+        requests = [
+            one for one in nexus.preview_restore(receipt) if (one.state, one.nexus_type) in keys
+        ]
+        self.undo.value = _items_html(dry, "What the undo would do") + (
+            requests_html(requests) if requests else ""
+        )
         if not planned:
             self.message.show_note("There is nothing to add again.")
             return
@@ -141,7 +157,7 @@ class ReceiptSection(Section):
             "Adding the records again\N{HORIZONTAL ELLIPSIS}",
             work,
             lambda result: self._restored(client, *result),
-            buttons=[self.undo_button],
+            vital=True,
         )
 
     def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
@@ -163,18 +179,24 @@ def receipt_html(receipt: Receipt) -> str:
         if flagged
         else ""
     )
+    to_do = f"<p>{_TO_DO.get(receipt.kind, '')}</p>" if unknown or not receipt.finished else ""
+    looks = "trouble" if bad else "said"
     return (
-        f'<div class="svc-{"trouble" if bad else "said"}"><p><strong>'
-        f"{escape(receipt.sentence)}</strong></p>{look}</div>{_items_html(receipt, 'Receipt')}"
+        f'<div class="svc-box svc-{looks}"><p><strong>{escape(receipt.sentence)}</strong></p>'
+        f"{look}{to_do}</div>{_items_html(receipt, 'Receipt')}"
         f'<div class="svc-note">{sentences}</div>'
     )
 
 
 def _items_html(receipt: Receipt, caption: str) -> str:
-    rows = [_row(item) for item in receipt.items[:_MOST]]
+    rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:_MOST]]
     left = len(receipt.items) - len(rows)
     more = f'<p class="svc-note">and {left:,} more, in the file</p>' if left else ""
+    heads: tuple[str, ...]
     heads = ("State", "Type", "Outcome", ">Expected", ">Deleted", "~What happened", "Reference")
+    if receipt.dry_run:  # nothing was deleted, and nothing has a reference
+        heads = (*heads[:3], "~What would happen")
+        rows = [(*row[:3], row[5]) for row in rows]
     return table_html(heads, rows, caption) + more
 
 

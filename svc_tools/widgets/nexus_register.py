@@ -12,9 +12,8 @@ from svc_tools import nexus
 from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.form import Entry, Form
-from svc_tools.widgets.nexus_section import Section, shown, upload_button
+from svc_tools.widgets.nexus_section import Section, shown
 from svc_tools.widgets.parts import button, field, note, shown_code, table_html
-from svc_tools.widgets.uploads import saved_upload
 
 if TYPE_CHECKING:
     from svc_tools.nexus import Register
@@ -64,17 +63,22 @@ class RegisterSection(Section):
             on_submit=lambda values: self.read(values.texts["path"]),
             label="Your own register",
         )
-        self.upload = upload_button(".csv,.xlsx", "Upload a register")
-        self.source = w.RadioButtons(
-            options=[("The service's list", "service"), ("My own file", "mine")],
-            value="service",
+        self.upload = self.uploader(
+            "Upload a register", ".csv,.xlsx", lambda path: self.file.submit(path=str(path))
+        )
+        self.source = w.Dropdown(
+            options=[
+                ("My own file, compared with the service's list", "mine"),
+                ("The service's list alone", "service"),
+            ],
+            value="mine",
             description="Make the plan from",
         )
+        self._choice = field(self.source)
         self.records = w.HTML()
         self.differences = w.HTML()
         self.code = shown_code()
         self.list_button.on_click(lambda _: self.list())
-        self.upload.observe(lambda _: self._uploaded(), "value")
         self.source.observe(lambda _: self._chosen(), "value")
         self.compose(
             note(
@@ -86,7 +90,7 @@ class RegisterSection(Section):
             self.file,
             self.upload,
             self.message,
-            field(self.source),
+            self._choice,
             self.differences,
             self.records,
             self.code,
@@ -106,7 +110,6 @@ class RegisterSection(Section):
             "Listing the records\N{HORIZONTAL ELLIPSIS}",
             lambda: nexus.list_register(client),
             self._listed,
-            buttons=[self.list_button],
         )
 
     def read(self, path: str) -> None:
@@ -124,10 +127,6 @@ class RegisterSection(Section):
             self.cleanup.listed = None
             self.message.show_note("The account has changed: list its records anew.")
             self.cleanup.changed("register")
-
-    def _uploaded(self) -> None:
-        if (path := saved_upload(self.upload, self.session.folder)) is not None:
-            self.file.submit(path=str(path))
 
     def _read(self, source: object) -> None:
         self.run(
@@ -153,7 +152,7 @@ class RegisterSection(Section):
     def _show(self) -> None:
         mine, listed = self.cleanup.mine, self.cleanup.listed
         both = mine is not None and listed is not None
-        shown(self.source, both)
+        shown(self._choice, both)
         register = self.cleanup.register
         used_mine = register is not None and register is mine
         self.records.value = "" if register is None else _records(register, mine=used_mine)

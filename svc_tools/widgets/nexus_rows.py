@@ -26,6 +26,10 @@ _MARKS = {"candidate": "\N{BLACK UP-POINTING TRIANGLE}", "review": "?", "keep": 
 """Before a decision's word, so that it can be told apart without colour."""
 
 
+_SOURCE = "; source: "
+"""Where the evidence of a row goes over to its sources, which are long and folded away."""
+
+
 class RowOfPlan:
     """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts.
 
@@ -113,7 +117,15 @@ def facts_html(row: PlanRow) -> str:
     )
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in row.why)
     why = f'<ul class="svc-plan-why">{items}</ul>' if items else ""
-    evidence = f'<p class="svc-plan-evidence">{escape(row.evidence)}</p>' if row.evidence else ""
+    figures, _, source = row.evidence.partition(_SOURCE)
+    if source:
+        figures += "."
+    evidence = f'<p class="svc-plan-evidence">{escape(figures)}</p>' if figures else ""
+    if source:
+        evidence += (
+            '<details class="svc-plan-evidence"><summary>Source</summary>'
+            f"<p>{escape(source)}</p></details>"
+        )
     record = escape(" \N{MIDDLE DOT} ".join(part for part in said if part))
     return f'<p class="svc-plan-record">{mark} <span>{record}</span></p>{why}{evidence}'
 

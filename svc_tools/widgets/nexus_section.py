@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 import ipywidgets as w
 
-from svc_tools.widgets.parts import button, heading, message_area
+from svc_tools.widgets.parts import heading, message_area
 from svc_tools.widgets.trouble import told
+from svc_tools.widgets.uploads import UploadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from svc_tools.widgets.background import Job
     from svc_tools.widgets.form import Form
     from svc_tools.widgets.nexus_cleanup import Cleanup
     from svc_tools.widgets.session import Session
 
-__all__ = ["Disclosure", "Section", "actions", "shown", "upload_button"]
+__all__ = ["Section", "actions", "shown"]
 
 T = TypeVar("T")
 
@@ -36,12 +38,24 @@ class Section:
         self.message = message_area()
         self._title = title
         self._job: Job | None = None
+        self._rested: Callable[[], object] = _nothing
         self.view = w.VBox()
         self.view.add_class("svc-section")
 
     def compose(self, *children: w.Widget) -> None:
         """Put the widgets under the heading."""
         self.view.children = (heading(self._title), *children)
+
+    def uploader(self, label: str, accept: str, done: Callable[[Path], object]) -> UploadButton:
+        """A button that takes one file from the browser into the session's folder."""
+        return UploadButton(
+            label,
+            accept,
+            folder=lambda: self.session.folder / "uploads",
+            done=done,
+            failed=lambda error: self.message.show_trouble(told(error)),
+            limit=self.session.upload_limit,
+        )
 
     @property
     def busy(self) -> bool:
@@ -50,8 +64,9 @@ class Section:
 
     def cancel(self) -> None:
         """Drop what is under way: its result will not be shown."""
-        if self._job is not None:
+        if self.busy and self._job is not None:
             self._job.cancel()
+            self._rested()
 
     def run(
         self,
@@ -59,27 +74,27 @@ class Section:
         work: Callable[[], T],
         done: Callable[[T], object],
         *,
-        buttons: Sequence[w.Button] = (),
         forms: Sequence[Form] = (),
         always: Callable[[], object] | None = None,
+        vital: bool = False,
     ) -> None:
         """Work in the background; a second click while it runs does nothing.
+
+        No button is disabled meanwhile: it would lose the focus of whoever works by keyboard.
 
         Args:
             saying: what is said while it runs.
             work: what is done; it touches no widget.
             done: what is shown of its result.
-            buttons: those that rest meanwhile.
             forms: those that rest meanwhile.
             always: called when it is over, however it went.
+            vital: whether it is not to be cut off: the page then asks before it is closed.
         """
         if self.busy:
             return
-        before = [(one, one.disabled) for one in buttons]
 
         def rested() -> None:
-            for resting, disabled in before:
-                resting.disabled = disabled
+            self.message.remove_class("svc-busy")
             for form in forms:
                 form.busy = False
             if always is not None:
@@ -94,12 +109,17 @@ class Section:
             rested()
             self.message.show_trouble(told(error))
 
-        for resting, _ in before:
-            resting.disabled = True
+        self._rested = rested
+        if vital:
+            self.message.add_class("svc-busy")
         for form in forms:
             form.busy = True
         self.message.show_note(saying)
         self._job = self.session.background.start(work, done=succeeded, failed=failed)
+
+
+def _nothing() -> None:
+    """What there is to do after no work."""
 
 
 def shown(widget: w.Widget, visible: bool) -> None:  # noqa: FBT001 - says whether, at each call
@@ -112,36 +132,3 @@ def actions(children: Sequence[w.Widget]) -> w.HBox:
     row = w.HBox(children)
     row.add_class("svc-actions")
     return row
-
-
-def upload_button(accept: str, label: str) -> w.FileUpload:
-    """A button that takes one file from the browser."""
-    upload = w.FileUpload(accept=accept, multiple=False, description=label)
-    upload.layout.width = "auto"
-    upload.icon = ""  # the host's icons may not be there
-    return upload
-
-
-class Disclosure:
-    """A button that shows what is below it, and takes it away again.
-
-    Attributes:
-        button: the button; its words say what a click does.
-        opened: whether it is shown.
-        view: both.
-    """
-
-    def __init__(self, label: str, inside: w.Widget) -> None:
-        self._label, self._inside = label, inside
-        self.opened = False
-        self.button = button(label, kind="plain")
-        self.button.on_click(lambda _: self.reveal(opened=not self.opened))
-        self.view = w.VBox([self.button, inside])
-        self.view.add_class("svc-disclosure")
-        self.reveal(opened=False)
-
-    def reveal(self, *, opened: bool) -> None:
-        """Show what is inside, or take it away."""
-        self.opened = opened
-        self.button.description = f"Hide: {self._label}" if opened else self._label
-        shown(self._inside, opened)

@@ -12,9 +12,10 @@ from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import STATES
 from svc_tools.shown import NOTHING
 from svc_tools.widgets.code import Name, as_code
+from svc_tools.widgets.disclosure import Disclosure
 from svc_tools.widgets.nexus_cleanup import listed_if_it_lists, listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
-from svc_tools.widgets.nexus_section import Disclosure, Section
+from svc_tools.widgets.nexus_section import Section
 from svc_tools.widgets.nexus_view import Confirmation
 from svc_tools.widgets.parts import button, field, note, shown_code, table_html
 
@@ -91,7 +92,6 @@ class WholeStateSection(Section):
             "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
             work,
             lambda found: self._previewed(state, client, *found),
-            buttons=[self.preview_button],
         )
 
     def drop(self) -> None:
@@ -118,7 +118,7 @@ class WholeStateSection(Section):
         self.preview.value = (
             f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"
             " without a type.</p>"
-            f'<div class="svc-{"said" if dry.can_restore else "trouble"}">'
+            f'<div class="svc-box svc-{"said" if dry.can_restore else "trouble"}">'
             f"<p><strong>{escape(dry.restore_note)}</strong></p>{said}</div>"
         )
         self.code.show(
@@ -144,7 +144,7 @@ class WholeStateSection(Section):
             f"Removing the records of {state}\N{HORIZONTAL ELLIPSIS}",
             work,
             lambda result: self._removed(client, *result),
-            buttons=[self.preview_button],
+            vital=True,
         )
 
     def _removed(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:

@@ -38,7 +38,7 @@ class TabBar(anywidget.AnyWidget):
     selected = traitlets.Int(0).tag(sync=True)
 
 
-class Panel(ipywidgets.VBox):
+class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of its types
     """The panel; `svc_tools.panel()` makes it.
 
     Attributes:
@@ -62,7 +62,9 @@ class Panel(ipywidgets.VBox):
         self.pages = [ipywidgets.VBox([view]) for view in views]
         for page in self.pages:
             page.add_class("svc-page")
-        super().__init__([styles(), self.head, self.key.view, self.tabs, *self.pages])
+        top = ipywidgets.HBox([self.head, self.key.change])
+        top.add_class("svc-top")
+        super().__init__([styles(), top, self.key.view, self.tabs, *self.pages])
         self.add_class("svc-panel")
         self.head.add_class("svc-head")
         self.tabs.observe(self._choose, "selected")

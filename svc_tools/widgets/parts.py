@@ -81,6 +81,10 @@ class MessageArea(anywidget.AnyWidget):
         """Say something that is no trouble."""
         self.html = f'<div class="svc-said"><p>{escape(text)}</p></div>'
 
+    def announce(self, text: str) -> None:
+        """Have a screen reader say what everybody else sees elsewhere on the page."""
+        self.html = f'<div class="svc-unseen">{escape(text)}</div>'
+
     def clear(self) -> None:
         """Show nothing."""
         self.html = ""
@@ -114,6 +118,7 @@ def button(
     """A button; "danger" for what removes something."""
     made = ipywidgets.Button(description=label, button_style=_STYLES[kind])
     made.layout.width = "auto"
+    made.layout.align_self = "flex-start"
     made.add_class("svc-button")
     made.add_class(f"svc-{kind}")
     return made
@@ -161,8 +166,8 @@ def table(
     return _html(table_html(headers, rows, caption), "svc-table-view")
 
 
-class ShownCode(ipywidgets.VBox):
-    """ "Show as code": the Python call of what the panel did, closed until it is opened.
+class ShownCode(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of its types
+    """The Python call of what the panel did: "Show as code", closed until it is opened.
 
     Attributes:
         code: the source; nothing is shown while it is empty.

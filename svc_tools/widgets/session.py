@@ -36,6 +36,7 @@ class Session:
     Attributes:
         client: the client, or `None` where nothing is configured.
         background: the jobs of this panel.
+        folder_stays: whether `folder` is still there once the process has ended.
         configuration_error: what is wrong with the configuration, else `None`.
     """
 
@@ -57,6 +58,7 @@ class Session:
         self.configuration_error: config.ConfigurationError | None = None
         self._watchers: list[Callable[[], object]] = []
         self._folder = None if folder is None else Path(folder)
+        self.folder_stays = folder is not None
         # a job may still ask an earlier client: they are closed with the session
         self._own: list[Svc] = []
         weakref.finalize(self, _close, self._own)

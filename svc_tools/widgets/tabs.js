@@ -5,6 +5,10 @@ function render({ model, el }) {
   list.setAttribute("aria-label", model.get("label"));
   list.className = "svc-tablist";
   el.append(list);
+  // the notebook has its own meaning for letters and arrows: "d d" deletes the cell
+  requestAnimationFrame(() => {
+    el.closest(".svc-panel")?.setAttribute("data-lm-suppress-shortcuts", "true");
+  });
   const names = model.get("names");
   const buttons = names.map((name, at) => {
     const button = document.createElement("button");

@@ -22,6 +22,7 @@ from svc_tools.lookup.stopping import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import UnionType
 
 __all__ = ["Trouble", "told"]
 
@@ -89,6 +90,27 @@ _QUOTA = (
 )
 
 
+_OF_OTHERS: tuple[tuple[type[BaseException] | UnionType, str, str], ...] = (
+    (ConfigurationError, "The configuration cannot be used", "Correct it, then open this again."),
+    (ImportError, "A part is not installed", "Install it, then start the kernel again."),
+    (FileNotFoundError, "There is no such file", "Check the path."),
+    (
+        PermissionError,
+        "The file may not be used",
+        "Close it in other programs, or choose another place; then try again.",
+    ),
+    (TimeoutError, "It took too long", "Try again."),
+    (
+        OSError,
+        "A file cannot be read or written",
+        "Check the place and the room left on the disk, then try again.",
+    ),
+    (ValueError | TypeError, "This cannot be used as it is", "Correct it, then try again."),
+    (MemoryError, "The memory is full", "Close other notebooks, then try again."),
+)
+"""By kind, the narrower one first: what happened, and what to do."""
+
+
 def told(error: BaseException) -> Trouble:
     """What to say of an error, of every kind that a tab can meet.
 
@@ -97,37 +119,16 @@ def told(error: BaseException) -> Trouble:
     if isinstance(error, SvcError):
         return _of_service(error)
     text = _sentence(str(error)) or type(error).__name__
-    if isinstance(error, ConfigurationError):
-        return Trouble(
-            "The configuration cannot be used", text, "Correct it, then open this again."
-        )
-    if isinstance(error, ImportError):
-        return Trouble("A part is not installed", text, "Install it, then start the kernel again.")
-    if isinstance(error, FileNotFoundError):
-        return Trouble("There is no such file", _of_file(error, text), "Check the path.")
-    if isinstance(error, PermissionError):
-        return Trouble(
-            "The file may not be used",
-            _of_file(error, text),
-            "Close it in other programs, or choose another place; then try again.",
-        )
-    if isinstance(error, TimeoutError):
-        return Trouble("It took too long", text, "Try again.")
     if isinstance(error, OSError):
-        return Trouble(
-            "A file cannot be read or written",
-            _of_file(error, text),
-            "Check the place and the room left on the disk, then try again.",
-        )
-    if isinstance(error, ValueError | TypeError):
-        return Trouble("This cannot be used as it is", text, "Correct it, then try again.")
-    if isinstance(error, MemoryError):
-        return Trouble("The memory is full", text, "Close other notebooks, then try again.")
-    kind = type(error).__name__
+        text = _of_file(error, text)
+    for kind, title, what_to_do in _OF_OTHERS:
+        if isinstance(error, kind):
+            return Trouble(title, text, what_to_do)
+    name = type(error).__name__
     return Trouble(
         "Something went wrong that was not foreseen",
-        text if text == kind else f"{kind}: {text}",
-        "Nothing was changed by showing this. Try again; if it stays so, report these words.",
+        text if text == name else f"{name}: {text}",
+        "Try again; if it stays so, report these words.",
     )
 
 

@@ -18,16 +18,14 @@ import traitlets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ipywidgets import FileUpload
-
-__all__ = ["UploadButton", "free_name", "saved_upload"]
+__all__ = ["UploadButton", "free_name"]
 
 _PIECE = 1 << 20
 """Bytes in one message: below what any host takes."""
 _BINARY: int = getattr(os, "O_BINARY", 0)
 """Without it Windows would write other ends of lines."""
 _LONGEST = 120
-"""Characters of a name that are kept: systems allow 255 bytes."""
+"""Bytes of each part of a name that are kept: systems allow 255 for all of it."""
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
 """Names that Windows takes for devices."""
 
@@ -166,26 +164,10 @@ def free_name(folder: Path, name: str) -> Iterator[Path]:
     safe = re.sub(r"[^\w .()+-]", "_", bare).strip(" .") or "file"
     if _DEVICES.match(safe):
         safe = f"_{safe}"
-    stem, suffix = Path(safe).stem[:_LONGEST], Path(safe).suffix[:_LONGEST]
+    stem, suffix = _cut(Path(safe).stem), _cut(Path(safe).suffix)
     yield folder / f"{stem}{suffix}"
     yield from (folder / f"{stem}-{number}{suffix}" for number in count(2))
 
 
-def saved_upload(upload: FileUpload, folder: Path) -> Path | None:
-    """Write the file that a notebook's own upload field holds to `folder`, and empty the field.
-
-    Raises:
-        OSError: the folder cannot be written to.
-    """
-    chosen = upload.value
-    upload.value = ()
-    if not chosen:
-        return None
-    content = bytes(chosen[0]["content"])
-    coming = _Coming("", folder, str(chosen[0]["name"]))
-    try:
-        coming.write(content, None)
-        return coming.whole(len(content))
-    except BaseException:
-        coming.remove()
-        raise
+def _cut(text: str) -> str:
+    return text.encode()[:_LONGEST].decode(errors="ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pandas as pd
@@ -60,6 +61,8 @@ def test_no_cell_of_a_file_becomes_markup(run):
     assert "<b>no" not in page
     assert "&lt;b&gt;no" in page
     assert "\x1b" not in str(replace(run, notes=("a \x1b[31mnote",)))
+    totals = replace(run.totals, reasons=Counter({("failed", "a \x1b[31mreason"): 1}))
+    assert "\x1b" not in str(replace(run, totals=totals))
 
 
 def test_tables_have_a_caption_and_heads(run):

@@ -98,6 +98,11 @@ def test_a_notebook_shows_what_will_be_asked_and_what_never_is():
     assert page.count("<th ") == page.count('<th scope="col"')
 
 
+def test_a_cache_that_is_not_known_yet_is_no_zero_in_a_notebook():
+    assert "not known before the service runs" in plan(cached=None)._repr_html_()
+    assert "not known before" not in plan(cached=0)._repr_html_()
+
+
 def test_a_notebook_counts_the_reasons_that_it_does_not_show():
     many = tuple(Refused("invalid", f"reason {number}", 10) for number in range(11))
     assert "and 30 rows for other reasons" in plan(refused=many)._repr_html_()

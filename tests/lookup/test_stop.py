@@ -99,9 +99,12 @@ def test_a_stop_does_not_wait_for_a_service_that_lets_one_wait(client, faults, s
     assert time.monotonic() - began < 9  # a request alone would take ten seconds
 
 
-def test_a_run_that_is_stopped_before_it_begins_sends_nothing(client, faults, cache, stop):
+def test_a_run_that_is_stopped_before_it_begins_sends_nothing(
+    client, faults, cache, stop, monkeypatch
+):
     look_up(client, places(3), cache=cache)
     stop.set()
+    monkeypatch.setattr(driving, "in_background", lambda _: pytest.fail("it was begun"))
     run = look_up(client, places(5), cache=cache, stop=stop)
     assert (run.stopped, run.requests, len(faults.seen)) == (STOPPED, 0, 3)
     assert statuses(run) == {"ok": 3, "not_attempted": 2}  # what is known is known

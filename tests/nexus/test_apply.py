@@ -20,11 +20,14 @@ from svc_tools.nexus import (
     apply_plan,
     list_register,
     preview,
+    read_plan,
     read_receipt,
     remove_state,
+    restore,
 )
 
 DE, NH, TX = KEYS[:3]
+TYPES = ("economic", "marketplace", "physical")
 
 
 @pytest.fixture
@@ -116,9 +119,37 @@ def test_what_is_no_longer_there_or_has_changed_is_left_alone(nexus, scripted, t
     assert "keep this one!" in receipt.items[1].message
 
 
-def test_blanks_and_ends_of_lines_that_a_spreadsheet_changes_are_no_change(nexus, scripted, tmp_path):
+def test_blanks_and_ends_of_lines_that_a_spreadsheet_changes_are_no_change(
+    nexus, scripted, tmp_path
+):
     nexus.records[1]["address"] = " 1 Main St\r\nConcord "
     assert statuses(apply(plan_of(scripted, NH), scripted, tmp_path)) == {NH: "removed"}
+
+
+HOSTILE = [
+    *("=1+1", "+1", "-1", "@x", "00123", "3/4", "'quoted", '"', "a;b,c\td", "line\nline\r\nline"),
+    *("  blanks  ", "\N{EURO SIGN} \N{GRINNING FACE}", "1e5", "TRUE", "2024-01-01", "x" * 4000),
+]
+
+
+def test_whatever_a_record_says_it_still_fits_after_a_round_through_a_plan_file(
+    nexus, scripted, tmp_path
+):
+    pairs = [(state, kind) for state in ("CA", "GA", "IA", "KY", "LA", "MA") for kind in TYPES]
+    nexus.records = [
+        {"state": state, "nexus_type": kind, "notes": text, "address": text[:400]}
+        for (state, kind), text in zip(pairs, HOSTILE, strict=False)
+    ]
+    nexus.records[0]["registered_at"] = "2024-05-01T00:00:00Z"
+    before = [dict(one) for one in nexus.records]
+    plan = plan_of(scripted, *nexus.keys, records=list_register(scripted))
+    read = read_plan(plan.write(tmp_path / "plan.csv"))
+    receipt = apply(read, scripted, tmp_path)
+    assert set(statuses(receipt).values()) == {"removed"}
+    assert nexus.records == []
+    restore(receipt, scripted, dry_run=False)
+    before[0]["registered_at"] = "2024-05-01"
+    assert nexus.records == before
 
 
 def test_nothing_ticked_is_refused(nexus, scripted, faults, tmp_path):
@@ -270,6 +301,7 @@ def test_what_the_answer_does_not_say_is_settled_by_looking(
     if executes:
         assert "Whether this request removed it is not known" in receipt.items[0].message
         assert receipt.items[0].deleted is None
+        assert receipt.sentence == "2 removals: 1 removed, 1 gone (the answer was lost)."
     else:
         assert statuses(apply(plan_of(scripted, DE), scripted, tmp_path)) == {DE: "removed"}
 
@@ -371,6 +403,7 @@ def test_a_service_that_removes_more_than_it_says_is_found_out(nexus, scripted, 
     nexus.instead = [all_types]
     receipt = apply(plan_of(scripted, TX), scripted, tmp_path)
     assert statuses(receipt) == {TX: "removed", KEYS[3]: "lost"}
+    assert receipt.sentence.startswith("1 removal: 1 removed. NOT TICKED, AND NO LONGER LISTED: TX")
     lost = receipt.items[1]
     assert (lost.outcome, lost.flagged) == ("unknown", True)
     assert lost.record["address"] == "500 W 2nd St, Austin"

@@ -21,8 +21,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and for
 
 KILLED = Path(__file__).parents[1] / "support" / "killed.py"
 TICKED = [KEYS[0], KEYS[1], KEYS[2]]
-BOUNDARIES = 25
-"""Writes, syncs and requests of a run of three removals; a test counts them."""
+REMOVAL = "wsrws"
+"""A line, on disk; the request; a line, on disk."""
+BOUNDARIES = "sws" + "ws" + "ss" + 3 * REMOVAL + "ws" + "ws"
+"""Writes, syncs and requests of three removals, which a test counts: the journal's name, its first
+line, the run, the file of the records and its name, the removals, the look, the end.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +78,8 @@ class Case:
             return None
         try:
             return read_receipt(found[0])
-        except ReceiptError as error:
-            assert "nothing was begun" in str(error)  # noqa: PT017 - it is one of two good ends
-            assert receipts(self.folder).loc[0, "said"] == str(error)
+        except ReceiptError:
+            assert "nothing was begun" in receipts(self.folder).loc[0, "said"]
             return None
 
     def rerun(self, plan=None):
@@ -97,25 +100,29 @@ def is_true(receipt, nexus):
             assert item.status == "unknown"
 
 
-def points(boundaries=BOUNDARIES):
-    return [(at, when) for at in range(1, boundaries + 1) for when in ("before", "half", "after")]
+def points(boundaries=BOUNDARIES, every=1):
+    """Before each boundary, which is after the one before it; and in the middle of each write."""
+    numbered = [*enumerate(boundaries, 1)]
+    halves = [(at, "half") for at, kind in numbered if kind == "w"]
+    return sorted([*((at, "before") for at, _ in numbered), *halves])[::every]
 
 
 def test_the_boundaries_are_counted(killer, faults, scripted, tmp_path):
     case = Case(killer, faults, scripted, tmp_path)
-    run = case.killed(0, "")
-    assert run == {"boundaries": BOUNDARIES, "killed": False, "status": 0}
+    assert case.killed(0, "") == {"boundaries": BOUNDARIES, "killed": False, "status": 0}
     assert case.receipt().finished
 
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_killed_anywhere(killer, faults, scripted, tmp_path, lists):
     unknown = 0
-    for at, when in points():
+    # a service that does not list is not looked at in the end
+    boundaries = BOUNDARIES if lists else BOUNDARIES[:-2]
+    for at, when in points(boundaries, 1 if lists else 2):
         folder = tmp_path / f"{at}-{when}"
         folder.mkdir()
         case = Case(killer, faults, scripted, folder, lists=lists)
-        assert case.killed(at, when)["killed"] or at > BOUNDARIES - (0 if lists else 2)
+        assert case.killed(at, when)["killed"]
         sent = len(case.nexus.removals)
         receipt = case.receipt()
         if receipt is None:
@@ -135,11 +142,11 @@ def test_killed_anywhere(killer, faults, scripted, tmp_path, lists):
             assert again.finished, (at, when)
             assert again.counts["done"] == 3
             assert case.nexus.removals == TICKED
-    assert unknown >= 6  # the answer to each of three removals was lost in two ways at least
+    assert unknown >= 3  # of each of three removals the answer was lost
 
 
 def test_after_a_kill_only_what_is_ticked_now_is_sent(killer, faults, scripted, tmp_path):
-    for at, when in points()[::2]:
+    for at, when in points(every=5):
         folder = tmp_path / f"{at}-{when}"
         folder.mkdir()
         case = Case(killer, faults, scripted, folder)
@@ -158,7 +165,7 @@ def test_after_a_kill_only_what_is_ticked_now_is_sent(killer, faults, scripted, 
 def test_a_run_that_was_killed_between_remove_and_add_is_finished(
     killer, faults, scripted, tmp_path
 ):
-    for at, when in points(20):
+    for at, when in points("sws" + "ws" + "ss" + 2 * REMOVAL, 2):
         folder = tmp_path / f"{at}-{when}"
         folder.mkdir()
         nexus = Nexus(faults)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.faults import KEY, answer
 
 from svc_sdk import AuthError, ServiceError, Svc
-from svc_tools import connect
 from svc_tools.nexus import (
     NEXUS_TYPES,
     NotListedError,
@@ -208,9 +207,3 @@ def test_a_register_as_a_frame_and_in_a_notebook(tmp_path):
     workbook = tmp_path / "register.xlsx"
     frame.to_excel(workbook, index=False)
     assert read_register(workbook).records == register.records
-
-
-def test_the_embedded_service_lists(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVC_DATABASE_URL", str(tmp_path / "own.db"))
-    with connect("embedded") as client:
-        assert list_register(client).records == ()

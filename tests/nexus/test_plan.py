@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pandas as pd
 import pytest
 
-from svc_tools.nexus import PlanError, make_plan, read_register, read_thresholds
+from svc_tools.nexus import (
+    PlanError,
+    Thresholds,
+    exposure,
+    make_plan,
+    read_register,
+    read_thresholds,
+)
 from svc_tools.nexus.words import REASONS
 
 DAY = date(2026, 11, 21)
@@ -80,12 +88,12 @@ def test_a_plan_is_named_anew_each_time_and_says_whom_it_is_for():
 
 
 def test_states_above_their_threshold_without_a_record_come_first():
-    exposure = exposure_of(
+    measured = exposure_of(
         {"state": "CA", "band": "missing"},
         {"state": "WA", "band": "over"},  # measured without this register
         {"state": "TX", "band": "missing"},  # has a record, whatever the exposure knew of
     )
-    plan = plan_of(exposure=exposure)
+    plan = plan_of(exposure=measured)
     assert [one.state for one in plan.missing_states] == ["CA", "WA"]
     assert plan.missing[0].startswith("California has no record, and your sales are above")
     assert plan.missing[0].endswith("Said by the exposure.")
@@ -99,8 +107,8 @@ def test_states_above_their_threshold_without_a_record_come_first():
 
 
 def test_the_sales_of_a_state_and_what_they_rest_on_are_the_evidence():
-    exposure = exposure_of({"state": "IL", "band": "over", "below_all": False})
-    rows = plan_of([REGISTER[2], REGISTER[0]], exposure=exposure).rows
+    measured = exposure_of({"state": "IL", "band": "over", "below_all": False})
+    rows = plan_of([REGISTER[2], REGISTER[0]], exposure=measured).rows
     illinois, texas = rows if rows[0].state == "IL" else rows[::-1]
     assert "Said by the exposure." in illinois.evidence
     assert "over" in illinois.reasons
@@ -108,11 +116,38 @@ def test_the_sales_of_a_state_and_what_they_rest_on_are_the_evidence():
     assert texas.decision == "keep"
 
 
+def test_a_record_that_only_a_repealed_test_held_is_found_in_real_sales():
+    shipped = read_thresholds()
+    known = {"base": "gross", "marketplace_counts": True, "trailing_months": 12}
+    table = Thresholds(
+        tuple(replace(row, **known) if row.state == "IL" else row for row in shipped.rows)
+    )
+    days = pd.date_range("2024-01-01", "2026-11-21")
+    busy = days < pd.Timestamp("2025-12-31")  # 365 small sales a year while 200 were the test
+    cents = pd.Series(1_000, index=days).where(busy, 100).to_numpy()
+    sales = {"state": "IL", "day": days, "channel": "direct", "count": busy.astype(int)}
+    daily = pd.DataFrame(
+        sales | {f"{base}_cents": cents for base in ("gross", "retail", "taxable")}
+    )
+    measured = exposure(daily, as_of=DAY, thresholds=table)
+    old, new = (
+        make_plan(
+            [{"state": "IL", "nexus_type": "economic", "registered_at": since}],
+            exposure=measured,
+            thresholds=table,
+        ).rows[0]
+        for since in ("2023-05-01", "2026-05-01")
+    )
+    assert (old.decision, old.reasons) == ("candidate", ("repealed_test",))
+    assert (new.decision, new.reasons) == ("keep", ("still_trailing",))
+    assert "There is no test of transactions any more since 2026-01-01." in old.evidence
+
+
 def test_a_plan_and_its_exposure_are_of_one_day():
-    exposure = exposure_of({"state": "IL", "band": "over"})
+    measured = exposure_of({"state": "IL", "band": "over"})
     with pytest.raises(PlanError, match="measured for 2026-11-21, and the plan is to be for 2026-"):
-        plan_of(exposure=exposure, as_of=date(2026, 11, 20))
-    assert make_plan(REGISTER, exposure=exposure).as_of == DAY
+        plan_of(exposure=measured, as_of=date(2026, 11, 20))
+    assert make_plan(REGISTER, exposure=measured).as_of == DAY
 
 
 @pytest.mark.parametrize(
@@ -155,6 +190,21 @@ def test_a_register_that_the_service_sees_otherwise():
     nevada = rows["NV", None]
     assert (nevada.reasons[0], nevada.row, nevada.expected) == ("only_service", 0, 1)
     assert {row.decision for row in plan.rows if row.state != "TX"} == {"review"}
+
+
+def test_a_record_that_the_service_has_twice_is_told_apart_from_ones_own():
+    twice = {"state": "IL", "nexus_type": "economic", "notes": "a"}
+    own = [{"state": "IL", "nexus_type": "economic", "notes": "b"}, twice]
+    plan = plan_of(own, listed=read_register([twice, twice]))
+    told = [(row.row, row.notes, row.reasons[0], row.expected) for row in plan.rows]
+    assert told == [(1, "b", "differs", 2), (2, "a", "duplicate", 2)]
+    plan = plan_of([twice], listed=read_register([twice, twice]))
+    assert [(row.row, row.reasons[0]) for row in plan.rows] == [
+        (0, "only_service"),
+        (1, "duplicate"),
+    ]
+    (removal,) = plan.tick(("IL", "economic")).removals
+    assert removal.expected == 2
 
 
 def test_ticks_and_what_they_would_send():

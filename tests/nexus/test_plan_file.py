@@ -7,14 +7,16 @@ import io
 import subprocess
 from dataclasses import replace
 from datetime import date, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tools import soffice
 
-from svc_tools.nexus import PlanError, make_plan, read_plan, read_register
+from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
 from svc_tools.nexus.days_meant import days_meant
 from svc_tools.nexus.plan import Missing
 from svc_tools.nexus.plan_file import COLUMNS
@@ -70,7 +72,8 @@ def plan():
 
 
 def cells_of(path):
-    return [*csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))]
+    text = path.read_bytes().decode("utf-8-sig")
+    return [*csv.reader(io.StringIO(text, newline=""))]
 
 
 def put(path, rows, *, separator=",", encoding="utf-8"):
@@ -321,6 +324,20 @@ def test_files_that_are_no_plan(tmp_path):
     (tmp_path / "plan.xlsx").write_bytes(b"PK no workbook")
     with pytest.raises(PlanError, match="no workbook that can be read"):
         read_plan(tmp_path / "plan.xlsx")
+    (tmp_path / "plan.ods").write_bytes(b"PK")
+    with pytest.raises(PlanError, match=r"save it as \.xlsx or CSV"):
+        read_plan(tmp_path / "plan.ods")
+
+
+def test_a_workbook_that_was_cut_off_is_said(plan, tmp_path):
+    book = openpyxl.Workbook()
+    for row in cells_of(plan.write(tmp_path / "plan.csv")):
+        book.active.append(row)
+    path = tmp_path / "plan.xlsx"
+    book.save(path)
+    path.write_bytes(path.read_bytes()[:-400])
+    with pytest.raises(PlanError, match=r"plan\.xlsx is no workbook that can be read"):
+        read_plan(path)
 
 
 def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path):
@@ -340,6 +357,28 @@ def test_the_register_too_is_written_and_read_back(tmp_path):
     ]
     register = read_register(rows)
     assert read_register(register.write(tmp_path / "register.csv")).records == register.records
+
+
+records = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(sorted(STATES)),
+        "nexus_type": st.sampled_from(NEXUS_TYPES),
+        "registered_at": st.none() | st.dates(),
+        "address": st.none() | st.text(),
+        "notes": st.none() | st.text() | st.sampled_from(HOSTILE),
+    }
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(records, min_size=1, max_size=4), st.sampled_from(",;\t"))
+def test_any_register_survives_the_file(rows, separator):
+    plan = make_plan(rows, as_of=DAY).tick(1)
+    plan = plan.tick(plan.rows[0].key)
+    with TemporaryDirectory() as folder:
+        path = plan.write(Path(folder) / "plan.csv")
+        assert read_plan(path) == plan
+        assert read_plan(put(path, cells_of(path), separator=separator)) == plan
 
 
 @given(st.text())

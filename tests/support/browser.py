@@ -17,7 +17,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds that a test waits for what it expects: a busy machine is no failure."""
 
 

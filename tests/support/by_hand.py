@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 
 def shown(locator):
     """What is seen: hidden parts of other tabs may be called the same."""
@@ -28,7 +30,8 @@ def use_key(panel, address, key):
     shown(panel.get_by_label("Address of the service")).fill(address)
     shown(panel.get_by_label("API key")).fill(key)
     shown(panel.get_by_role("button", name="Use this key")).click()
-    shown(panel.get_by_text(f"Asking: {address}")).wait_for()
+    expect(panel.locator(".svc-service")).to_contain_text(address)
+    expect(panel.get_by_label("Address of the service")).to_be_hidden()
 
 
 def tab_to(page, name, *, most=60):

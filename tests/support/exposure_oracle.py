@@ -26,6 +26,7 @@ class Expected(NamedTuple):
     """What is expected of one state."""
 
     band: str
+    used: Decimal
     sales: Decimal
     transactions: int
     first: date
@@ -98,26 +99,34 @@ def expected(sales: list[Sale], row, as_of: date) -> Expected:
 
     found = [(*run(*span), span) for span in spans(row.period, as_of, row.state)]
     best = max(reversed(found), key=lambda one: (one[2] is not None, used(one[0], one[1], row)))
-    crossed = min((one[2] for one in found if one[2]), default=None)
+    crossed = [one[2] for one in found if one[2]]
+    below = all(run(*span)[2] is None for span in all_spans(row, as_of))
     if row.period == "rolling_12_months" and counted:
-        day = min(sale.day for sale in counted)
-        while day <= as_of and (crossed is None or day < crossed):
-            total, count, _ = run(year_before(day) + ONE, day)
-            if is_met(total, count, row):
-                crossed = day
-                break
-            day += ONE
+        begin = min(months_back(as_of, row.trailing_months), quarter_end(as_of))
+        met = rolling(counted, row, begin, as_of)
+        crossed += met
+        below &= not any(day >= begin for day in met)
     part = used(best[0], best[1], row)
     band = "over" if best[2] else next(name for least, name in BANDS if part >= least)
-    below = all(run(*span)[2] is None for span in all_spans(row, as_of))
-    if row.period == "rolling_12_months":
-        day = min(months_back(as_of, row.trailing_months), quarter_end(as_of))
-        while day <= as_of:
-            total, count, _ = run(year_before(day) + ONE, day)
-            below &= not is_met(total, count, row)
-            day += ONE
-    first, last = best[3]
-    return Expected(band, best[0], best[1], first, last, crossed, below)
+    return Expected(band, part, best[0], best[1], *best[3], min(crossed, default=None), below)
+
+
+def rolling(counted: list[Sale], row, begin: date, as_of: date) -> list[date]:
+    """The days on which the 12 months that ended on them met the threshold."""
+    met = []
+    for day in days(min(begin, *(sale.day for sale in counted)), as_of):
+        total, count = Decimal(0), 0
+        for sale in counted:
+            if year_before(day) < sale.day <= day:
+                total += sale.base[row.base]
+                count += sale.base["gross"] >= 0
+        if is_met(total, count, row):
+            met.append(day)
+    return met
+
+
+def days(first: date, last: date) -> list[date]:
+    return [first + ONE * number for number in range((last - first).days + 1)]
 
 
 def all_spans(row, as_of: date) -> list[tuple[date, date]]:

@@ -7,9 +7,8 @@ from datetime import date
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from support.faults import answer
-
 from svc_tools import config
-from svc_tools.nexus import make_plan, read_register
+from svc_tools.nexus import Register, make_plan, read_register
 
 AS_OF = date(2026, 11, 21)
 RECORDS = [
@@ -108,7 +107,8 @@ class Nexus:
 def plan_of(client, *ticks, records=RECORDS, **action):
     """A plan for the client's account, with these ticked."""
     who = config.account_of(client)
-    plan = make_plan(read_register(records), as_of=AS_OF, service=who.service, account=who.account)
+    register = records if isinstance(records, Register) else read_register(records)
+    plan = make_plan(register, as_of=AS_OF, service=who.service, account=who.account)
     return plan.tick(*ticks, **action) if ticks else plan
 
 

@@ -20,9 +20,11 @@ class NexusService:
         records: the records by state and type.
         lists: whether it lists; 405 otherwise.
         adds: whether it adds; 405 otherwise.
+        listing: called before it lists.
         before: called with (state, type) before a removal is carried out.
         lost: the states whose removal is carried out and whose answer is lost.
-        down: once true, every answer breaks off.
+        away: whether it is down from the first lost answer on.
+        down: while true, every answer breaks off.
         sent: the removals and additions that it carried out, in order.
     """
 
@@ -30,8 +32,10 @@ class NexusService:
     records: dict = field(default_factory=dict)
     lists: bool = True
     adds: bool = True
+    listing: object = None
     before: object = None
     lost: set = field(default_factory=set)
+    away: bool = False
     down: bool = False
     sent: list = field(default_factory=list)
 
@@ -49,6 +53,8 @@ class NexusService:
     def _answer(self, seen):
         target = urlsplit(seen.target)
         if seen.method == "GET":
+            if self.listing is not None:
+                self.listing()
             records = list(self.records.values())
             return _json({"nexus": records, "count": len(records)}) if self.lists else _lacks()
         if seen.method == "POST":
@@ -64,6 +70,7 @@ class NexusService:
             del self.records[key]
         self.sent.append(("DELETE", state, nexus_type))
         if state in self.lost:
+            self.down = self.away
             return BROKEN
         return _json({"deleted": len(gone), "state": state, "nexus_type": nexus_type})
 

@@ -53,7 +53,7 @@ def run(name, folder):
     The second pass finds what the first one wrote; what is returned is the first pass.
     """
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
-    client = NotebookClient(notebook, timeout=90, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}})
     # what the kernel runs is measured by its own tests
     env = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
     with client.setup_kernel(env=env):

@@ -29,6 +29,7 @@ def tab(faults, tmp_path, monkeypatch):
         yield made
         made.stop_button.click()
         made.session.background.settle()
+        made._forget()
 
 
 def rows_of(count):
@@ -51,6 +52,11 @@ def cells_of(path):
 
 def upload(tab, path):
     """What the browser says when a file was chosen."""
+    upload_now(tab, path)
+    tab.session.background.settle()
+
+
+def upload_now(tab, path):
     content = path.read_bytes()
     for said, *pieces in (
         ({"say": "begin", "name": path.name},),
@@ -58,7 +64,6 @@ def upload(tab, path):
         ({"say": "end", "size": len(content)},),
     ):
         tab.choice.upload._handle_custom_msg({"who": "view-1", **said}, pieces)
-    tab.session.background.settle()
 
 
 def open_path(tab, path):
@@ -160,6 +165,28 @@ def test_columns_that_could_be_meant_are_asked_for(tab, faults, tmp_path):
     assert "2026-05-01" in request.target
 
 
+def test_columns_that_may_be_of_two_parties_are_asked_for(tab, faults, tmp_path):
+    source = csv_of(
+        tmp_path / "orders.csv", [["90001", "TX", "90001"]], ["zip", "ship_state", "bill_zip"]
+    )
+    open_path(tab, source)
+    asked = {role for role, field in tab.columns.roles.items() if field.value[0] == "choose"}
+    assert asked == {"zip", "state"}
+
+
+def test_a_column_that_is_not_to_be_used_is_not_found_by_its_name(tab, faults, tmp_path):
+    source = csv_of(tmp_path / "orders.csv", [["90001", "Austin", "TX"]], ["zip", "city", "state"])
+    open_path(tab, source)
+    tab.columns.roles["zip"].value = ("none", "")
+    tab.columns.roles["city"].value = ("none", "")
+    choose(tab, location="city")
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    (request,) = faults.seen
+    assert "90001" not in request.target
+    assert "Austin" in request.target
+
+
 def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path):
     rows = [[*row[:3], "05/31/2026", row[4]] for row in rows_of(2)]
     planned(tab, csv_of(tmp_path / "orders.csv", rows), as_of="sold")
@@ -194,12 +221,14 @@ def test_a_service_that_hangs_leaves_the_page_responsive(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(40)))
     faults.will(HANG)
     tab.run_button.click()  # comes back at once
-    assert tab.plan_button.disabled
+    assert tab.choice.upload.disabled
+    tab.run_button.click()  # once more: it runs already
+    tab.plan_button.click()
     assert "svc-busy" in tab.progress.view._dom_classes
     assert faults.asked.wait(30)
     tab.stop_button.click()
     tab.session.background.settle(9)
-    assert not tab.plan_button.disabled
+    assert not tab.choice.upload.disabled
     assert "svc-busy" not in tab.progress.view._dom_classes
     assert "It was stopped" in tab.message.html
 
@@ -252,6 +281,7 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     tab.result.reason.value = "partial"
     tab.session.background.settle()
     assert tab.result.review.value.count("<tr>") == 2
+    assert "Special-district rates may come on top." in tab.result.review.value  # no bare code
     assert tab.result.after.disabled
 
 
@@ -351,6 +381,15 @@ def test_without_a_service_nothing_is_read_or_asked(tmp_path):
     assert "no service to ask" in tab.message.html
 
 
+def test_a_file_that_arrives_while_another_runs_does_not_disturb_it(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(5)))
+    other = csv_of(tmp_path / "other.csv", rows_of(1))
+    faults.will(lambda seen: upload_now(tab, other) or echo(seen), echo)
+    click(tab, tab.run_button)
+    assert len(cells_of(tab.result.written)) == 5
+    assert tab.choice.current.name == "orders.csv"
+
+
 def test_another_service_needs_another_plan(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
     assert is_shown(tab.run_button)
@@ -373,7 +412,7 @@ def test_a_stop_while_the_file_is_read_lets_go_at_once(tab, tmp_path, monkeypatc
     tab.plan_button.click()
     assert reached.wait(30)
     tab.stop_button.click()
-    assert not tab.plan_button.disabled
+    assert not tab.choice.upload.disabled
     assert "nothing was asked" in tab.message.html
     go_on.set()
     tab.session.background.settle()
@@ -390,3 +429,41 @@ def test_the_panel_gives_what_the_function_gives(tab, scripted, tmp_path):
         for path in (tab.result.written, run.written)
     ]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+def test_a_result_of_any_kind_shows_its_rows_to_review(tab, tmp_path, kind):
+    rows = [*rows_of(2), ["0009", "78701", "TX", "soon", "1"]]
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows))
+    tab.target.value = str(tmp_path / f"result.{kind}")
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    assert tab.result.written == tmp_path / f"result.{kind}"
+    assert tab.result.review.value.count("<tr>") == 2
+    assert "0009" in tab.result.review.value
+
+
+def test_a_saved_notebook_holds_nothing_of_the_file_but_the_rows_that_are_shown(tab, tmp_path):
+    rows = [[f"secret-order-{n}", "78701", "TX", "2026-05-01", "1"] for n in range(50)]
+    upload(tab, csv_of(tmp_path / "orders.csv", rows))
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    saved = "".join(str(widget.get_state()) for widget in widgets_below(tab.view))
+    assert "secret-order-4" in saved  # of the preview
+    assert "secret-order-5" not in saved
+    assert KEY not in saved
+
+
+def widgets_below(widget):
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from widgets_below(child)
+
+
+def test_a_cell_of_any_length_is_cut_on_the_page_and_kept_in_the_file(tab, tmp_path):
+    long = "x" * 100_000
+    planned(tab, csv_of(tmp_path / "orders.csv", [[long, "78701", "TX", "soon", "1"]]))
+    click(tab, tab.run_button)
+    assert len(tab.columns.preview.value) < 3_000
+    assert len(tab.result.review.value) < 3_000
+    assert cells_of(tab.result.written)[0]["order"] == long

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from svc_tools.nexus import make_plan, read_register
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_cleanup import carried
-from svc_tools.widgets.nexus_exposure_table import exposure_html, exposure_notes, share_of, used_html
+from svc_tools.widgets.nexus_exposure_table import (
+    exposure_html,
+    exposure_notes,
+    share_of,
+    used_html,
+)
 from svc_tools.widgets.nexus_rows import facts_html
 from svc_tools.widgets.nexus_view import Filter, confirmation_of, page_of
 
@@ -159,13 +164,8 @@ def test_each_standing_is_said_in_words(band, words):
 
 def test_the_exposure_shows_dollars_with_cents_and_what_the_threshold_is():
     html = exposure_html(exposed(first_crossed=date(2026, 3, 4)))
-    for text in ("$400,000.00", "of $500,000", "2026-03-04", "high", "Record: economic."):
+    for text in ("$400,000.00", "of $500,000", "2026-03-04", "high"):
         assert text in html
-
-
-def test_without_a_register_nothing_is_said_of_records():
-    assert "ecord" not in exposure_html(exposed(registered=None))
-    assert "No record." in exposure_html(exposed(registered=""))
 
 
 def test_a_tick_stays_only_where_record_decision_and_reasons_are_the_same():

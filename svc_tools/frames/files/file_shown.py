@@ -8,7 +8,7 @@ from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.reports.summary_words import exact_dollars
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.meanings import MEANINGS
-from svc_tools.shown import Table, counted, plain, printable
+from svc_tools.shown import Table, capital, counted, plain, printable
 
 if TYPE_CHECKING:
     from svc_tools.frames.files.file_run import FileRun
@@ -45,7 +45,7 @@ def run_sentences(run: FileRun) -> list[str]:
         said.append(f"Of it due from you: {exact_dollars(totals.due)}.")
     if totals.review:
         said.append(f"To be looked at (needs_review): {counted(totals.review, 'row')}.")
-    return [*said, *map(printable, run.notes)]
+    return [*said, *(capital(printable(note)) for note in run.notes)]
 
 
 def run_tables(run: FileRun) -> list[Table]:

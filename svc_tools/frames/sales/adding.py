@@ -15,6 +15,8 @@ from svc_tools.frames.sales.orders import Orders, hashes_of
 from svc_tools.frames.taxes.amounts import whole_cents
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.places import STATES, Elsewhere, state_code
+from svc_tools.places.text import text_of
+from svc_tools.shown import counted
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -88,13 +90,13 @@ class Adding:
         for part, of_part in parts.items():
             self._add(part, cells, of_part)
         self._add("rows", cells, None)
-        counted = np.flatnonzero(cents >= 0)
+        sold = np.flatnonzero(cents >= 0)
         if self._orders is None:
-            self._add("count", cells[counted], None)
+            self._add("count", cells[sold], None)
         else:
-            column = frame[self._columns.columns["transaction"]].iloc[rows].iloc[counted]
-            numbers = groups[counted] * _SPAN + (days[counted] - FIRST_DAY)
-            self._count_orders(self._orders, column, numbers, cells[counted])
+            column = frame[self._columns.columns["transaction"]].iloc[rows].iloc[sold]
+            numbers = groups[sold] * _SPAN + (days[sold] - FIRST_DAY)
+            self._count_orders(self._orders, column, numbers, cells[sold])
 
     def daily(self) -> pd.DataFrame:
         """The totals by state, day and channel, as `nexus.exposure` wants them."""
@@ -170,9 +172,8 @@ class Adding:
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
         for place, value in enumerate(values):
-            text = "" if not isinstance(value, str) else value
-            code = state_code(text) if text.strip() else None
-            blank[place] = not text.strip() and (text == value or value != value)  # noqa: PLR0124 - NaN
+            code = state_code(value) if isinstance(value, str) else None
+            blank[place] = text_of(value) is None
             outside[place] = isinstance(code, Elsewhere)
             if isinstance(code, str):
                 numbers[place] = _STATES.index(code)
@@ -229,15 +230,15 @@ class Adding:
     def _said(self) -> list[str]:
         """What was counted otherwise than it may be meant."""
         said = [
-            f"{part}: {self._whole[part]:,} rows have none that can be read; their whole amount"
-            " counts"
+            f"{part}: not readable in {counted(self._whole[part], 'row')}; there the whole"
+            " amount counts"
             for part in self._parts
             if self._whole[part]
         ]
         if self._whole["channel"]:
             words = ", ".join(map(repr, list(self._channels)[:_SHOWN])) or "missing"
             said.append(
-                f"channel: {self._whole['channel']:,} rows say neither direct nor marketplace"
-                f" ({words}) and count as direct"
+                f"channel: neither direct nor marketplace in"
+                f" {counted(self._whole['channel'], 'row')} ({words}); they count as direct"
             )
         return said

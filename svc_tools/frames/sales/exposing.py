@@ -13,6 +13,7 @@ from svc_tools.frames.files.opening import open_rows
 from svc_tools.frames.notes import say
 from svc_tools.frames.sales.adding import SLICE, Adding
 from svc_tools.frames.sales.columns import find_sales_columns
+from svc_tools.frames.sales.together import together
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import time_zone
 
@@ -47,7 +48,7 @@ def exposure_of_frame(
 
 def exposure_of_file(
     path: str | Path,
-    *,
+    *more: str | Path,
     amount: Hashable | None = None,
     date: Hashable | None = None,
     state: Hashable | None = None,
@@ -69,6 +70,8 @@ def exposure_of_file(
 
     Args:
         path: the file.
+        more: further files of the same columns, counted together with it. An order whose lines lie
+            in several files counts once in each.
         amount: as in `df.svc.exposure()`, and so are the following.
         date: see there.
         state: see there.
@@ -95,10 +98,12 @@ def exposure_of_file(
     """
     terms = _terms(register, thresholds)
     given = _given(amount, date, state, channel, retail, taxable, transaction)
-    daily = daily_sales_of_file(
-        Path(path), given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding
-    )
-    return _exposed(daily, terms, as_of, covers, progress=progress)
+    paths = [Path(one) for one in (path, *more)]
+    dailies = [
+        daily_sales_of_file(one, given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding)
+        for one in paths
+    ]
+    return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
 
 
 def daily_sales(

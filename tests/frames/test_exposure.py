@@ -1,0 +1,272 @@
+"""`df.svc.exposure()`: which columns are read, what is counted, and what is left out and said."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import svc_tools
+from svc_tools.frames.sales import adding, exposing
+from svc_tools.nexus import ThresholdsError
+
+TEXAS = "TX"
+
+
+def orders(**columns):
+    usual = {
+        "state": ["TX", "Texas", "tx", "NY"],
+        "order_date": ["2026-01-05", "2026-02-01", "2026-02-01 23:59:59", "2026-03-09"],
+        "amount": ["300000.10", "$250,000.05", "(50,000.15)", "10"],
+    }
+    told = usual | columns
+    return pd.DataFrame({name: cells for name, cells in told.items() if cells is not None})
+
+
+def exposure(frame, *, as_of="2026-11-21", progress=False, **more):
+    return svc_tools.svc(frame).exposure(as_of=as_of, progress=progress, **more).set_index("state")
+
+
+def left_out(found):
+    about = found.attrs["svc_exposure"]
+    return {one["reason"]: one["rows"] for one in about["left_out"]}
+
+
+def notes(found):
+    return " | ".join(found.attrs["svc_exposure"]["notes"])
+
+
+def test_columns_of_usual_names_are_found_and_said(capsys):
+    frame = orders(channel=["direct", "marketplace", "direct", "direct"], order_id=[1, 2, 3, 4])
+    found = exposure(frame, progress=True, register=[{"state": "NY", "nexus_type": "economic"}])
+    texas = found.loc[TEXAS]
+    assert (texas["sales"], texas["transactions"]) == (Decimal("500000.00"), 2)
+    assert texas["marketplace_sales"] == Decimal("250000.05")
+    assert (texas["band"], texas["first_crossed"]) == ("missing", date(2026, 2, 1))
+    assert found.loc["NY", "registered"] == "economic"
+    assert (
+        "svc: amount from column 'amount', date from column 'order_date', state from column"
+        " 'state', channel from column 'channel', transaction from column 'order_id'"
+    ) in capsys.readouterr().err
+
+
+def test_where_two_columns_could_be_meant_it_is_an_error_that_names_them():
+    with pytest.raises(ValueError, match=r"amount: several columns.*'amount', 'gross_sales'"):
+        exposure(orders(gross_sales=[1, 2, 3, 4]))
+    with pytest.raises(ValueError, match=r"date: several columns.*'order_date', 'invoice_date'"):
+        exposure(orders(invoice_date=["2026-01-01"] * 4))
+    with pytest.raises(ValueError, match=r"channel: several.*say which with channel='…', or"):
+        exposure(orders(channel=["direct"] * 4, sales_channel=["direct"] * 4))
+    both = orders(gross_sales=[1, 2, 3, 4])
+    assert exposure(both, amount="gross_sales").loc[TEXAS, "sales"] == Decimal("6.00")
+
+
+def test_what_is_needed_and_not_there_is_said_with_the_columns_there_are():
+    with pytest.raises(ValueError, match=r"state: no column.*the columns: order_date, amount"):
+        exposure(orders(state=None))
+    with pytest.raises(ValueError, match=r"amount: there is no column 'sum'"):
+        exposure(orders(), amount="sum")
+    assert exposure(orders(state=None), state="Texas").loc[TEXAS, "sales"] == Decimal("500010.00")
+    with pytest.raises(ValueError, match="retail: there is no column True"):
+        exposure(orders(), retail=True)
+    twice = pd.concat([orders(), orders()[["amount"]]], axis=1)
+    with pytest.raises(ValueError, match="several columns"):
+        exposure(twice)
+
+
+def test_rows_that_cannot_be_read_are_left_out_counted_and_said():
+    frame = orders(
+        state=["TX", "PR", "Nowhere", None, "TX", "TX", "TX", "TX", "TX"],
+        order_date=[
+            *("2026-01-05", "2026-01-05", "2026-01-05", "2026-01-05", "05/01/2026"),
+            *("", "2206-01-05", "2026-01-05", "2026-01-05T10:00:00Z"),
+        ],
+        amount=["1", "2", "3", "4", "5", "6", "7", "ten", "8"],
+    )
+    found = exposure(frame)
+    assert found.loc[TEXAS, "sales"] == Decimal("1.00")
+    assert left_out(found) == {
+        "amount: not a number of dollars such as 12.50": 1,
+        "date: not an ISO date such as 2026-05-01": 1,
+        "date: missing": 1,
+        "date: not between 2000 and 2099": 1,
+        "date: a moment in a time zone (say whose date counts: tz='America/Chicago', for one)": 1,
+        "state: outside of the 50 states and DC": 1,
+        "state: not known": 1,
+        "state: missing": 1,
+    }
+    assert "left out, state: not known: 1 row, for instance 'Nowhere'" in notes(found)
+    assert found.attrs["svc_exposure"]["rows"] == 9
+
+
+def test_a_row_with_several_faults_is_left_out_once():
+    frame = orders(state=["?", "TX"], order_date=["?", "2026-01-05"], amount=["1.005", "2"])
+    found = exposure(frame)
+    assert left_out(found) == {"amount: not a whole number of cents": 1}
+
+
+def test_where_no_row_can_be_counted_it_is_an_error():
+    with pytest.raises(ValueError, match=r"no row can be counted.*05/01/2026"):
+        exposure(orders(order_date=["05/01/2026"] * 4))
+
+
+def test_lines_of_one_order_count_once_also_over_slices(monkeypatch):
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "state": "TX",
+            "date": "2026-05-01",
+            "amount": random.integers(0, 5, 1_000),
+            "order_id": random.integers(0, 200, 1_000).astype(str),
+        }
+    )
+    frame.loc[::50, "order_id"] = None  # each of these is a sale by itself
+    named = frame["order_id"].nunique()
+    monkeypatch.setattr(exposing, "SLICE", 97)
+    assert exposure(frame).loc[TEXAS, "transactions"] == named + 20
+    assert exposure(frame, transaction=False).loc[TEXAS, "transactions"] == 1_000
+    whole = frame.assign(order_id=frame["order_id"].astype("float64"))
+    assert exposure(whole).loc[TEXAS, "transactions"] == named + 20
+
+
+def test_a_refund_is_no_transaction():
+    frame = orders(amount=["5", "6", "-5", "0"], state=["TX"] * 4)
+    texas = exposure(frame).loc[TEXAS]
+    assert (texas["sales"], texas["transactions"]) == (Decimal("6.00"), 3)
+
+
+def test_a_channel_that_says_neither_counts_as_direct_and_is_said():
+    frame = orders(channel=["Own Website", "facilitated", "Bazaar", None])
+    found = exposure(frame)
+    assert found.loc[TEXAS, "marketplace_sales"] == Decimal("250000.05")
+    assert "channel: neither direct nor marketplace in 2 rows ('Bazaar')" in notes(found)
+    assert "all sales are taken as direct ones" in notes(exposure(orders()))
+    with pytest.raises(ValueError, match="channel: 'web shop' is neither a column"):
+        exposure(orders(), channel="web shop")
+    every = exposure(orders(), channel="marketplace")
+    assert every.loc[TEXAS, "marketplace_only"]
+
+
+def test_a_part_that_cannot_be_read_counts_in_full():
+    frame = orders(taxable=["100000", "", "-20000", "4"], state=["FL"] * 4)
+    frame["order_date"] = "2025-05-01"
+    florida = exposure(frame).loc["FL"]
+    assert (florida["base"], florida["sales"]) == ("taxable", Decimal("330004.05"))
+    assert "taxable: not readable in 1 row" in notes(exposure(frame))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.to_datetime(
+            ["2026-01-05 08:00", "2026-02-01 00:00", "2026-02-01 23:59", "2026-03-09 01:00"]
+        ),
+        pd.array([date(2026, 1, 5), date(2026, 2, 1), date(2026, 2, 1), date(2026, 3, 9)]),
+        pd.array(
+            [date(2026, 1, 5), date(2026, 2, 1), date(2026, 2, 1), date(2026, 3, 9)],
+            dtype=pd.ArrowDtype(pa.date32()),
+        ),
+        [20260105, 20260201, 20260201, 20260309],
+        pd.Categorical(["2026-01-05", "2026-02-01", "2026-02-01", "2026-03-09"]),
+        [pd.Timestamp("2026-01-05"), "2026-02-01", date(2026, 2, 1), "2026-03-09"],
+    ],
+    ids=["times", "dates", "arrow", "digits", "categories", "mixed"],
+)
+def test_dates_of_every_kind_give_the_same(column):
+    expected = exposure(orders())
+    pd.testing.assert_frame_equal(exposure(orders(order_date=column)), expected)
+
+
+def test_moments_have_their_date_where_the_person_says():
+    times = pd.to_datetime(["2026-01-01 03:00", "2026-06-01 12:00"], utc=True)
+    frame = pd.DataFrame({"state": "WA", "date": times, "amount": [200_000, 5]})
+    with pytest.raises(ValueError, match=r"date: column 'date' has times in UTC.*tz='America"):
+        exposure(frame)
+    for column in (times, times.strftime("%Y-%m-%dT%H:%M:%SZ")):  # 31 December in Seattle
+        found = exposure(frame.assign(date=column), tz="America/Los_Angeles").loc["WA"]
+        assert found["first_crossed"] == date(2025, 12, 31)
+
+
+def test_the_day_asked_about_is_the_last_day_with_a_sale_unless_it_is_given():
+    found = svc_tools.svc(orders()).exposure(progress=False)
+    assert found.attrs["svc_exposure"]["as_of"] == "2026-03-09"
+    today = svc_tools.svc(orders()).exposure(as_of="today", progress=False)
+    assert today.attrs["svc_exposure"]["as_of"] > "2026-03-09"
+    with pytest.raises(ValueError, match="as_of: 'yesterday' is no date"):
+        exposure(orders(), as_of="yesterday")
+
+
+def test_the_users_own_thresholds_are_used(tmp_path):
+    path = tmp_path / "own.csv"
+    header = (
+        "state,effective_from,effective_to,sales,transactions,logic,period,base,"
+        "marketplace_counts,trailing_months,transactions_dropped_on,certainty,source,checked_on,"
+        "notes\n"
+    )
+    path.write_text(
+        header + "NY,,,10,,sales,rolling_12_months,gross,yes,0,,high,mine,2026-11-01,\n"
+    )
+    assert exposure(orders(), thresholds=path).loc["NY", "band"] == "over"
+    path.write_text(header.replace("notes", "note"))
+    with pytest.raises(ThresholdsError, match="columns are missing: 'notes'"):
+        exposure(orders(), thresholds=str(path))
+
+
+def test_the_frame_itself_is_not_changed():
+    frame = orders()
+    before = frame.copy(deep=True)
+    exposure(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    assert not frame.attrs
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["TX", "NY", "CA", "??"]),
+        st.dates(date(2024, 6, 1), date(2026, 12, 31)),
+        st.sampled_from(["direct", "marketplace"]),
+        st.decimals(-10_000, 90_000, places=2),
+        st.integers(1, 4),
+    ),
+    min_size=1,
+    max_size=40,
+)
+FORMS = st.sampled_from(["text", "float", "decimal", "arrow"])
+
+
+@settings(max_examples=40)
+@given(ROWS, FORMS, st.integers(1, 9))
+def test_daily_totals_are_those_of_a_loop(rows, form, size):
+    frame = pd.DataFrame(rows, columns=["state", "date", "channel", "amount", "order_id"])
+    amounts = {
+        "text": [str(one) for one in frame["amount"]],
+        "float": [float(one) for one in frame["amount"]],
+        "decimal": list(frame["amount"]),
+        "arrow": pd.array(list(frame["amount"]), dtype=pd.ArrowDtype(pa.decimal128(18, 2))),
+    }
+    frame["amount"] = amounts[form]
+    expected: dict[tuple[str, date, str], list] = {}
+    for state, day, channel, amount, order in rows:
+        if state != "??":
+            cell = expected.setdefault((state, day, channel), [0, 0, set()])
+            cell[0] += int(amount * 100)
+            cell[1] += min(int(amount * 100), 0)
+            cell[2] |= {order} if amount >= 0 else set()
+    columns = exposing.find_sales_columns(frame, {})
+    total = adding.Adding(columns)
+    for start in range(0, len(frame), size):
+        total.take(frame.iloc[start : start + size])
+    daily = total.daily()
+    found = {
+        (state, day.date(), channel): [gross, refund, count]
+        for state, day, channel, gross, refund, count in daily[
+            ["state", "day", "channel", "gross_cents", "refund_cents", "count"]
+        ].itertuples(index=False)
+    }
+    assert found == {key: [cell[0], cell[1], len(cell[2])] for key, cell in expected.items()}

@@ -1,0 +1,89 @@
+"""Exposure of files: the same as of the frame, whatever the kind of file and however it is cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import svc_tools
+from svc_tools.frames import exposure_of_file
+from svc_tools.frames.files import csv_rows
+from svc_tools.frames.files.chunk import FileError
+
+
+@pytest.fixture(scope="module")
+def sales():
+    random = np.random.default_rng(8)
+    size = 3_000
+    days = np.datetime64("2025-01-01") + random.integers(0, 600, size)
+    return pd.DataFrame(
+        {
+            "Order ID": [f"A-{number}" for number in random.integers(0, 1_200, size)],
+            "Ship State": random.choice(["TX", "New York", "ca", "OR", "Guam"], size),
+            "Order Date": days.astype(str),
+            "Customer": "x",
+            "Amount": [f"{cents / 100:.2f}" for cents in random.integers(-900, 90_000, size)],
+            "Channel": random.choice(["direct", "marketplace"], size),
+        }
+    )
+
+
+def written(sales, path):
+    if path.suffix == ".csv":
+        sales.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        sales.to_parquet(path)
+    else:
+        days = pd.to_datetime(sales["Order Date"])
+        amounts = sales["Amount"].astype(float)
+        sales.assign(**{"Order Date": days, "Amount": amounts}).to_excel(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["sales.csv", "sales.parquet", "sales.xlsx"])
+def test_a_file_gives_what_its_frame_gives(sales, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(csv_rows, "_BLOCK", 20_000)  # so that orders lie in several chunks
+    path = written(sales, tmp_path / name)
+    expected = svc_tools.svc(sales).exposure(progress=False)
+    found = exposure_of_file(path, progress=False)
+    pd.testing.assert_frame_equal(found, expected)
+    about = found.attrs["svc_exposure"]
+    assert about["rows"] == 3_000
+    guam = int((sales["Ship State"] == "Guam").sum())
+    assert about["left_out"] == [
+        {"reason": "state: outside of the 50 states and DC", "rows": guam, "example": "Guam"}
+    ]
+
+
+def test_columns_and_sheets_are_named_as_for_a_lookup(sales, tmp_path):
+    sales = sales.head(400)
+    path = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(path) as book:
+        sales.head(5).to_excel(book, sheet_name="old", index=False)
+        sales.to_excel(book, sheet_name="sales", index=False)
+    found = exposure_of_file(
+        path, sheet="sales", amount="Amount", transaction=False, channel=False, progress=False
+    )
+    as_of = found.attrs["svc_exposure"]["as_of"]
+    last = found.set_index("state").loc["TX", ["period_from", "period_to"]].tolist()
+    rows = sales["Ship State"].eq("TX") & ~sales["Amount"].str.startswith("-")
+    rows &= sales["Order Date"].between(str(last[0]), str(last[1]))
+    assert str(last[1]) == as_of
+    assert found.set_index("state").loc["TX", "transactions"] == rows.sum()
+
+
+def test_a_file_without_rows_has_no_sales(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("state,date,amount\n")
+    found = exposure_of_file(path, as_of="2026-11-21", progress=False)
+    assert found["below_all"].isna().all()
+    assert found["why"].str.contains("No sales were given.").sum() == 47
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(FileError, match="there is no file"):
+        exposure_of_file(tmp_path / "none.csv")
+    (tmp_path / "own.txt").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="amount: no column of a usual name"):
+        exposure_of_file(tmp_path / "own.txt")

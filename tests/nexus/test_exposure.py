@@ -1,0 +1,356 @@
+"""What a person reads of each state: its band, its figures, and all that is not known of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from svc_tools.nexus import Threshold, Thresholds, exposure, read_register, read_thresholds
+
+AS_OF = date(2026, 11, 21)
+COVERS = (date(2020, 1, 1), AS_OF)
+KNOWN = Threshold(
+    *("TX", None, None, 1_000, None, "sales", "current_or_previous_year", "gross", True, 0, None),
+    *("high", "made up", date(2026, 1, 1)),
+)
+
+
+def daily(*rows, **columns):
+    """Rows of (state, day, channel, dollars, count)."""
+    frame = pd.DataFrame(rows, columns=["state", "day", "channel", "gross_cents", "count"])
+    frame["day"] = pd.to_datetime(frame["day"])
+    frame["gross_cents"] = [int(Decimal(str(one)) * 100) for one in frame["gross_cents"]]
+    for name in ("retail_cents", "taxable_cents"):
+        frame[name] = columns.get(name, pd.array([None] * len(frame), dtype="Int64"))
+    if "refund_cents" in columns:
+        frame["refund_cents"] = columns["refund_cents"]
+    return frame.astype({"gross_cents": "int64", "count": "int64"})
+
+
+def told(rows, *thresholds, covers=COVERS, **more):
+    frame = rows if isinstance(rows, pd.DataFrame) else daily(*rows)
+    table = Thresholds(thresholds or (KNOWN,))
+    return exposure(frame, as_of=AS_OF, thresholds=table, covers=covers, **more)
+
+
+def one(rows, *thresholds, **more):
+    return told(rows, *thresholds, **more).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("dollars", "band", "used"),
+    [
+        ("699.99", "below 70", "0.6999"),
+        ("700.00", "70-90", "0.7000"),
+        ("899.99", "70-90", "0.8999"),
+        ("900.00", "90-100", "0.9000"),
+        ("999.99", "90-100", "0.9999"),
+        ("1000.00", "over", "1.0000"),
+        ("0.00", "below 70", "0.0000"),
+    ],
+)
+def test_bands_begin_exactly_and_a_cent_below_is_not_rounded_up(dollars, band, used):
+    row = one([("TX", "2026-05-01", "direct", dollars, 1)])
+    assert (row["band"], row["used"], row["sales"]) == (band, Decimal(used), Decimal(dollars))
+    assert row["below_all"] is (band != "over")
+
+
+def test_a_state_over_its_threshold_without_a_record_is_missing_and_comes_first():
+    rows = [
+        ("NY", "2026-01-05", "direct", 5_000, 1),
+        ("TX", "2026-01-05", "direct", 1_200, 1),
+        ("CA", "2026-01-05", "direct", 950, 1),
+        ("WA", "2026-01-05", "direct", 100, 1),
+    ]
+    table = [replace(KNOWN, state=state) for state in ("CA", "NY", "OR", "TX", "WA")]
+    table[2] = replace(KNOWN, state="OR", sales=None, logic="none", period=None, base=None)
+    register = read_register(
+        [
+            {"state": "NY", "nexus_type": "physical"},
+            {"state": "NY", "nexus_type": "economic"},
+            {"state": "OR", "nexus_type": "economic"},
+        ]
+    )
+    found = told(rows, *table, register=register)
+    assert found["state"].tolist() == ["TX", "NY", "CA", "WA", "OR"]
+    assert found["band"].tolist() == ["missing", "over", "90-100", "below 70", "no tax"]
+    assert found["registered"].tolist() == ["", "physical, economic", "", "", "economic"]
+    assert "The register has no record." in found["why"][0]
+    assert (
+        found["why"][4]
+        == "The state has no general sales tax. The register has a record: economic."
+    )
+    assert found["below_all"].tolist() == [False, False, True, True, None]
+    without = told(rows, *table)
+    assert without["band"].tolist()[:2] == ["over", "over"]  # nobody said what is registered
+    assert without["registered"].tolist() == [None] * 5
+    assert "register" not in without["why"][0]
+
+
+def test_refunds_reduce_but_a_threshold_that_was_met_stays_met():
+    rows = [
+        ("TX", "2026-03-01", "direct", 600, 2),
+        ("TX", "2026-03-02", "direct", 500, 1),
+        ("TX", "2026-04-01", "direct", -800, 0),
+    ]
+    row = one(rows)
+    assert (row["band"], row["first_crossed"]) == ("over", date(2026, 3, 2))
+    assert (row["sales"], row["transactions"]) == (Decimal("300.00"), 3)
+    assert "Refunds have brought the total below it since." in row["why"]
+    assert row["below_all"] is False
+
+
+def test_of_two_years_the_one_that_says_more_is_shown_and_the_other_is_told():
+    rows = [
+        ("TX", "2025-06-01", "direct", 800, 1),
+        ("TX", "2026-06-01", "direct", "300.50", 1),
+        ("TX", "2024-12-31", "direct", 9_000, 1),
+        ("TX", "2026-11-22", "direct", 9_000, 7),
+    ]
+    found = told(rows)
+    row = found.iloc[0]
+    assert row["period"].startswith("calendar year 2025 (the current or the previous")
+    assert (row["period_from"], row["period_to"]) == (date(2025, 1, 1), date(2025, 12, 31))
+    assert row["band"] == "70-90"
+    assert "In calendar year 2026 to 2026-11-21 it is 30.0 %." in row["why"]
+    about = found.attrs["svc_exposure"]
+    assert about["notes"] == ["Sales behind 2026-11-21 do not count: 7 transactions."]
+
+
+def test_where_both_tests_are_needed_the_lower_one_decides():
+    row = replace(KNOWN, logic="and", transactions=10)
+    rows = [("TX", "2026-06-01", "direct", 5_000, 9)]
+    assert one(rows, row)["band"] == "90-100"
+    assert one(rows, replace(row, logic="or"))["band"] == "over"
+    less = one([("TX", "2026-06-01", "direct", 750, 1)], replace(row, logic="or"))
+    assert (less["band"], less["used"]) == ("70-90", Decimal("0.7500"))
+    rows.append(("TX", "2026-06-02", "direct", 0, 1))
+    assert one(rows, row)["first_crossed"] == date(2026, 6, 2)
+    assert "$1,000 and 10 transactions" in one(rows, row)["why"]
+
+
+def test_marketplace_sales_count_as_the_state_does():
+    rows = [
+        ("TX", "2026-06-01", "direct", 600, 1),
+        ("TX", "2026-06-02", "marketplace", 500, 1),
+    ]
+    assert one(rows)["band"] == "over"
+    left_out = one(rows, replace(KNOWN, marketplace_counts=False))
+    assert (left_out["band"], left_out["sales"]) == ("below 70", Decimal("600.00"))
+    assert left_out["marketplace_sales"] == Decimal("500.00")
+    assert "do not count here ($500.00 of them are left out)" in left_out["why"]
+
+
+def test_where_it_is_not_known_whether_marketplaces_count_both_figures_are_shown():
+    unknown = replace(KNOWN, marketplace_counts=None)
+    rows = [
+        ("TX", "2026-06-01", "direct", 600, 1),
+        ("TX", "2026-06-02", "marketplace", 500, 1),
+    ]
+    row = one(rows, unknown)
+    assert (row["band"], row["below_all"]) == ("unknown", None)
+    assert row["sales"] == Decimal("1100.00")
+    assert "with them it is 110.0 %, without them 60.0 % ($600.00)" in row["why"]
+    # it may be over: it stands behind what is, and before what is not
+    table = [replace(unknown, state=state) for state in ("CA", "TX", "WA")]
+    more = [*rows, ("CA", "2026-06-02", "direct", 950, 1), ("WA", "2026-06-02", "direct", 2_000, 1)]
+    assert told(more, *table)["state"].tolist() == ["WA", "TX", "CA"]
+    both = one([("TX", "2026-06-02", "marketplace", 50, 1)], unknown)
+    assert (both["band"], both["below_all"]) == ("below 70", None)
+    assert both["marketplace_only"]
+    assert "All sales were made through marketplaces." in both["why"]
+
+
+def test_a_base_that_the_sales_do_not_have_is_said_and_gross_stands_in():
+    retail = replace(KNOWN, base="retail")
+    rows = daily(("TX", "2026-06-01", "direct", 1_500, 1))
+    row = one(rows, retail)
+    assert (row["base"], row["band"], row["below_all"]) == ("gross", "over", None)
+    assert "The state counts retail sales, which are not in what was given" in row["why"]
+    with_it = one(rows.assign(retail_cents=20_000), retail)
+    assert (with_it["base"], with_it["band"], with_it["below_all"]) == ("retail", "below 70", True)
+
+
+def test_gross_below_says_nothing_of_a_base_unless_its_refunds_are_known():
+    retail = replace(KNOWN, base="retail")
+    # a refund of what was no retail sale hides that retail sales reach the threshold
+    rows = [
+        ("TX", "2026-06-01", "direct", 900, 1),
+        ("TX", "2026-06-02", "direct", -800, 0),
+        ("TX", "2026-06-03", "direct", 500, 1),
+    ]
+    assert one(daily(*rows), retail)["below_all"] is None
+    known = daily(*rows, refund_cents=[0, -80_000, 0])
+    assert one(known, retail)["below_all"] is None
+    less = daily(*rows[1:], refund_cents=[-80_000, 0])
+    assert one(less, retail)["below_all"] is True
+
+
+def test_a_base_that_is_not_known_is_read_in_every_way():
+    unknown = replace(KNOWN, base=None)
+    rows = daily(("TX", "2026-06-01", "direct", 1_500, 1))
+    gross = one(rows, unknown)
+    assert (gross["band"], gross["below_all"]) == ("over", None)
+    assert "Which sales the state counts is not known: these are gross sales." in gross["why"]
+    every = one(rows.assign(retail_cents=140_000, taxable_cents=50_000), unknown)
+    assert every["band"] == "unknown"
+    assert "retail sales 140.0 %, taxable sales 50.0 %" in every["why"]
+
+
+def test_conflicting_sources_on_transactions_never_say_below():
+    conflict = replace(KNOWN, logic="unknown", certainty="low")
+    low = one([("TX", "2026-06-01", "direct", 10, 900)], conflict)
+    assert (low["band"], low["below_all"]) == ("unknown", None)
+    assert "Sources disagree on a test of transactions" in low["why"]
+    nothing = told([], conflict).iloc[0]  # not a single sale: whatever the test is
+    assert (nothing["band"], nothing["below_all"]) == ("below 70", None)
+    high = one([("TX", "2026-06-01", "direct", 1_000, 1)], conflict)
+    assert (high["band"], high["below_all"]) == ("over", False)
+
+
+def test_the_trailing_time_must_be_below_too():
+    rows = [("TX", "2024-06-01", "direct", 2_000, 1), ("TX", "2026-06-01", "direct", 10, 1)]
+    assert one(rows)["below_all"] is True
+    year = one(rows, replace(KNOWN, trailing_months=12))
+    assert year["below_all"] is False
+    assert (year["trailing_from"], year["trailing_to"]) == (date(2024, 1, 1), date(2024, 12, 31))
+    assert year["trailing_sales"] == Decimal("2000.00")
+    assert "The threshold of that time was met in calendar year 2024." in year["why"]
+    unknown = one(rows, replace(KNOWN, trailing_months=None))
+    assert (unknown["below_all"], unknown["trailing_sales"]) == (None, None)
+    assert "How long the duty lasts once sales have fallen is not known." in unknown["why"]
+
+
+def test_what_counts_from_the_next_period_on_is_not_below():
+    previous = replace(KNOWN, period="previous_year")
+    row = one([("TX", "2026-06-01", "direct", 1_000, 1)], previous)
+    assert (row["band"], row["sales"], row["below_all"]) == ("below 70", Decimal("0.00"), False)
+    assert "Sales from 2026-01-01 to 2026-11-21 meet the threshold already" in row["why"]
+
+
+def test_a_rolling_year_that_was_over_some_months_ago_is_told():
+    rolling = replace(KNOWN, period="rolling_12_months")
+    rows = [("TX", "2025-03-01", "direct", 600, 1), ("TX", "2026-02-28", "direct", 600, 1)]
+    row = one(rows, rolling)
+    assert (row["band"], row["first_crossed"]) == ("below 70", date(2026, 2, 28))
+    assert "The 12 months to 2026-02-28 met it; those to 2026-11-21 do not." in row["why"]
+    assert row["below_all"] is True
+    assert one(rows, replace(rolling, trailing_months=9))["below_all"] is False
+
+
+def test_a_rolling_year_is_below_by_calendar_months_and_quarters_too():
+    rolling = replace(KNOWN, period="rolling_12_months")
+    # gone from the 12 months to 21 November, but not from those to 30 September or 31 October
+    rows = [("TX", "2025-11-15", "direct", 1_000, 1)]
+    row = one(rows, rolling)
+    assert (row["band"], row["sales"], row["below_all"]) == ("below 70", Decimal("0.00"), False)
+
+
+def test_a_transaction_test_that_was_dropped_lately_counts_for_its_own_time():
+    kentucky = read_thresholds()
+    rows = [("KY", "2025-06-01", "direct", 10, 250), ("WY", "2025-06-01", "direct", 10, 250)]
+    found = exposure(daily(*rows), as_of=AS_OF, thresholds=kentucky, covers=COVERS)
+    found = found.set_index("state")
+    assert found.loc["KY", "band"] == found.loc["WY", "band"] == "below 70"
+    assert found.loc["KY", "below_all"] is not True
+    assert "no test of transactions any more since 2026-08-01" in found.loc["KY", "why"]
+    assert "The threshold of that time was met in calendar year 2025." in found.loc["KY", "why"]
+    assert "transactions any more" not in found.loc["WY", "why"]  # long ago
+
+
+@pytest.mark.parametrize("day", ["2025-06-01", "2026-03-01"])
+def test_below_but_for_a_test_that_was_dropped_since(day):
+    before = replace(KNOWN, logic="or", transactions=200, effective_to=date(2026, 7, 31))
+    after = replace(KNOWN, effective_from=date(2026, 8, 1))
+    row = one([("TX", day, "direct", 10, 250)], before, after)
+    assert (row["below_all"], row["below_now"]) == (False, True)
+    # what was sold when the test was gone does not meet it
+    row = one([("TX", "2026-08-01", "direct", 10, 250)], before, after)
+    assert (row["below_all"], row["below_now"]) == (True, True)
+    row = one([("TX", day, "direct", 2_000, 250)], before, after)
+    assert (row["below_all"], row["below_now"]) == (False, False)
+    unknown = one([("TX", day, "direct", 10, 250)], before, replace(after, trailing_months=None))
+    assert (unknown["below_all"], unknown["below_now"]) == (False, None)
+
+
+def test_all_states_have_a_row_and_what_the_table_lacks_is_said():
+    shipped = exposure(daily(), as_of=AS_OF)
+    assert sorted(shipped["state"]) == sorted(
+        row.state for row in read_thresholds().rows if (row.covers(AS_OF))
+    )
+    assert shipped["below_all"].isna().all()  # no sales were given: nothing is known
+    assert "No sales were given." in shipped.set_index("state").loc["TX", "why"]
+    lacking = told([("NY", "2026-06-01", "direct", 5, 1)], KNOWN).set_index("state").loc["NY"]
+    assert (lacking["band"], lacking["below_all"]) == ("unknown", None)
+    assert lacking["why"] == "The thresholds have no row for NY on 2026-11-21."
+
+
+def test_sales_of_one_year_do_not_cover_two():
+    rows = [("TX", "2026-01-01", "direct", 5, 1), ("TX", "2026-11-21", "direct", 5, 1)]
+    row = one(rows, covers=None)
+    assert (row["period_covered"], row["below_all"]) == (False, None)
+    assert "The sales given are of 2026-01-01 to 2026-11-21, and 2025-01-01 to" in row["why"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame.drop(columns="count"), "no column 'count'"),
+        (lambda frame: frame.assign(state="Texas"), "column 'state' has 'Texas'"),
+        (lambda frame: frame.assign(channel="web"), "column 'channel' has 'web'"),
+        (lambda frame: frame.assign(day=pd.NaT), "missing days"),
+        (lambda frame: frame.assign(count=-1), "negative"),
+        (lambda frame: frame.assign(gross_cents=pd.NA), "'gross_cents' has missing"),
+        (lambda frame: frame.assign(gross_cents=2**62, count=[1, 1]), "more than can be held"),
+    ],
+)
+def test_a_table_that_is_not_of_daily_totals_is_refused(change, said):
+    frame = daily(*[("TX", "2026-06-01", "direct", 5, 1)] * 2)
+    with pytest.raises(ValueError, match=said):
+        exposure(change(frame), as_of=AS_OF)
+
+
+def test_other_kinds_of_things_are_refused():
+    frame = daily(("TX", "2026-06-01", "direct", 5, 1))
+    with pytest.raises(TypeError, match="float64; expected whole numbers"):
+        exposure(frame.assign(gross_cents=5.0), as_of=AS_OF)
+    with pytest.raises(TypeError, match=r"as_of: expected a datetime\.date, not str"):
+        exposure(frame, as_of="2026-11-21")
+    with pytest.raises(TypeError, match="read_thresholds"):
+        exposure(frame, as_of=AS_OF, thresholds="mine.csv")
+    with pytest.raises(TypeError, match=r"expected a pandas\.DataFrame"):
+        exposure([], as_of=AS_OF)
+    with pytest.raises(ValueError, match="covers: 2026-01-01 lies before 2026-05-01"):
+        told([], covers=(date(2026, 5, 1), date(2026, 1, 1)))
+
+
+def test_cents_of_any_size_stay_exact():
+    rows = [("TX", "2026-06-01", "direct", "90000000000000.01", 1)] * 3
+    assert one(rows)["sales"] == Decimal("270000000000000.03")
+
+
+def test_the_same_sales_in_any_order_and_cut_give_the_same_table():
+    random = np.random.default_rng(3)
+    rows = [
+        (state, str(np.datetime64("2025-01-01") + day), channel, int(dollars), 1)
+        for state, day, channel, dollars in zip(
+            random.choice(["TX", "NY"], 60).tolist(),
+            random.integers(0, 600, 60).tolist(),
+            random.choice(["direct", "marketplace"], 60).tolist(),
+            random.integers(-50, 100, 60).tolist(),
+            strict=True,
+        )
+    ]
+    table = [KNOWN, replace(KNOWN, state="NY", period="four_quarters")]
+    whole = told(rows, *table)
+    frame = daily(*reversed(rows))
+    keys = ["state", "day", "channel"]
+    summed = frame.groupby(keys, as_index=False)[["gross_cents", "count"]].sum()
+    summed[["retail_cents", "taxable_cents"]] = pd.NA
+    pd.testing.assert_frame_equal(told(frame, *table), whole)
+    pd.testing.assert_frame_equal(told(summed, *table), whole)

@@ -1,0 +1,253 @@
+"""The journal of removals: on disk before the next step, and damage in it is noticed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.faults import KEY
+from support.nexus import KEYS, LOST, Nexus, plan_of, statuses
+
+from svc_sdk import Svc
+from svc_tools.nexus import (
+    ApplyError,
+    ReceiptError,
+    apply_plan,
+    journal,
+    read_receipt,
+    receipt_files,
+    receipts,
+)
+from svc_tools.nexus.journal import Journal, JournalDamagedError, JournalError, read_journal
+
+DE, NH, TX = KEYS[:3]
+HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.VERSION}
+
+
+def apply(plan, client, folder):
+    return apply_plan(plan, client, dry_run=False, folder=folder)
+
+
+@pytest.fixture
+def applied(faults, scripted, tmp_path):
+    """A plan that was applied as far as its first removal, and its journal."""
+    nexus = Nexus(faults)
+    nexus.instead = [lambda done: done, lambda _: LOST]
+    plan = plan_of(scripted, DE, NH, TX)
+    nexus.lists = False
+    receipt = apply(plan, scripted, tmp_path / "receipts")
+    nexus.lists = True
+    assert statuses(receipt) == {DE: "removed", NH: "unknown", TX: "not_attempted"}
+    return nexus, plan, receipt
+
+
+events = st.fixed_dictionaries(
+    {"event": st.just("x")},
+    optional={"text": st.text(), "n": st.integers(), "list": st.lists(st.text() | st.none())},
+)
+
+
+@settings(max_examples=30)
+@given(said=st.lists(events, max_size=4), cut=st.integers(1, 60))
+def test_what_is_added_is_read_and_a_torn_last_line_is_left_out(tmp_path_factory, said, cut):
+    path = tmp_path_factory.mktemp("journal") / "one.jsonl"
+    one = Journal(path)
+    for event in (HEAD, *said):
+        one.add(event)
+    one.close()
+    assert read_journal(path).events == (HEAD, *said)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    torn = lines[-1][: -min(cut, len(lines[-1]) - 1)]
+    path.write_bytes(b"".join(lines[:-1]) + torn)
+    read = read_journal(path)
+    assert read.events == (HEAD, *said)[:-1]
+    assert read.torn == torn.decode()
+    again = Journal(path)
+    assert again.torn == torn.decode()
+    again.add(HEAD if not read.events else {"event": "more"})
+    again.close()
+    assert len(read_journal(path).events) == len(lines)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_change_of_a_byte_is_noticed(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("journal") / "one.jsonl"
+    one = Journal(path)
+    for number in range(3):
+        one.add(HEAD if number == 0 else {"event": "x", "number": number})
+    one.close()
+    whole = bytearray(path.read_bytes())
+    at = data.draw(st.integers(0, len(whole) - 2))  # without the last end of line
+    whole[at] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(whole)
+    with pytest.raises(JournalDamagedError):
+        read_journal(path)
+
+
+@pytest.mark.parametrize("change", ["edited", "line lost", "line moved", "other version", "other"])
+def test_a_journal_that_was_changed_is_said_and_never_continued(applied, scripted, change):
+    nexus, plan, receipt = applied
+    lines = receipt.path.read_bytes().splitlines(keepends=True)
+    if change == "edited":
+        lines[3] = lines[3].replace(b'"deleted": 1', b'"deleted": 7')
+    elif change == "line lost":
+        del lines[2]
+    elif change == "line moved":
+        lines[2], lines[3] = lines[3], lines[2]
+    else:
+        receipt.path.unlink()
+        other = Journal(receipt.path)
+        other.add(HEAD | ({"version": 99} if change == "other version" else {"format": "x"}))
+        other.close()
+        lines = receipt.path.read_bytes().splitlines(keepends=True)
+    receipt.path.write_bytes(b"".join(lines))
+    with pytest.raises(ReceiptError, match=receipt.path.name):
+        read_receipt(receipt.path)
+    row = receipts(receipt.path.parent).loc[0]
+    assert receipt.path.name in row["said"]
+    assert row.isna()["finished"]
+    removals = [*nexus.removals]
+    with pytest.raises(ApplyError, match=r"Nothing was sent"):
+        apply(plan, scripted, receipt.path.parent)
+    assert nexus.removals == removals
+
+
+def test_files_are_for_the_user_alone(applied):
+    _, _, receipt = applied
+    folder = receipt.path.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert len(modes) == 3  # the journal, the records, the lock
+    assert set(modes.values()) == {0o600}
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("part", ["write", "sync", "records"])
+def test_nothing_is_sent_where_the_disk_is_full(faults, scripted, tmp_path, monkeypatch, part):
+    nexus = Nexus(faults)
+    if part == "write":
+        monkeypatch.setattr(journal, "_write", full)
+    else:
+        module = journal if part == "sync" else receipt_files
+        monkeypatch.setattr(module, "os", Like(os, fsync=full))
+    with pytest.raises(ApplyError, match=r"No space left on device\. Nothing was sent"):
+        apply(plan_of(scripted, DE), scripted, tmp_path / "receipts")
+    assert nexus.removals == []
+
+
+class Like:
+    """A module with something else in one place."""
+
+    def __init__(self, module, **other):
+        self._module = module
+        self.__dict__.update(other)
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+
+@pytest.mark.parametrize("at", ["sending", "answer"])
+def test_a_disk_that_fills_in_the_middle_stops_it_and_loses_nothing(
+    faults, scripted, tmp_path, monkeypatch, at
+):
+    nexus = Nexus(faults)
+    plan = plan_of(scripted, DE, NH, TX)
+    real = journal._write
+    seen = []
+
+    def second(file, line):
+        if f'"event": "{at}"'.encode() in line:
+            seen.append(line)
+            if len(seen) > 1:
+                os.write(file, line[:20])  # as much as there was room for
+                full()
+        real(file, line)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_write", second)
+        receipt = apply(plan, scripted, tmp_path)
+    after = {"sending": "not_attempted", "answer": "removed"}[at]
+    assert statuses(receipt) == {DE: "removed", NH: after, TX: "not_attempted"}
+    assert "No space left" in receipt.stopped
+    assert any("not in the journal on disk" in note for note in receipt.notes)
+    assert nexus.removals == [DE, NH][: 1 if at == "sending" else 2]
+    # what is on disk claims no more than it says, and a rerun finishes
+    kept = {"sending": "not_attempted", "answer": "unknown"}[at]
+    assert statuses(read_receipt(receipt.path))[NH] == kept
+    again = apply(plan, scripted, tmp_path)
+    assert again.finished
+    assert statuses(again)[NH] == {"sending": "removed", "answer": "gone"}[at]
+    assert nexus.removals == [DE, NH, TX]
+
+
+@pytest.mark.parametrize("in_the_way", ["a file", "a file above"])
+def test_a_folder_that_cannot_be_used_is_said_before_anything(
+    faults, scripted, tmp_path, in_the_way
+):
+    nexus = Nexus(faults)
+    folder = tmp_path / "receipts"
+    folder.write_text("in the way")
+    with pytest.raises(ApplyError, match=r"receipts.*Nothing was sent"):
+        apply(plan_of(scripted, DE), scripted, folder / "x" if "above" in in_the_way else folder)
+    assert nexus.removals == []
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from svc_tools.nexus.journal import locked
+with locked(Path(sys.argv[1]), what="x"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_second_process_is_told_and_sends_nothing(applied, scripted):
+    nexus, plan, receipt = applied
+    (lock,) = receipt.path.parent.glob(".*.lock")
+    removals = [*nexus.removals]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(ApplyError, match="Another process or window"):
+            apply(plan, scripted, receipt.path.parent)
+        assert nexus.removals == removals
+        process.communicate("\n")
+    assert apply(plan, scripted, receipt.path.parent).finished
+
+
+def test_two_windows_of_one_process_exclude_each_other(faults, scripted, tmp_path):
+    nexus = Nexus(faults)
+    plan = plan_of(scripted, DE, NH)
+    refusals = []
+
+    def at_once():
+        with Svc(KEY, base_url=faults.base_url, max_retries=0) as other:
+            try:
+                apply(plan, other, tmp_path)
+            except ApplyError as error:
+                refusals.append(str(error))
+
+    receipt = apply_plan(
+        plan, scripted, dry_run=False, folder=tmp_path, on_progress=lambda *_: at_once()
+    )
+    assert receipt.finished
+    assert len(refusals) == 2
+    assert nexus.removals == [DE, NH]
+
+
+def test_a_journal_in_a_folder_that_is_gone_is_said(tmp_path):
+    with pytest.raises(JournalError, match="cannot be written"):
+        Journal(tmp_path / "none" / "one.jsonl")

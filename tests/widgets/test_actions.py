@@ -1,0 +1,192 @@
+"""Copying, saving and uploading: what reaches the clipboard, the reader's disk and the kernel's."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path, PureWindowsPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_tools.widgets import actions
+from svc_tools.widgets.actions import CopyButton, DownloadButton, told_size
+from svc_tools.widgets.uploads import UploadButton, free_name
+
+
+class Page:
+    """A view of a widget, as the kernel sees it."""
+
+    def __init__(self, widget, monkeypatch):
+        self.widget, self.told = widget, []
+        monkeypatch.setattr(
+            widget,
+            "send",
+            lambda said, buffers=(): self.told.append((said, [bytes(one) for one in buffers])),
+        )
+
+    def say(self, said, *buffers, who="view-1"):
+        self.widget._handle_custom_msg({"who": who, **said}, list(buffers))
+
+
+@pytest.fixture
+def result(tmp_path):
+    path = tmp_path / "result.csv"
+    path.write_bytes(bytes(range(256)) * 10_000)
+    return path
+
+
+def test_a_file_comes_to_the_view_that_asked_whole_and_in_pieces(result, monkeypatch):
+    button = DownloadButton("Download", result)
+    page = Page(button, monkeypatch)
+    page.say({"ask": "file"}, who="view-7")
+    assert {said["who"] for said, _ in page.told} == {"view-7"}
+    assert [said["tell"] for said, _ in page.told] == ["piece"] * 3 + ["end"]
+    assert b"".join(piece for _, pieces in page.told for piece in pieces) == result.read_bytes()
+    assert (button.size, page.told[-1][0]["name"]) == ("2.6 MB", "result.csv")
+    assert b"result" not in button.get_state()["_esm"].encode()
+
+
+def test_a_file_that_is_gone_is_said(result, monkeypatch):
+    page = Page(DownloadButton("Download", result), monkeypatch)
+    result.unlink()
+    page.say({"ask": "file"})
+    ((said, _),) = page.told
+    assert (said["tell"], said["why"]) == ("trouble", "No such file or directory")
+
+
+@pytest.mark.parametrize("url", [None, "files/result.csv"])
+def test_a_large_file_is_linked_or_named_and_never_sent(result, monkeypatch, url):
+    monkeypatch.setattr(actions, "LARGE", 1_000_000)
+    button = DownloadButton("Download", result, url=url)
+    page = Page(button, monkeypatch)
+    page.say({"ask": "file"})
+    assert page.told == []
+    assert (button.url, button.place) == ((url, "") if url else ("", str(result)))
+
+
+def test_a_page_asks_for_no_other_file_than_the_one_that_is_offered(result, monkeypatch):
+    page = Page(DownloadButton("Download", None), monkeypatch)
+    for said in ({"ask": "file", "name": str(result)}, {"ask": "/etc/passwd"}, "file", None):
+        page.widget._handle_custom_msg(said, [])
+    assert [said["tell"] for said, _ in page.told] in ([], ["end"])
+    assert not any(pieces for _, pieces in page.told)
+
+
+def test_the_text_to_copy_may_change():
+    button = CopyButton("Copy the rate", "0.08250")
+    button.text = "0.06250"
+    assert button.get_state()["text"] == "0.06250"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "0 bytes"), (999, "999 bytes"), (9_520, "9.5 kB"), (12e6, "12 MB")]
+)
+def test_a_size_is_told_as_one_reads_it(count, told):
+    assert told_size(int(count)) == told
+
+
+# uploads
+
+
+@pytest.fixture
+def upload(tmp_path):
+    """An upload button, with what came of it in `.came` and `.failures`."""
+    came, failures = [], []
+    button = UploadButton(
+        "Choose a file",
+        ".csv",
+        folder=lambda: tmp_path / "uploads",
+        done=came.append,
+        failed=failures.append,
+    )
+    button.came, button.failures = came, failures
+    return button
+
+
+def test_an_upload_lies_on_disk_for_its_owner_alone_and_nowhere_in_the_page(
+    upload, monkeypatch, tmp_path
+):
+    page = Page(upload, monkeypatch)
+    page.say({"say": "begin", "name": "orders.csv"})
+    page.say({"say": "piece"}, memoryview(b"zip\n021"))
+    page.say({"say": "piece"}, memoryview(b"34\n"))
+    page.say({"say": "end", "size": 10})
+    (path,) = upload.came
+    assert path.read_bytes() == b"zip\n02134\n"
+    assert path == tmp_path / "uploads" / "orders.csv"
+    assert [said["tell"] for said, _ in page.told] == ["got"] * 4  # one after the other
+    assert "02134" not in str(upload.get_state())
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_does_not_arrive_whole_leaves_nothing(upload, monkeypatch, tmp_path):
+    page = Page(upload, monkeypatch)
+    page.say({"say": "begin", "name": "a.csv"})
+    page.say({"say": "piece"}, b"half")
+    page.say({"say": "end", "size": 10})
+    assert "did not arrive whole" in str(upload.failures[0])
+    page.say({"say": "begin", "name": "b.csv"})
+    page.say({"say": "piece"}, b"half")
+    page.say({"say": "drop"})
+    page.say({"say": "begin", "name": "c.csv"}, who="view-1")
+    page.say({"say": "begin", "name": "d.csv"}, who="view-2")  # another file instead
+    page.say({"say": "piece"}, b"late", who="view-1")
+    page.say({"say": "piece"}, b"good", who="view-2")
+    page.say({"say": "end", "size": 4}, who="view-2")
+    assert upload.came == [tmp_path / "uploads" / "d.csv"]
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["d.csv"]
+
+
+def test_an_upload_above_the_limit_is_refused_on_its_way(upload, monkeypatch, tmp_path):
+    upload.limit = 5
+    page = Page(upload, monkeypatch)
+    page.say({"say": "begin", "name": "a.csv"})
+    page.say({"say": "piece"}, b"1234")
+    page.say({"say": "piece"}, b"5678")
+    assert "too large" in str(upload.failures[0])
+    assert page.told[-1][0]["tell"] == "trouble"
+    assert list((tmp_path / "uploads").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told(monkeypatch, tmp_path):
+    (tmp_path / "uploads").write_text("no folder")
+    failures = []
+    button = UploadButton(
+        "x", "", folder=lambda: tmp_path / "uploads", done=print, failed=failures.append
+    )
+    Page(button, monkeypatch).say({"say": "begin", "name": "a.csv"})
+    assert isinstance(failures[0], OSError)
+
+
+@given(
+    st.text(max_size=300)
+    | st.sampled_from(["../../etc/passwd", "C:\\x\\con.csv", "..", "", "税" * 200])
+)
+def test_no_name_leads_out_of_the_folder(name):
+    folder = Path("/data/uploads")
+    names = free_name(folder, name)
+    first, second = next(names), next(names)
+    assert first != second
+    for path in (first, second):
+        assert path.parent == folder
+        assert path.name not in {"", ".", ".."}
+        assert "\0" not in path.name
+        assert len(path.name.encode()) <= 255
+        assert not PureWindowsPath(path.name).is_reserved()
+
+
+@pytest.mark.parametrize(
+    ("given_name", "kept"),
+    [
+        ("orders.csv", "orders.csv"),
+        ("C:\\data\\con.csv", "_con.csv"),
+        ("../../orders (1).csv", "orders (1).csv"),
+        ("a<b>.csv", "a_b_.csv"),
+        ("..", "file"),
+    ],
+)
+def test_a_name_is_kept_as_far_as_it_is_safe(given_name, kept):
+    assert next(free_name(Path("/data"), given_name)).name == kept

@@ -1,0 +1,159 @@
+"""The tab "Lookup", driven through its widgets, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.faults import GOOD, HANG, KEY, RESET, answer, echoing
+
+import svc_tools
+from svc_sdk import Svc
+from svc_tools.widgets.lookup_tab import LookupTab
+from svc_tools.widgets.session import Session
+
+
+@pytest.fixture
+def tab(scripted):
+    return LookupTab(Session(scripted))
+
+
+def look_up(tab, **values):
+    tab.form.submit(**({"state": "TX", "zip": "78701"} | values))
+    tab.session.background.settle()
+
+
+def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
+    look_up(tab)
+    assert "8.25 %" in tab.card.value
+    assert tab.copy_rate.text == "0.08250"
+    assert tab.message.html.count("8.25 % for TX 78701") == 1
+    assert not tab.form.busy
+    assert tab.answer.layout.display == ""
+
+
+def test_the_code_that_is_shown_gives_the_same_answer(service, monkeypatch):
+    with Svc(KEY, base_url=service) as client:
+        tab = LookupTab(Session(client))
+        look_up(tab, when="date", as_of="2026-09-01")
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    code, names = tab.code.code, {}
+    *before, last = code.splitlines()
+    exec("\n".join(before), names)  # noqa: S102 - it is what is tested
+    with names["client"]:
+        again = eval(last, names)  # noqa: S307 - as above
+    assert again.combined_rate_string == tab.copy_rate.text or not tab.copy_rate.text
+    assert again.combined_rate_string.startswith("0.0825")
+    assert KEY not in code
+    assert tab.copy_code.text == code
+
+
+def test_refused_input_is_said_at_the_field_and_nothing_is_sent(tab, faults):
+    look_up(tab)
+    sent = len(faults.seen)
+    look_up(tab, zip="787")
+    assert "not in TX" in tab.form.errors["zip"]
+    assert len(faults.seen) == sent
+    assert tab.answer.layout.display == "none"  # the old rate is not beside the new question
+    assert tab.card.value == ""
+    look_up(tab)
+    assert tab.form.errors == {}
+
+
+def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults):
+    faults.will(HANG, echoing())
+    tab.form.submit(state="TX", zip="78701")
+    assert faults.asked.wait(10)
+    assert tab.form.busy
+    assert "Asking" in tab.message.html
+    tab.form.submit(state="TX", zip="78702")  # a second Enter sends nothing
+    tab.form.cancel()
+    assert not tab.form.busy
+    assert "Cancelled" in tab.message.html
+    look_up(tab, zip="78703")
+    assert "78703" in tab.card.value
+    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703"]
+    assert len(faults.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("step", "title", "status"),
+    [
+        (answer(401, b'{"error": {"code": "UNAUTHORIZED"}}'), "does not accept the key", "failed"),
+        (answer(402, b'{"error": {"code": "BILLING_REQUIRED"}}'), "billing", "failed"),
+        (answer(404, b'{"error": {"code": "NOT_FOUND"}}'), "knows no rate", "unresolved"),
+        (answer(503, b"{}", x_request_id="req_9"), "req_9", "failed"),
+        (RESET, "does not answer", "failed"),
+        (answer(200, b"<html>"), "not the service&#x27;s", "failed"),
+    ],
+)
+def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step, title, status):
+    faults.will(step)
+    look_up(tab)
+    assert title in tab.message.html
+    assert tab.card.value == ""
+    assert tab.history.rows[0]["cells"][3:] == ["no rate", status]
+
+
+def test_an_answer_for_another_place_is_no_answer(tab, faults):
+    faults.will(answer(body=GOOD.replace(b'"zip": "78701"', b'"zip": "10001"')))
+    look_up(tab)
+    assert "It is for ZIP 10001" in tab.message.html or "it is for ZIP 10001" in tab.message.html
+    assert tab.card.value == ""
+    assert tab.copy_rate.text == ""
+
+
+def test_a_partial_rate_is_not_offered_for_copying(tab, faults):
+    body = json.loads(GOOD)
+    body["meta"]["warnings"] = [{"code": "districts_not_covered", "message": "more may come"}]
+    faults.will(answer(body=json.dumps(body).encode()))
+    look_up(tab)
+    assert "PARTIAL" in tab.card.value
+    assert tab.copy_rate.text == ""
+    assert tab.copy_rate.layout.display == "none"
+    assert tab.history.rows[0]["cells"][3:] == ["At least 8.25 %", "partial"]
+
+
+def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
+    faults.will(echoing(), answer(404, b'{"error": {"code": "NOT_FOUND"}}'), echoing())
+    look_up(tab)
+    look_up(tab, zip="78799")
+    look_up(tab, zip="78703")
+    newest, failed, oldest = tab.history.rows
+    assert tab.history.shown == newest["number"]
+    tab.history._handle_custom_msg({"event": "show", "number": oldest["number"]}, [])
+    assert "78701" in tab.card.value
+    assert tab.copy_rate.text == "0.08250"
+    assert "zip='78701'" in tab.code.code
+    assert tab.history.shown == oldest["number"]
+    tab.history.show(failed["number"])
+    assert "knows no rate" in tab.message.html
+    assert tab.card.value == ""
+    assert len(faults.seen) == 3
+
+
+def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatch):
+    monkeypatch.setattr("svc_tools.widgets.lookup_history._MOST", 2)
+    for zip_code in ("78701", "78702", "78703"):
+        look_up(tab, zip=zip_code)
+    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]
+
+
+def test_without_a_service_it_says_so():
+    tab = LookupTab(Session())
+    look_up(tab)
+    assert "No service is connected" in tab.message.html
+
+
+def test_a_state_that_only_the_zip_told_is_said(tab, faults):
+    look_up(tab, state="", zip="78701")
+    assert "No state was given; the ZIP Code lies in TX." in tab.card.value
+
+
+def test_the_panel_holds_the_three_tabs_and_shows_the_chosen_one(scripted):
+    panel = svc_tools.panel(scripted)
+    assert [page.layout.display for page in panel.pages] == ["", "none", "none"]
+    panel.tabs.selected = 2
+    assert [page.layout.display for page in panel.pages] == ["none", "none", ""]
+    assert scripted.base_url in repr(panel)
+    assert "\n" not in repr(panel)
