@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from support.faults import KEY
+from support.pages import served_page
 
 from svc_sdk import Svc
 from svc_tools.demo import orders
@@ -81,6 +82,37 @@ def test_each_command_line_answers(line, tmp_path):
     assert done.stdout
 
 
+def test_the_nexus_commands_run_in_order_and_remove_what_was_ticked(tmp_path):
+    (commands,) = [block for block in blocks("sh") if "nexus" in block]
+    (tmp_path / "orders.csv").write_text(ORDERS)
+    environment = {
+        "SVC_DATABASE_URL": str(tmp_path / "service.db"),
+        "SVC_RECEIPTS": str(tmp_path / "receipts"),
+    }
+    said = []
+    for line in commands.strip().splitlines():
+        words = shlex.split(line)
+        done = run([sys.executable, "-m", "svc_tools", *words[1:]], folder=tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+        if words[2] == "plan":
+            plan = pd.read_csv(tmp_path / "plan.csv", dtype="str")
+            assert plan["remove"].isna().all()  # nothing is ticked in advance
+            plan.assign(remove="x").to_csv(tmp_path / "plan.csv", index=False)
+    _, _, dry, sent, receipts = said
+    assert "DELETE /v1/portability/nexus/OR?nexus_type=economic" in dry
+    assert "1 removed" in " ".join(sent.split()), sent
+    assert "1 removed" in " ".join(receipts.split()), receipts
+
+
+def test_the_page_is_served_as_described(tmp_path):
+    (command,) = [block for block in blocks("sh") if "panel" in block]
+    _, panel, *options = shlex.split(command)
+    assert panel == "panel"
+    with served_page(*options, cwd=tmp_path) as page:
+        assert any("embedded service" in line for line in page.said)
+
+
 def test_a_real_service_is_reached_as_described(service):
     (block,) = blocks("bash")
     *exports, command = located(block, service).strip().splitlines()
@@ -98,7 +130,7 @@ def test_the_demo_has_as_many_lines_as_it_says():
 
 def test_the_make_targets_exist():
     targets = set(re.findall(r"\bmake ([a-z]+)", README))
-    assert targets == {"demo", "test", "bench"}
+    assert targets == {"demo", "notebook", "test", "bench"}
     makefile = (ROOT / "Makefile").read_text()
     assert all(f"\n{target}: " in makefile for target in targets)
 
@@ -106,7 +138,7 @@ def test_the_make_targets_exist():
 def test_the_windows_commands_do_what_make_does():
     (block,) = blocks("bat")
     makefile = (ROOT / "Makefile").read_text()
-    for piece in ("-m venv", "-c constraints.txt -e", "svc-tools demo"):
+    for piece in ("-m venv", "-c constraints.txt -e", "svc-tools demo", "jupyter lab --Server"):
         assert piece in block
         assert piece in makefile.replace("$(VENV)", ".venv").replace(" .venv", "")
 

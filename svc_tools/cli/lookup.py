@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from svc_sdk import Advisory, SvcError, TaxResponse
+from svc_sdk import Advisory, TaxResponse
 from svc_tools import config
 from svc_tools.cli.client import client_of
 from svc_tools.cli.running import explained
 from svc_tools.cli.show import show_answer
 from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["lookup"]
 
@@ -49,8 +44,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
     with (
-        explained(),
-        _as_object(wanted=as_json),
+        explained(as_json=as_json),
         client_of(embedded=embedded, base_url=base_url) as client,
     ):
         compared = city if zip_code and not address else None
@@ -74,26 +68,6 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
             show_answer(
                 Console(), answer, service=config.service_name(client), as_of=as_of or period
             )
-
-
-@contextmanager
-def _as_object(*, wanted: bool) -> Iterator[None]:
-    """A program that reads JSON gets an object where there is no answer, too."""
-    try:
-        yield
-    except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
-        if wanted:
-            told = {
-                "code": getattr(error, "error_code", None),
-                "message": getattr(error, "message", None) or str(error),
-                "status_code": getattr(error, "status_code", None),
-                "support_reference": getattr(error, "support_reference", None),
-            }
-            retry_after = getattr(error, "retry_after", None)
-            if retry_after is not None:
-                told["retry_after_seconds"] = retry_after
-            typer.echo(json.dumps({"error": told}, indent=2))
-        raise
 
 
 def _compared(answer: TaxResponse, city: str) -> TaxResponse:

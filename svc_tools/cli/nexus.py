@@ -30,7 +30,9 @@ nexus = typer.Typer(
 
 _Embedded = Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")]
 _BaseUrl = Annotated[str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")]
-_Json = Annotated[bool, typer.Option("--json", help="JSON for a program.")]
+_Json = Annotated[
+    bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
+]
 _OwnRegister = Annotated[
     Path | None,
     typer.Option(
@@ -48,7 +50,7 @@ def show_list(
 ) -> None:
     """Show the records that the service has; with --register yours, and where the two differ."""
     console = Console(highlight=False)
-    with explained():
+    with explained(as_json=as_json):
         mine = None if register is None else read_register(register)
         with service_if_any(embedded=embedded, base_url=base_url, needed=mine is None) as client:
             name = "" if client is None else config.service_name(client)

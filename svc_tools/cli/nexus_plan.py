@@ -15,6 +15,7 @@ from svc_tools.cli.nexus_service import listed_register, service_if_any
 from svc_tools.cli.nexus_show import plan_as_json, show_plan
 from svc_tools.cli.running import explained
 from svc_tools.nexus.register_file import read_register
+from svc_tools.nexus.sheet import require_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +82,9 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,  # noqa: FBT002 - a flag
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    as_json: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
+    ] = False,
     embedded: Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")] = False,  # noqa: FBT002 - a flag
     base_url: Annotated[
         str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")
@@ -102,15 +105,11 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         "taxable": taxable,
         "transaction": transaction,
     }
-    with explained():
+    with explained(as_json=as_json):
         named = {role: column for role, column in roles.items() if column is not None}
         if (named or covers) and not sales:
             raise ValueError(f"--{next(iter(named), 'covers')} is about sales: name --sales too")
-        if output.exists() and not force:
-            raise ValueError(
-                f"{output} is there already, perhaps with your ticks; name another file, or replace"
-                " it with --force"
-            )
+        _require_free(output, [register, thresholds, *(sales or [])], force=force)
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above
 
@@ -142,6 +141,22 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         typer.echo(json.dumps(plan_as_json(made, output, notes=notes), indent=2))
         return
     show_plan(Console(highlight=False), made, output, notes=notes, embedded=embedded)
+
+
+def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:
+    """Refuse to write over ticks without being told to, and over what is read here at all."""
+    require_csv(output)
+    if not output.exists():
+        return
+    if any(
+        source is not None and source.exists() and output.samefile(source) for source in sources
+    ):
+        raise ValueError(f"{output} is what the plan is made from; name another file for the plan")
+    if not force:
+        raise ValueError(
+            f"{output} is there already, perhaps with your ticks; name another file, or replace it"
+            " with --force"
+        )
 
 
 def _exposure(

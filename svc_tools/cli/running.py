@@ -6,6 +6,7 @@ refused or failed); 2 the command, or the configuration, is not usable.
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -32,10 +33,15 @@ def _errors() -> Console:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Failures become one sentence and an exit code; no stack trace reaches a person."""
+def explained(*, as_json: bool = False) -> Iterator[None]:
+    """Failures become one sentence and an exit code; no stack trace reaches a person.
+
+    Args:
+        as_json: a program reads the output: it gets the error as an object there, too.
+    """
     try:
-        yield
+        with _as_object(wanted=as_json):
+            yield
     except AuthError as error:
         hint = f"The service does not accept the key; check {config.KEY_VARIABLE}"
         _errors().print(f"[bold red]No answer.[/] {hint}. {_escaped(error)}")
@@ -53,6 +59,26 @@ def explained() -> Iterator[None]:
     except (ValueError, TypeError, ImportError, OSError) as error:
         _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
         raise typer.Exit(NOT_USABLE) from None
+
+
+@contextmanager
+def _as_object(*, wanted: bool) -> Iterator[None]:
+    """A program that reads JSON gets an object where there is no answer, too."""
+    try:
+        yield
+    except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
+        if wanted:
+            told = {
+                "code": getattr(error, "error_code", None),
+                "message": getattr(error, "message", None) or str(error),
+                "status_code": getattr(error, "status_code", None),
+                "support_reference": getattr(error, "support_reference", None),
+            }
+            retry_after = getattr(error, "retry_after", None)
+            if retry_after is not None:
+                told["retry_after_seconds"] = retry_after
+            typer.echo(json.dumps({"error": told}, indent=2))
+        raise
 
 
 def _escaped(error: object) -> str:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 from svc_sdk import (
     AuthError,
@@ -132,9 +133,9 @@ def listed(client: Svc) -> Listed | None:
 
 
 def compared(record: Mapping[str, object], name: str) -> str | None:
-    """A field as it is compared: the same day is no change, nor are blanks and ends of lines."""
+    """A field as it is compared: the same day or letter however written, and blanks, are alike."""
     value = record.get(name)
-    text = None if value is None else " ".join(str(value).split()) or None
+    text = None if value is None else " ".join(normalize("NFC", str(value)).split()) or None
     if text is not None and name == "registered_at":
         with suppress(ValueError):
             return datetime.fromisoformat(text).date().isoformat()

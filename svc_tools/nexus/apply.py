@@ -13,6 +13,8 @@ from svc_tools.nexus.apply_requests import (
     PlannedRequest,
     Wanted,
     as_listed,
+    beyond,
+    fitted,
     misfit,
     planned,
     wanted_of,
@@ -179,7 +181,9 @@ def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
         unfit = None if there is None else misfit(one, records)
         requests = planned([one], there)
         would = f"Would send {' and then '.join(request.line for request in requests)}"
-        status, message = unfit or ("planned", f"{would}.")
+        more = "" if there is None or not one.loose else beyond(one, records)
+        told = f"{would}. The service says more of it than the plan: {more}." if more else f"{would}."
+        status, message = unfit or ("planned", told)
         items.append(
             ReceiptItem(
                 state=one.state,
@@ -188,7 +192,7 @@ def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
                 status=status,
                 expected=one.expected if there is None else len(records),
                 message=message,
-                record=one.record or next(iter(records), None),
+                record=fitted(one, tuple(records)).record or next(iter(records), None),
                 before=tuple(records),
                 action=one.action,
             )

@@ -102,12 +102,14 @@ def exchange(client: Svc, call: Call) -> Heard:
 
 
 def _heard(client: Svc, reply: Reply) -> Heard:
-    text = reply.body[: _LONGEST * 4].decode("utf-8", "replace")
+    hide = client._settings.hide  # noqa: SLF001 - the key, which a body may write with escapes
+    text = reply.body[: _LONGEST * 4].decode("utf-8", "replace")[:_LONGEST]
     try:
-        body = json.loads(reply.body) if len(reply.body) <= _LONGEST else text[:_LONGEST]
+        body = hide(json.loads(reply.body)) if len(reply.body) <= _LONGEST else text
+        json.dumps(body)  # the journal must be able to hold it
     except (ValueError, RecursionError):
-        body = text[:_LONGEST]
-    return Heard(reply, body=client._settings.hide(body), reference=_reference(reply, body))  # noqa: SLF001
+        body = text
+    return Heard(reply, body=body, reference=hide(_reference(reply, body)))
 
 
 def _reference(reply: Reply, body: object) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -24,6 +24,8 @@ __all__ = [
     "Wanted",
     "addition",
     "as_listed",
+    "beyond",
+    "fitted",
     "misfit",
     "planned",
     "record_of",
@@ -87,6 +89,8 @@ class Wanted:
         expected: how many records the removal should delete; `None` where nobody can say.
         rows: the records as they were when the person decided.
         record: the one to be added again: by "replace", or by a restore.
+        loose: whether a blank field of the rows says nothing: they are of a person's own register,
+            and no service was asked when the plan was made.
     """
 
     state: str
@@ -95,6 +99,7 @@ class Wanted:
     expected: int | None
     rows: tuple[Record, ...] = field(default=())
     record: Record | None = None
+    loose: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -114,11 +119,12 @@ def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
         PlanError: the ticks contradict each other.
     """
     found = []
+    loose = not (plan.service or plan.account)
     for one in plan.removals:
         rows = tuple(record_of(row.record) for row in one.rows)
         keep = None if one.keep is None else record_of(one.keep.record)
         action = "remove" if keep is None else "replace"
-        found.append(Wanted(one.state, one.nexus_type, action, one.expected, rows, keep))
+        found.append(Wanted(one.state, one.nexus_type, action, one.expected, rows, keep, loose))
     return tuple(found)
 
 
@@ -168,22 +174,54 @@ def addition(record: Record) -> Call:
 def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
     """Why nothing may be sent for what is on the service now: a status and a sentence; or nothing.
 
-    Every record that is there has to be one that the person saw when she decided.
+    Every record that is there has to be one that the person saw when she decided, each another
+    one: what came since is never taken along.
     """
     if not there:
         return "absent", f"There is no {wanted.named} on the service (any more): nothing to remove."
     if wanted.action == "remove_all":
         return None
-    seen = [_compared(record) for record in wanted.rows]
-    for record in there:
-        if _compared(record) not in seen:
-            differences = _differences(wanted.rows, record)
+    pairs = _paired(wanted, there)
+    for place, record in enumerate(there):
+        if place not in pairs:
+            differences = _differences(wanted, record)
             return "changed", (
                 f"{wanted.named} is another record on the service than in the plan"
                 f" ({differences}). It was left alone; to remove it, make the plan from what the"
                 " service lists now."
             )
+    if wanted.action == "replace":
+        try:
+            addition(fitted(wanted, there).record or {})
+        except ValueError as error:  # a day that another service wrote in another way
+            return "refused", (
+                f"{wanted.named} was left alone, for it could not be added again: {error}."
+            )
     return None
+
+
+def fitted(wanted: Wanted, there: tuple[Record, ...]) -> Wanted:
+    """The same, where what is to be added again is the record as the service has it.
+
+    A file that a person ticked may have less of it, or write it in another way.
+    """
+    if wanted.action != "replace" or wanted.record is None:
+        return wanted
+    kept = wanted.rows.index(wanted.record) if wanted.record in wanted.rows else None
+    pairs = _paired(wanted, there)
+    record = next((there[place] for place, row in pairs.items() if row == kept), wanted.record)
+    return replace(wanted, record=record)
+
+
+def beyond(wanted: Wanted, there: tuple[Record, ...]) -> str:
+    """What the service has of the records that the plan does not say, in words; "" for nothing."""
+    pairs = _paired(wanted, there)
+    return "; ".join(
+        f"{name} {_said(compared(there[place], name))}"
+        for place, row in pairs.items()
+        for name in FIELDS
+        if compared(wanted.rows[row], name) is None and compared(there[place], name) is not None
+    )
 
 
 def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedRequest, ...]:
@@ -193,6 +231,7 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
         there = None if listed is None else listed.of(*one.key)
         if there is not None and misfit(one, there):
             continue
+        record = one.record if there is None else fitted(one, there).record
         expected = one.expected if there is None else len(there)
         call = removal(one)
         every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
@@ -200,8 +239,8 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
         if expected is not None and expected > 1:
             purpose += f" ({counted(expected, 'record')})"
         found.append(_as_planned(one, call, f"{purpose}.", expected))
-        if one.record is not None:
-            add = addition(one.record)
+        if record is not None:
+            add = addition(record)
             found.append(_as_planned(one, add, f"Then add this record of {one.named} again.", None))
     return tuple(found)
 
@@ -219,24 +258,50 @@ def _as_planned(one: Wanted, call: Call, purpose: str, expected: int | None) -> 
     )
 
 
-def _compared(record: Record) -> tuple[str | None, ...]:
-    return tuple(compared(record, name) for name in FIELDS)
+def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
+    """The fields in which two records differ, in words."""
+    triples = [(name, compared(row, name), compared(there, name)) for name in FIELDS]
+    return [
+        f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"
+        for name, in_plan, is_there in triples
+        if in_plan != is_there and not (loose and in_plan is None)
+    ]
 
 
-def _differences(rows: Iterable[Record], there: Record) -> str:
-    """What differs from the most alike of the rows, in words."""
-    found: list[list[str]] = []
-    for row in rows:
-        pairs = [(name, compared(row, name), compared(there, name)) for name in FIELDS]
-        found.append(
-            [
-                f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"
-                for name, in_plan, is_there in pairs
-                if in_plan != is_there
-            ]
+def _paired(wanted: Wanted, there: tuple[Record, ...]) -> dict[int, int]:
+    """For each record that is there its row of the plan, each row for one record; by numbers.
+
+    A record that fits no row, or only rows that others need, is not in it.
+    """
+    rows = range(len(wanted.rows))
+    fits = []
+    for record in there:
+        exactly, loosely = (
+            {row for row in rows if not _unlike(wanted.rows[row], record, loose=loose)}
+            for loose in (False, wanted.loose)
         )
+        fits.append([*sorted(exactly), *sorted(loosely - exactly)])
+    taken: dict[int, int] = {}
+
+    def place(record: int, tried: set[int]) -> bool:
+        for row in fits[record]:
+            if row not in tried:
+                tried.add(row)
+                if row not in taken or place(taken[row], tried):
+                    taken[row] = record
+                    return True
+        return False
+
+    for record in range(len(there)):
+        place(record, set())
+    return {record: row for row, record in taken.items()}
+
+
+def _differences(wanted: Wanted, there: Record) -> str:
+    """What differs from the most alike of the rows, in words."""
+    found = [_unlike(row, there, loose=wanted.loose) for row in wanted.rows]
     fewest = min(found, key=len, default=["the plan has no such record"])
-    return "; ".join(fewest)
+    return "; ".join(fewest) or "there are more of them"
 
 
 def _said(value: str | None) -> str:

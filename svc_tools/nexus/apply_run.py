@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.nexus.apply_exchange import Verdict
-from svc_tools.nexus.apply_requests import ApplyError
+from svc_tools.nexus.apply_requests import ApplyError, fitted
 from svc_tools.nexus.apply_steps import Steps, now
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt import STATUSES, ReceiptItem
@@ -112,10 +112,12 @@ class Run:
         """Every record that a removal of this journal took, or may take."""
         records = [record for track in steps.tracks.values() for record in track.before]
         for one in self.wanted:
-            if not steps.tracks[one.key].before:
-                records += steps.before(one)
-            if one.record is not None:
-                records.append(one.record)
+            before = steps.tracks[one.key].before
+            if not before:
+                before = steps.before(one)
+                records += before
+            if (record := fitted(one, before).record) is not None:
+                records.append(record)
         return [*records, *lost]
 
     def _all(self, steps: Steps, stop: threading.Event) -> None:
@@ -129,8 +131,17 @@ class Run:
             track = steps.tracks[one.key]
             if self._is_open(steps, one, track):
                 steps.take(one, track)
-            if self.on_progress is not None:
-                self.on_progress(track.item, number, len(self.wanted))
+            self._tell(steps, track, number)
+
+    def _tell(self, steps: Steps, track: Track, number: int) -> None:
+        """Tell how far it is; where nobody can be told any more, nothing further is sent."""
+        if self.on_progress is None:
+            return
+        try:
+            self.on_progress(track.item, number, len(self.wanted))
+        except Exception as error:  # noqa: BLE001 - the receipt is worth more than its reason
+            told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            steps.why = steps.why or f"the progress could not be shown ({told})"
 
     def _settle_earlier(self, steps: Steps, track: Track) -> None:
         """What an earlier run left unknown, ticked now or not: is it there?"""

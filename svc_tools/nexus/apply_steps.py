@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
 from svc_tools.nexus.ability import listed
 from svc_tools.nexus.apply_exchange import Verdict, exchange, judge_addition, judge_removal
-from svc_tools.nexus.apply_requests import addition, misfit, removal
+from svc_tools.nexus.apply_requests import addition, fitted, misfit, removal
 from svc_tools.nexus.apply_settle import settled
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt_fold import follow
@@ -69,7 +69,10 @@ class Steps:
             if self.there is not None and (unfit := misfit(one, self.there.of(*one.key))):
                 self.tell(track, "skipped", Verdict(*unfit))
                 return
+            one = fitted(one, self.before(one))  # noqa: PLW2901
             self._remove(one, track)
+        else:
+            one = fitted(one, track.before)
         if one.record is not None and track.status == "removed_only":
             self._add(one, track, one.record, done="replaced")
 
@@ -173,6 +176,8 @@ class Steps:
         return exchange(self.client, call)
 
     def _answered(self, track: Track, step: str, heard: Heard, verdict: Verdict) -> None:
+        hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
+        verdict = replace(verdict, message=hide(verdict.message), stop=hide(verdict.stop))
         facts = {"http": heard.http, "body": heard.body, "reference": heard.reference}
         self.tell(track, "answer", verdict, step=step, **facts)
         self.why = self.why or verdict.stop

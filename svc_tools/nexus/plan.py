@@ -215,7 +215,8 @@ class Plan:
 
         Raises:
             PlanError: "remove" stands at only some records of one state and type, which a removal
-                would take all; "replace" stands at several of them, or where there is only one.
+                would take all, or others of them were left out; "replace" stands at several of
+                them, or where there is only one.
         """
         problems = [
             problem for rows in self._groups().values() for problem in _contradictions(rows)
@@ -252,6 +253,7 @@ class Plan:
         """Write the plan as a CSV file to be ticked in a spreadsheet; `read_plan` reads it back.
 
         Raises:
+            ValueError: it has the name of a workbook.
             OSError: it cannot be written; what was there before is left as it was.
         """
         from svc_tools.nexus.plan_file import write_plan  # noqa: PLC0415 - it reads plans
@@ -300,7 +302,8 @@ def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
     marked = Counter(row.action for row in rows)
     of = f"{rows[0].state} {rows[0].nexus_type}"
     numbers = ", ".join(str(row.number) for row in rows)
-    duplicate = max(len(rows), *(row.expected for row in rows)) > 1
+    expected = max(row.expected for row in rows)
+    duplicate = max(len(rows), expected) > 1
     if marked["replace"] > 1:
         yield f"{of}: several rows are marked 'replace' (of {numbers}); only one record can stay"
     elif marked["replace"] and not duplicate:
@@ -312,4 +315,9 @@ def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
         yield (
             f"{of}: a removal takes every record of the state and type (rows {numbers}); mark the"
             " one that is to stay with 'replace', or all of them with 'remove'"
+        )
+    elif marked["remove"] and len(rows) < expected and not marked["replace"]:
+        yield (
+            f"{of}: a removal takes every record of the state and type, {expected} of them, and"
+            f" only row {numbers} is here: put the rows back that were left out, and mark them too"
         )

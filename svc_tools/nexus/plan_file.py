@@ -72,6 +72,7 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     """Write a plan; see `Plan.write`.
 
     Raises:
+        ValueError: it has the name of a workbook.
         OSError: it cannot be written; a file that was there is left as it was.
     """
     path = Path(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from svc_tools.nexus.plan import PlanError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.register import Registration
     from svc_tools.nexus.thresholds import Threshold
 
-__all__ = ["Seen", "evidence_of", "exposed_on", "read_exposure"]
+__all__ = ["Seen", "evidence_of", "exposed_on", "other_test", "read_exposure"]
 
 _NEEDED = ("state", "band", "below_all", "marketplace_only")
 _NOT_KNOWN = "not known"
@@ -38,13 +39,16 @@ class Seen:
     certainty: str | None = None
     checked_on: date | None = None
     sentence: str = ""
+    test: tuple[str, int | None, int | None] | None = None
+    """The threshold that was measured against: logic, dollars of sales, transactions."""
 
 
 def read_exposure(frame: pd.DataFrame) -> dict[str, Seen]:
     """The exposure's rows by state.
 
     Raises:
-        PlanError: it is no exposure: columns are missing, or a state has several rows.
+        PlanError: it is no exposure: columns are missing, a state has several rows, or a cell
+            that is true, false or missing holds something else.
     """
     absent = [name for name in _NEEDED if name not in frame.columns]
     if absent:
@@ -73,42 +77,56 @@ def evidence_of(
     """The figures and the source that a suggestion rests on, as sentences on one line."""
     since = record.registered_at
     told = [f"Registered since {since}." if since else "The day of the registration is not known."]
-    if seen is not None and seen.sentence:
+    untaxed = threshold is not None and threshold.logic == "none"
+    if seen is not None and seen.sentence and not (untaxed and seen.band == "no tax"):
         told.append(seen.sentence)
     if threshold is not None:
         told.append(_threshold(threshold, as_of))
     return " ".join(told)
 
 
+def other_test(seen: Seen, threshold: Threshold | None) -> str:
+    """How the threshold that the exposure measured against is another one; "" where it is not."""
+    if seen.test is None or threshold is None:
+        return ""
+    here = (threshold.logic, threshold.sales, threshold.transactions)
+    return "" if seen.test == here else f"{_asks(*seen.test)}, not {_asks(*here)}"
+
+
 def _threshold(row: Threshold, as_of: date) -> str:
-    if row.logic == "none":
-        asks = "no general sales tax"
-    else:
-        sales = f"${row.sales:,} of sales" if row.sales is not None else ""
-        count = f"{row.transactions:,} transactions" if row.transactions is not None else ""
-        joined = f" {row.logic if row.logic in {'and', 'or'} else 'with'} "
-        asks = joined.join(filter(None, (sales, count))) or _NOT_KNOWN
-        if row.logic == "unknown":
-            asks += "; whether transactions count is not known"
+    asks = _asks(row.logic, row.sales, row.transactions)
     return (
         f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
         f" source: {row.source.rstrip('.')}."
     )
 
 
+def _asks(logic: str, sales: int | None, transactions: int | None) -> str:
+    if logic == "none":
+        return "no general sales tax"
+    amount = f"${sales:,} of sales" if sales is not None else ""
+    count = f"{transactions:,} transactions" if transactions is not None else ""
+    joined = f" {logic if logic in {'and', 'or'} else 'with'} "
+    asks = joined.join(filter(None, (amount, count))) or _NOT_KNOWN
+    return f"{asks}; whether transactions count is not known" if logic == "unknown" else asks
+
+
 def _seen(cells: Mapping[str, object]) -> Seen:
-    below, covered = _truth(cells.get("below_all")), _truth(cells.get("period_covered"))
+    below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
+    logic = _text(cells.get("logic"))
+    asked = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))
     return Seen(
         state=str(cells["state"]),
         band=str(cells["band"]),
         below_all=below,
-        marketplace_only=bool(cells.get("marketplace_only")),
-        below_now=_truth(cells.get("below_now")),
+        marketplace_only=_truth(cells, "marketplace_only") is True,
+        below_now=_truth(cells, "below_now"),
         # an exposure that does not say so is not taken to cover it
         period_covered=below is not None if covered is None else covered,
         certainty=_text(cells.get("certainty")),
         checked_on=_day(cells.get("checked_on")),
         sentence=_text(cells.get("why")) or "",
+        test=None if logic is None else (logic, *asked),
     )
 
 
@@ -121,8 +139,17 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _truth(value: object) -> bool | None:
-    return None if value is None else bool(value)
+def _truth(cells: Mapping[str, object], name: str) -> bool | None:
+    """A cell that is true, false or missing; a text "False" is not taken for true."""
+    value = cells.get(name)
+    if value is None or value in {True, False}:
+        return None if value is None else bool(value)
+    raise PlanError([f"the exposure says {value!r} in {name}, which is neither true nor false"])
+
+
+def _whole(cells: Mapping[str, object], name: str) -> int | None:
+    value = cells.get(name)
+    return None if value is None else int(Decimal(str(value)))
 
 
 def _day(value: object) -> date | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.nexus.listing import found_differences
 from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
 from svc_tools.nexus.plan_rules import Facts, decided
-from svc_tools.nexus.plan_seen import evidence_of, exposed_on, read_exposure
+from svc_tools.nexus.plan_seen import evidence_of, exposed_on, other_test, read_exposure
 from svc_tools.nexus.register_file import read_register
 from svc_tools.nexus.thresholds import read_thresholds
 from svc_tools.nexus.words import REASONS
@@ -47,15 +47,18 @@ def make_plan(
     Args:
         register: a `Register`, or what `read_register` reads.
         exposure: what `exposure` or `df.svc.exposure` returned.
-        thresholds: the states' thresholds; the shipped ones by default.
-        as_of: the day of the plan; that of the exposure, else today.
+        thresholds: the states' thresholds; the shipped ones by default. The same as the exposure's.
+        as_of: the day of the plan; that of the exposure, else today. Needed for an exposure that
+            was saved: a file does not keep the day.
         listed: the register as the service lists it, where it does and `register` is another one:
-            rows say where the two differ, and what only the service has becomes a row too.
+            rows say where the two differ, and what only the service has becomes a row too. What
+            `register` leaves blank is filled from it.
         service: the service that the plan is for, of `config.account_of`; "" for none.
         account: its account, likewise.
 
     Raises:
-        PlanError: the exposure is none, or of another day than `as_of`.
+        PlanError: the exposure is none, of another day than `as_of` or of a day that it does not
+            say, or was measured against other thresholds.
         RegisterError: the register cannot be read.
     """
     mine = read_register(register)
@@ -65,8 +68,11 @@ def make_plan(
         raise PlanError(
             [f"the exposure was measured for {measured}, and the plan is to be for {as_of}"]
         )
+    if exposure is not None and as_of is None and measured is None:
+        raise PlanError(["the exposure does not say for which day it was measured; give as_of"])
     day = as_of or measured or datetime.now().astimezone().date()
     table = read_thresholds() if thresholds is None else thresholds
+    _require_same_tests(rows, table, day)
     situation = _Situation(rows, exposure is not None, table, day)
     planned = [_row(one, situation) for one in _subjects(mine, listed)]
     order = {decision: place for place, decision in enumerate(DECISIONS)}
@@ -86,6 +92,18 @@ def make_plan(
             if seen.band in _ABOVE and seen.state not in registered
         ),
     )
+
+
+def _require_same_tests(rows: dict[str, Seen], table: Thresholds, day: date) -> None:
+    """Sales below one threshold say nothing of another."""
+    told = {state: other_test(seen, table.of(state, day)) for state, seen in rows.items()}
+    problems = [
+        f"the sales of {state} were measured against {other}; give make_plan the same thresholds="
+        for state, other in told.items()
+        if other
+    ]
+    if problems:
+        raise PlanError(problems)
 
 
 class _Situation(NamedTuple):
@@ -113,7 +131,10 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
     theirs = ours if listed is None else listed.groups()
     found = [] if listed is None else found_differences(mine, listed)
 
-    def subject(record: Registration, differing: list[Difference]) -> _Subject:
+    def subject(record: Registration, unlike: list[Difference]) -> _Subject:
+        blanks = [one for one in unlike if one.mine == ""]
+        differing = [one for one in unlike if one.mine != ""]
+        record = _filled(record, blanks)
         there = len(theirs.get(record.key, ()))
         several = max(there, len(ours.get(record.key, ()))) > 1
         on_service = "" if listed is None else _listed(differing)
@@ -128,6 +149,14 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
         if one.record is None and one.listed is not None
     ]
     return subjects
+
+
+def _filled(record: Registration, blanks: list[Difference]) -> Registration:
+    """The record with what only the service says of it: a removal compares with the service."""
+    listed = blanks[0].listed if blanks else None
+    if listed is None:
+        return record
+    return replace(record, **{one.difference: getattr(listed, one.difference) for one in blanks})
 
 
 def _listed(found: list[Difference]) -> Listed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,7 @@ from svc_tools.nexus.journal import (
     sync_folder,
 )
 from svc_tools.nexus.receipt_fold import receipt_of
+from svc_tools.nexus.sheet import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +41,7 @@ __all__ = [
 
 ENDING = ".jsonl"
 _RESTORE = "-restore.csv"
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _HEADS = ("state", "nexus_type", "registered_at", "address", "notes")
 _COUNTS = ("done", "not_done", "unknown", "flagged")
 _EMPTY = "nothing was begun: the first line was not written to its end"
@@ -149,6 +153,11 @@ def _row(path: Path) -> dict[str, object]:
     }
 
 
+def _cell(text: str) -> str:
+    """A text as a spreadsheet leaves it alone: what a service says is never a formula."""
+    return text if _DAY.fullmatch(text) else guarded(text)
+
+
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write records as a register, whole or not at all, and on disk when this returns.
 
@@ -158,8 +167,8 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(_HEADS)
-    rows = {tuple(record.get(name) or "" for name in _HEADS): None for record in records}
-    writer.writerows(rows)
+    rows = dict.fromkeys(tuple(record.get(name) or "" for name in _HEADS) for record in records)
+    writer.writerows([_cell(text) for text in row] for row in rows)
     beside = path.with_name(f".{path.name}.part")
     try:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o600)
@@ -170,6 +179,8 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
         beside.replace(path)
         sync_folder(path.parent)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise JournalError(
             f"The file {path} with the records as they are cannot be written:"
             f" {error.strerror or error}"

@@ -154,6 +154,7 @@ class Register:
         """Write it as a CSV that `read_register` reads back, and a spreadsheet does not rewrite.
 
         Raises:
+            ValueError: it has the name of a workbook.
             OSError: it cannot be written; a file that was there is left as it was.
         """
         from svc_tools.nexus.sheet import guarded, write_rows  # noqa: PLC0415 - who writes needs it

@@ -22,6 +22,7 @@ __all__ = [
     "columns_of",
     "guarded",
     "plain_label",
+    "require_csv",
     "sheet_rows",
     "unguarded",
     "write_rows",
@@ -116,12 +117,24 @@ def unguarded(text: str) -> str:
     return bare if guarded(bare) == text else text
 
 
+def require_csv(path: Path) -> None:
+    """Refuse to write text under a name by which a spreadsheet expects a workbook.
+
+    Raises:
+        ValueError: it is the name of a workbook.
+    """
+    if path.suffix.lower() in _WORKBOOKS | _OTHER_SHEETS:
+        raise ValueError(f"{path.name}: a CSV is what is written; name it .csv")
+
+
 def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a CSV (UTF-8, marked as such for spreadsheets), whole or not at all.
 
     Raises:
+        ValueError: it has the name of a workbook.
         OSError: it cannot be written; a file that was there is left as it was.
     """
+    require_csv(path)
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(heads)

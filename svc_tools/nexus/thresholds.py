@@ -78,8 +78,8 @@ class Threshold:
             where no source says it.
         marketplace_counts: whether sales that a marketplace collects the tax of count; `None` where
             no source says it, or sources disagree.
-        trailing_months: how many months the duty lasts after the test is met no more; `None` where
-            no source says it.
+        trailing_months: how many months the duty lasts after the end of a period in which the test
+            was met; `None` where no source says it.
         transactions_dropped_on: since when there is no test of transactions any more.
         certainty: of the row; from a "low" one nothing is ever suggested.
         source: where the row was read.

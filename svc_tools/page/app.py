@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FILES_URL", "UPLOAD_LIMIT", "PageApp"]
 
 FILES_URL = "files/"
-"""Where the page offers its results, from its own address."""
+"""Where the page offers its results, from its own address on."""
 
 UPLOAD_LIMIT = 200 * 1024 * 1024
 """Bytes of one upload. The whole file passes through the memory of the browser, of this server and
@@ -63,6 +63,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     """
 
     # of Voila, whose package has no types
+    base_url: str
     config_file_paths: list[str]
     template_paths: list[str]
 
@@ -99,9 +100,10 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     def open(self, sockets: list[socket.socket], gate: Gate) -> None:
         """Answer on these sockets what the gate lets in; the kernels begin to start."""
         self.port = gate.port
+        self.base_url = gate.place
         self.initialize([])
         application = self.app = GuardedApplication(gate, **self.init_settings())
-        files = (r"/files/(.*)", ResultFileHandler, {"path": str(self._work)})
+        files = (f"{gate.place}{FILES_URL}(.*)", ResultFileHandler, {"path": str(self._work)})
         application.add_handlers(".*$", [files, *self.init_handlers()])
         self._server = HTTPServer(
             application, max_buffer_size=UPLOAD_LIMIT + 2 * _BESIDE, max_body_size=_BODY_LIMIT

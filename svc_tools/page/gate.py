@@ -23,10 +23,15 @@ from the page of another server."""
 
 _READS = {"GET", "HEAD"}
 _TOKEN_BYTES = 24
+_PLACE_BYTES = 12
 
 
 def _secret() -> SecretStr:
     return SecretStr(secrets.token_urlsafe(_TOKEN_BYTES))
+
+
+def _place() -> str:
+    return f"/{secrets.token_hex(_PLACE_BYTES)}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +71,24 @@ class Gate:
         launch: stands in the address that a browser is started with, where the list of processes
             shows it: it is good for one opening.
         ticket: the value of the cookie: another secret, so that none tells the others.
+        place: the path that the page lives under. A browser sends the cookies of 127.0.0.1 to
+            every port of it, but a cookie of a path to that path alone: no other server gets it.
     """
 
     port: int
     token: SecretStr = field(default_factory=_secret)
     launch: SecretStr = field(default_factory=_secret)
     ticket: SecretStr = field(default_factory=_secret)
+    place: str = field(default_factory=_place, repr=False)
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: browsers share cookies among the ports of a machine."""
+        """The name of the cookie: browsers keep the cookies of all ports of a machine together."""
         return f"svc-panel-{self.port}"
 
     @property
     def address(self) -> str:
-        """The address of the page, without the token."""
+        """The address of the server, without the token."""
         return f"http://127.0.0.1:{self.port}/"
 
     def address_with(self, token: SecretStr) -> str:

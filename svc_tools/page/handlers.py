@@ -69,9 +69,13 @@ class ResultFileHandler(web.StaticFileHandler):
 
     def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
         """The path, where it is a result and lies inside, also after every link is followed."""
-        base, found = Path(root).resolve(), Path(absolute_path).resolve()
-        inside = found.is_relative_to(base) and RESULTS in found.relative_to(base).parts[:-1]
-        if not (inside and found.is_file()):
+        try:
+            base, found = Path(root).resolve(), Path(absolute_path).resolve()
+            inside = found.is_relative_to(base) and RESULTS in found.relative_to(base).parts[:-1]
+            offered = inside and found.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            offered = False
+        if not offered:
             raise web.HTTPError(HTTPStatus.NOT_FOUND)
         return str(found)
 
@@ -85,7 +89,7 @@ class ResultFileHandler(web.StaticFileHandler):
 
 
 class _WelcomeHandler(web.RequestHandler):
-    """Gives the cookie for the token, and the address without it."""
+    """Gives the cookie for the token, and leads to the page, whose address lacks the token."""
 
     def initialize(self, gate: Gate) -> None:
         self._gate = gate
@@ -94,11 +98,12 @@ class _WelcomeHandler(web.RequestHandler):
         self.set_cookie(
             self._gate.cookie,
             self._gate.ticket.get_secret_value(),
+            path=self._gate.place,
             httponly=True,
             samesite="Lax",  # "Strict" would be lost where another program's page links here
         )
         self.set_header("Referrer-Policy", "no-referrer")
-        self.redirect("/")
+        self.redirect(self._gate.place)
 
 
 class _RefusingHandler(web.RequestHandler):

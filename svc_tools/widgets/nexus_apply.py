@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.nexus_cleanup import listed_if_it_lists, listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
 from svc_tools.widgets.nexus_requests import requests_html
-from svc_tools.widgets.nexus_section import Section, shown
+from svc_tools.widgets.nexus_running import Running
+from svc_tools.widgets.nexus_section import Section
 from svc_tools.widgets.nexus_view import confirmation_of
 from svc_tools.widgets.parts import button, note, shown_code, table_html
 
@@ -46,35 +46,28 @@ class ApplySection(Section):
         preview_button: asks the service what is there, and shows what would be sent.
         preview: the requests, what will be lost, and whether that can be undone.
         confirm: what has to be typed, and the button that removes.
-        progress: how far it is.
-        stop_button: ends it after the request under way.
+        running: how far it is, and the button that ends it after the request under way.
         code: the same in Python.
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(session, cleanup, "4. Preview, confirm, remove")
         self._preview: _Preview | None = None
-        self._stop = threading.Event()
         self.preview_button = button("Preview the requests")
         self.preview = w.HTML()
         self.confirm = ConfirmBox(self._confirmed)
-        self.progress = w.IntProgress(description="Removing")
-        self.stop_button = button("Stop after the one under way", kind="plain")
-        self._running = w.HBox([self.progress, self.stop_button])
-        self._running.add_class("svc-actions")
+        self.running = Running(self.message)
         self.code = shown_code()
         self.preview_button.on_click(lambda _: self.ask())
-        self.stop_button.on_click(lambda _: self.stop())
         self.compose(
             note("Nothing is removed before you have seen every request and confirmed it."),
             self.preview_button,
             self.preview,
             self.confirm.view,
-            self._running,
-            self.message,
+            self.running.view,
+            self.said,
             self.code,
         )
-        shown(self._running, visible=False)
         self.show()
 
     def show(self) -> None:
@@ -105,12 +98,6 @@ class ApplySection(Section):
             work,
             self._previewed,
         )
-
-    def stop(self) -> None:
-        """End the removal after the request under way."""
-        self._stop.set()
-        self.stop_button.disabled = True
-        self.message.show_note("It stops after the request under way.")
 
     def drop(self, why: str = "") -> None:
         """The preview no longer holds."""
@@ -161,10 +148,7 @@ class ApplySection(Section):
         preview = self._preview
         if preview is None or self.busy:
             return
-        self._stop.clear()
-        self.stop_button.disabled = False
-        self.progress.max, self.progress.value = max(1, len(preview.dry.items)), 0
-        shown(self._running, visible=True)
+        self.running.begin(len(preview.dry.items))
         tell = self.session.background.tell
 
         def work() -> tuple[Receipt, Register | None]:
@@ -173,7 +157,7 @@ class ApplySection(Section):
                 preview.client,
                 dry_run=False,
                 on_progress=lambda *how_far: tell(self._moved, *how_far),
-                stop=self._stop,
+                stop=self.running.stop,
             )
             return receipt, listed_since(preview.client)
 
@@ -181,12 +165,12 @@ class ApplySection(Section):
             "Removing\N{HORIZONTAL ELLIPSIS} Each request is in the receipt before it is sent.",
             work,
             lambda result: self._applied(preview.client, *result),
-            always=lambda: shown(self._running, visible=False),
+            always=self.running.over,
             vital=True,
         )
 
     def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
-        self.progress.max, self.progress.value = max(1, total), through
+        self.running.moved(through, total)
         self.message.show_note(
             f"{through} of {total}: {item.state} {item.nexus_type}:"
             f" {item.status.replace('_', ' ')}."
@@ -220,7 +204,7 @@ def _preview_html(preview: _Preview) -> str:
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
     parts = [requests_html(preview.requests)]
     if lost:
-        of_record = ("State", "Type", "Registered", "Address", "~Notes")
+        of_record = ("State", "Type", "Registered", "~Address", "~Notes")
         parts.append(table_html(of_record, lost, "What will be removed"))
     if left_out:
         parts.append(table_html(("State", "Type", "~Why"), left_out, "Ticked, but not sent"))

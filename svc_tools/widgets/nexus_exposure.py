@@ -121,7 +121,7 @@ class ExposureSection(Section):
             self.file,
             actions([self.upload, self.columns_button]),
             self._mapping,
-            self.message,
+            self.said,
             self.result,
             self.code,
         )

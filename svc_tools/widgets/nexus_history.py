@@ -50,7 +50,7 @@ class HistorySection(Section):
             ),
             self.list_button,
             self._found,
-            self.message,
+            self.said,
             self.code,
         )
         shown(self._found, visible=False)

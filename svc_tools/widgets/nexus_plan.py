@@ -11,18 +11,22 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import config, nexus
+from svc_tools.nexus.journal import JournalError
 from svc_tools.shown import counted
 from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.disclosure import Disclosure
 from svc_tools.widgets.form import Entry, Form
 from svc_tools.widgets.nexus_cleanup import carried
+from svc_tools.widgets.nexus_kept import keep, kept
 from svc_tools.widgets.nexus_rows import PAGE, PlanRows
 from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.nexus_view import DECISIONS, Filter, page_of
 from svc_tools.widgets.parts import button, field, note, shown_code
+from svc_tools.widgets.trouble import told
 
 if TYPE_CHECKING:
+    from svc_sdk import Svc
     from svc_tools.nexus import Abilities, Plan, PlanRow
     from svc_tools.widgets.nexus_cleanup import Cleanup
     from svc_tools.widgets.session import Session
@@ -107,7 +111,7 @@ class PlanSection(Section):
             note("It suggests, you decide: nothing is ticked in advance."),
             self.make_button,
             self.reopen.view,
-            self.message,
+            self.said,
             self._body,
             self.code,
         )
@@ -156,7 +160,7 @@ class PlanSection(Section):
         self.run(
             "Making the plan\N{HORIZONTAL ELLIPSIS}",
             work,
-            self._made,
+            lambda made: self._made(client, *made),
             forms=[self.file],
         )
 
@@ -169,7 +173,7 @@ class PlanSection(Section):
         self.run(
             "Reading the plan\N{HORIZONTAL ELLIPSIS}",
             lambda: nexus.read_plan(Path(path.strip()).expanduser()),
-            self._opened,
+            self.use,
             forms=[self.file],
         )
 
@@ -178,15 +182,15 @@ class PlanSection(Section):
         if self.cleanup.plan is None:
             return
         rows = [row for row in self._shown if row.decision == "candidate" and not row.action]
+        self.message.show_note(f"{counted(len(rows), 'candidate')} ticked, on all pages.")
         if rows:
             self._use(self.cleanup.plan.tick(*(row.number for row in rows)), "ticks")
-        self.message.show_note(f"{counted(len(rows), 'candidate')} ticked, on all pages.")
 
     def untick(self) -> None:
         """Take all ticks away."""
         if self.cleanup.plan is not None:
-            self._use(self.cleanup.plan.untick(), "ticks")
             self.message.show_note("Nothing is ticked.")
+            self._use(self.cleanup.plan.untick(), "ticks")
 
     def show(self) -> None:
         """Show the plan as it is now."""
@@ -228,19 +232,21 @@ class PlanSection(Section):
                 " your ticks stay on records that are the same."
             )
 
-    def _made(self, made: tuple[Plan, Abilities | None]) -> None:
-        self.cleanup.abilities = made[1]
-        plan, lost = carried(self.cleanup.plan, made[0])
-        self._take(plan)
+    def _made(self, client: Svc | None, made: Plan, able: Abilities | None) -> None:
+        # another account may be in use by now: what its service can do is another question
+        self.cleanup.abilities = able if client is self.session.client else None
+        plan, lost = carried(self.cleanup.plan, made)
         if lost:
             self.message.show_note(
                 f"{counted(lost, 'tick')} of the former plan could not be kept: the record, or"
                 " what the plan says of it, is another one now."
             )
-
-    def _opened(self, plan: Plan) -> None:
         self._take(plan)
+
+    def use(self, plan: Plan) -> None:
+        """Show a plan that was made or opened, with its ticks."""
         self.message.show_note(f"The plan was read: {counted(len(plan.ticked), 'tick')} in it.")
+        self._take(plan)
 
     def _take(self, plan: Plan) -> None:
         states = sorted({row.state for row in plan.rows})
@@ -253,14 +259,20 @@ class PlanSection(Section):
     def _use(self, plan: Plan, what: Literal["plan", "ticks"]) -> None:
         self.cleanup.plan = plan
         self.show()
+        self.cleanup.changed(what)  # first: no preview of other ticks may outlive a full disk
         self._save(plan)
-        self.cleanup.changed(what)
 
     def _save(self, plan: Plan) -> None:
         """Write it at each change: a tick is work that is not to be lost."""
-        folder = self.session.folder / "results"
-        folder.mkdir(parents=True, exist_ok=True)
-        self.download.show(plan.write(folder / f"plan-{plan.plan_id}.csv"))
+        try:
+            if plan.ticked or kept(plan.plan_id):
+                keep(plan)
+            folder = self.session.folder / "results"
+            folder.mkdir(parents=True, exist_ok=True)
+            self.download.show(plan.write(folder / f"{plan.plan_id}.csv"))
+        except (JournalError, OSError, ValueError) as error:
+            self.download.show(None)
+            self.message.show_trouble(told(error))
 
     def _tick(self, row: PlanRow, action: str) -> None:
         plan = self.cleanup.plan

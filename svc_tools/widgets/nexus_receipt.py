@@ -13,14 +13,19 @@ from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.nexus_cleanup import listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
+from svc_tools.widgets.nexus_kept import kept
 from svc_tools.widgets.nexus_requests import requests_html
+from svc_tools.widgets.nexus_running import Running
 from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.nexus_view import confirmation_of
 from svc_tools.widgets.parts import button, shown_code, table_html
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from svc_sdk import Svc
-    from svc_tools.nexus import Receipt, ReceiptItem, Register
+    from svc_tools.nexus import Plan, Receipt, ReceiptItem, Register
     from svc_tools.widgets.nexus_cleanup import Cleanup
     from svc_tools.widgets.session import Session
 
@@ -52,31 +57,42 @@ class ReceiptSection(Section):
         result: the receipt in words and as a table.
         download: the receipt's file.
         download_records: the records as they were, in the format of a register.
+        plan_button: opens the plan of a receipt that is not finished, to go on with it.
         undo_button: previews the undo: nothing is added yet.
         undo: what would be added again.
         confirm: what has to be typed, and the button that adds.
+        running: how far the undo is, and the button that ends it after the request under way.
         code: the same in Python.
     """
 
-    def __init__(self, session: Session, cleanup: Cleanup) -> None:
+    def __init__(
+        self, session: Session, cleanup: Cleanup, open_plan: Callable[[str], object]
+    ) -> None:
         super().__init__(session, cleanup, "5. The receipt")
+        self._open_plan = open_plan
+        self._plan: Path | None = None
         self._asked: tuple[Receipt, Svc] | None = None
         self.result = w.HTML()
         self.download = DownloadButton("Download the receipt")
         self.download_records = DownloadButton("Download the records as they were")
+        self.plan_button = button("Open its plan")
         self.undo_button = button("Preview the undo", kind="plain")
         self.undo = w.HTML()
         self.confirm = ConfirmBox(self._confirmed, kind="primary")
+        self.running = Running(self.message)
         self.code = shown_code()
         self._files = actions([self.download, self.download_records])
+        self.plan_button.on_click(lambda _: self.open_plan())
         self.undo_button.on_click(lambda _: self.ask())
         self.compose(
             self.result,
+            self.plan_button,
             self._files,
             self.undo_button,
             self.undo,
             self.confirm.view,
-            self.message,
+            self.running.view,
+            self.said,
             self.code,
         )
         self.show()
@@ -93,9 +109,17 @@ class ReceiptSection(Section):
         self.download.show(receipt.path)
         self.download_records.show(receipt.restore_file)
         shown(self.undo_button, receipt.undoable)
+        self._plan = _plan_to_go_on_with(receipt, self.cleanup.plan)
+        shown(self.plan_button, self._plan is not None)
         read = "receipt = " + as_code("nexus.read_receipt", receipt.path) if receipt.path else ""
         undo = as_code("nexus.restore", Name("receipt"), Name("client"), dry_run=False)
         self.code.show("\n".join(filter(None, [read, undo if receipt.undoable else ""])))
+
+    def open_plan(self) -> None:
+        """Open the plan that this receipt is of, with its ticks."""
+        if self._plan is not None:
+            self._open_plan(str(self._plan))
+            self.message.show_note("Its plan is shown above: preview the requests of it again.")
 
     def ask(self) -> None:
         """Preview the undo: the service is asked what is there, and nothing is sent to it."""
@@ -142,6 +166,7 @@ class ReceiptSection(Section):
         if self._asked is None or self.busy:
             return
         receipt, client = self._asked
+        self.running.begin(len(receipt.restorable))
         tell = self.session.background.tell
 
         def work() -> tuple[Receipt, Register | None]:
@@ -150,6 +175,7 @@ class ReceiptSection(Section):
                 client,
                 dry_run=False,
                 on_progress=lambda *how_far: tell(self._moved, *how_far),
+                stop=self.running.stop,
             )
             return restored, listed_since(client)
 
@@ -157,15 +183,24 @@ class ReceiptSection(Section):
             "Adding the records again\N{HORIZONTAL ELLIPSIS}",
             work,
             lambda result: self._restored(client, *result),
+            always=self.running.over,
             vital=True,
         )
 
     def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
+        self.running.moved(through, total)
         self.message.show_note(f"{through} of {total}: {item.state} {item.nexus_type}.")
 
     def _restored(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
         self.cleanup.ended(receipt, listed if client is self.session.client else None)
         self.message.show_note(receipt.sentence)
+
+
+def _plan_to_go_on_with(receipt: Receipt, opened: Plan | None) -> Path | None:
+    if receipt.kind != "apply" or receipt.finished or receipt.dry_run:
+        return None
+    is_open = opened is not None and opened.plan_id == receipt.plan_id
+    return None if is_open else kept(receipt.plan_id)
 
 
 def receipt_html(receipt: Receipt) -> str:

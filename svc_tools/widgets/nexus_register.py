@@ -89,7 +89,7 @@ class RegisterSection(Section):
             self.list_button,
             self.file,
             self.upload,
-            self.message,
+            self.said,
             self._choice,
             self.differences,
             self.records,
@@ -193,7 +193,7 @@ def _records(register: Register, *, mine: bool) -> str:
     more = f'<p class="svc-note">and {left:,} more</p>' if left else ""
     if not rows:
         return f"<p>{escape(said)}</p>"
-    drawn = table_html(("State", "Type", "Registered", "Address", "Notes"), rows, "The register")
+    drawn = table_html(("State", "Type", "Registered", "~Address", "~Notes"), rows, "The register")
     return f'<details class="svc-details"><summary>{escape(said)}</summary>{drawn}{more}</details>'
 
 
@@ -214,7 +214,9 @@ def _differences(mine: Register, listed: Register) -> str:
     left = len(found) - len(rows)
     more = f'<p class="svc-note">and {left:,} more</p>' if left else ""
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
-    return table_html(("State", "Type", "Difference", "Yours", "The service's"), rows, title) + more
+    return (
+        table_html(("State", "Type", "Difference", "~Yours", "~The service's"), rows, title) + more
+    )
 
 
 def _cell(value: object) -> str:

@@ -30,30 +30,49 @@ _SOURCE = "; source: "
 """Where the evidence of a row goes over to its sources, which are long and folded away."""
 
 
+class _Looks:
+    """Layouts and styles that all rows share: each of its own would be one more message each."""
+
+    def __init__(self) -> None:
+        self.box = w.Layout(width="auto")
+        self.facts = w.Layout()
+        self.box_style = w.Checkbox.style.klass()
+        self.facts_style = w.HTML.style.klass()
+
+    def checkbox(self) -> w.Checkbox:
+        return w.Checkbox(
+            False,  # noqa: FBT003 - the widget's own first argument: nothing is ticked in advance
+            indent=False,
+            layout=self.box,
+            style=self.box_style,
+        )
+
+    def html(self) -> w.HTML:
+        made = w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
+        return made
+
+
 class RowOfPlan:
     """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts.
 
     Attributes:
         remove: ticked to have the record removed.
-        replace: ticked to have all of this state and type removed and this one added again.
+        replace: ticked to have all of this state and type removed and this one added again; in
+            `view` only where that is offered.
         facts: the decision, why, and on what evidence.
         row: what is shown, or `None`.
     """
 
-    def __init__(self, ticked: Callable[[PlanRow, str], object]) -> None:
+    def __init__(self, ticked: Callable[[PlanRow, str], object], looks: _Looks) -> None:
         self.row: PlanRow | None = None
         self._ticked = ticked
+        self._looks = looks
         self._filling = False
-        self.remove = _box("Remove")
-        self.replace = _box("Remove, then add this one")
-        self.facts = w.HTML()
-        self.facts.add_class("svc-plan-facts")
-        ticks = w.VBox([self.remove, self.replace])
-        ticks.add_class("svc-plan-ticks")
-        self.view = w.Box([ticks, self.facts])
-        self.view.add_class("svc-plan-row")
+        self.remove = looks.checkbox()
+        self.replace: w.Checkbox | None = None
+        self.facts = looks.html()
+        self.view = w.Box([self.remove, self.facts], _dom_classes=["svc-plan-row"])
         self.remove.observe(self._changed, "value")
-        self.replace.observe(self._changed, "value")
 
     def fill(self, row: PlanRow | None, *, replaceable: bool = False) -> None:
         """Show a row, or nothing."""
@@ -63,17 +82,27 @@ class RowOfPlan:
             self.view.layout.display = "none" if row is None else None
             if row is None:
                 return
-            self.remove.description = f"Remove {row.state} {row.nexus_type}"
-            self.remove.value = row.action == "remove"
-            self.replace.value = row.action == "replace"
-            self.replace.description = (
-                f"Remove every {row.state} {row.nexus_type}, then add this one"
-            )
-            offered = replaceable or row.action == "replace"
-            self.replace.layout.display = None if offered else "none"
+            with self.remove.hold_sync():
+                self.remove.description = f"Remove {row.state} {row.nexus_type}"
+                self.remove.value = row.action == "remove"
+            self._offer(row, offered=replaceable or row.action == "replace")
             self.facts.value = facts_html(row)
         finally:
             self._filling = False
+
+    def _offer(self, row: PlanRow, *, offered: bool) -> None:
+        if offered and self.replace is None:
+            self.replace = self._looks.checkbox()
+            self.replace.observe(self._changed, "value")
+        boxes = [self.remove, self.replace] if offered else [self.remove]
+        if len(self.view.children) != len(boxes) + 1:
+            self.view.children = [*boxes, self.facts]
+        if self.replace is not None:
+            with self.replace.hold_sync():
+                self.replace.description = (
+                    f"Remove every {row.state} {row.nexus_type}, then add this one"
+                )
+                self.replace.value = row.action == "replace"
 
     def _changed(self, change: dict[str, object]) -> None:
         if self._filling or self.row is None:
@@ -89,6 +118,7 @@ class PlanRows:
     def __init__(self, ticked: Callable[[PlanRow, str], object]) -> None:
         self.rows: tuple[RowOfPlan, ...] = ()
         self._ticked = ticked
+        self._looks = _Looks()
         self.view = w.VBox()
         self.view.add_class("svc-plan-rows")
 
@@ -96,7 +126,7 @@ class PlanRows:
         """Show these rows, at most a page of them."""
         if len(self.rows) < min(len(rows), PAGE):
             more = range(len(self.rows), min(len(rows), PAGE))
-            self.rows += tuple(RowOfPlan(self._ticked) for _ in more)
+            self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
             self.view.children = [one.view for one in self.rows]
         for place, widgets in enumerate(self.rows):
             row = rows[place] if place < len(rows) else None
@@ -128,12 +158,3 @@ def facts_html(row: PlanRow) -> str:
         )
     record = escape(" \N{MIDDLE DOT} ".join(part for part in said if part))
     return f'<p class="svc-plan-record">{mark} <span>{record}</span></p>{why}{evidence}'
-
-
-def _box(description: str) -> w.Checkbox:
-    return w.Checkbox(
-        False,  # noqa: FBT003 - the widget's own first argument: nothing is ticked in advance
-        description=description,
-        indent=False,
-        layout=w.Layout(width="auto"),
-    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import ipywidgets as w
 
-from svc_tools.widgets.parts import heading, message_area
+from svc_tools.widgets.parts import button, heading, message_area
 from svc_tools.widgets.trouble import told
 from svc_tools.widgets.uploads import UploadButton
 
@@ -29,6 +29,8 @@ class Section:
 
     Attributes:
         message: where it says what happened, and what went wrong.
+        cancel_button: gives up a question that takes long.
+        said: the message, and that button while it is needed.
         view: all of its widgets.
     """
 
@@ -36,8 +38,15 @@ class Section:
         self.session = session
         self.cleanup = cleanup
         self.message = message_area()
+        self.cancel_button = button("Cancel", kind="plain")
+        self.cancel_button.add_class("svc-late")
+        self.cancel_button.on_click(lambda _: self.give_up())
+        shown(self.cancel_button, visible=False)
+        self.said = w.HBox([self.message, self.cancel_button])
+        self.said.add_class("svc-told")
         self._title = title
         self._job: Job | None = None
+        self._vital = False
         self._rested: Callable[[], object] = _nothing
         self.view = w.VBox()
         self.view.add_class("svc-section")
@@ -62,11 +71,21 @@ class Section:
         """Whether work of this section is under way."""
         return self._job is not None and self._job.running
 
-    def cancel(self) -> None:
-        """Drop what is under way: its result will not be shown."""
-        if self.busy and self._job is not None:
-            self._job.cancel()
-            self._rested()
+    def cancel(self) -> bool:
+        """Drop the question under way, if there is one: its result will not be shown.
+
+        What changes records is not dropped: it has to be seen to its end.
+        """
+        if self._job is None or not self._job.running or self._vital:
+            return False
+        self._job.cancel()
+        self._rested()
+        return True
+
+    def give_up(self) -> None:
+        """Drop the question under way, and say so."""
+        if self.cancel():
+            self.message.show_note("Cancelled. Nothing was changed; the answer is not waited for.")
 
     def run(
         self,
@@ -88,13 +107,15 @@ class Section:
             done: what is shown of its result.
             forms: those that rest meanwhile.
             always: called when it is over, however it went.
-            vital: whether it is not to be cut off: the page then asks before it is closed.
+            vital: whether it changes records, and is not to be cut off: it cannot be cancelled,
+                and the page asks before it is closed.
         """
         if self.busy:
             return
 
         def rested() -> None:
             self.message.remove_class("svc-busy")
+            shown(self.cancel_button, visible=False)
             for form in forms:
                 form.busy = False
             if always is not None:
@@ -109,9 +130,10 @@ class Section:
             rested()
             self.message.show_trouble(told(error))
 
-        self._rested = rested
+        self._rested, self._vital = rested, vital
         if vital:
             self.message.add_class("svc-busy")
+        shown(self.cancel_button, visible=not vital)
         for form in forms:
             form.busy = True
         self.message.show_note(saying)

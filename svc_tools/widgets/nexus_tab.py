@@ -13,6 +13,7 @@ from svc_tools.widgets.nexus_apply import ApplySection
 from svc_tools.widgets.nexus_cleanup import Cleanup
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_history import HistorySection
+from svc_tools.widgets.nexus_left_over import LeftOverSection
 from svc_tools.widgets.nexus_plan import PlanSection
 from svc_tools.widgets.nexus_receipt import ReceiptSection
 from svc_tools.widgets.nexus_register import RegisterSection
@@ -32,6 +33,7 @@ class NexusTab:
     Attributes:
         cleanup: what the steps know together.
         register, exposure, plan, apply, receipt: the steps.
+        left_over: what an earlier page did not bring to its end.
         history: earlier receipts.
         whole_state: removing every type of one state.
         view: all of it.
@@ -44,10 +46,12 @@ class NexusTab:
         self.exposure = ExposureSection(session, self.cleanup)
         self.plan = PlanSection(session, self.cleanup)
         self.apply = ApplySection(session, self.cleanup)
-        self.receipt = ReceiptSection(session, self.cleanup)
+        self.receipt = ReceiptSection(session, self.cleanup, self.plan.open)
         self.history = HistorySection(session, self.cleanup)
         self.whole_state = WholeStateSection(session, self.cleanup)
+        self.left_over = LeftOverSection(session, self.cleanup, self.plan.use)
         steps = (
+            self.left_over,
             self.register,
             self.exposure,
             self.plan,
@@ -76,6 +80,7 @@ class NexusTab:
 
     def _account_changed(self) -> None:
         self.cleanup.abilities = None
+        self.left_over.look()
         self.register.forget_service()
         self.plan.show()
         self.apply.drop("The account has changed: preview the requests again.")

@@ -57,7 +57,7 @@ class WholeStateSection(Section):
                 self.preview_button,
                 self.preview,
                 self.confirm.view,
-                self.message,
+                self.said,
                 self.code,
             ]
         )
@@ -106,7 +106,7 @@ class WholeStateSection(Section):
         self._asked = (state, client)
         what = "<p>This service does not list its records: what is there is not known.</p>"
         if listed is not None:
-            heads = ("State", "Type", "Registered", "Address", "~Notes")
+            heads = ("State", "Type", "Registered", "~Address", "~Notes")
             cells = [
                 (one.state, one.nexus_type, one.registered_at, one.address, one.notes)
                 for one in listed.records

@@ -119,7 +119,7 @@ def test_a_page_that_is_closed_ends_its_kernel(served, chrome):
         found = {re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked}
         (kernel,) = {match[1] for match in found if match}
         other = page.context.new_page()
-        other.goto(f"{served.address}api/kernels/{kernel}")
+        other.goto(f"{served.home}api/kernels/{kernel}")
         assert kernel in other.content()
         page.close(run_before_unload=True)
-        until(lambda: other.goto(f"{served.address}api/kernels/{kernel}").status == 404)
+        until(lambda: other.goto(f"{served.home}api/kernels/{kernel}").status == 404)

@@ -47,6 +47,43 @@ DROPPED = {  # the beginnings of the days: some are known to the month or the ye
     "KY": "2026-08-01",
 }
 
+READ_FROM_PAGES = {
+    # state: which sales count, whether a marketplace's do, months the duty lasts; as pages say it
+    "CO": ("retail", False, 12),
+    "DC": ("retail", True, 12),
+    "GA": ("retail", False, None),
+    "ID": ("gross", True, 12),
+    "IL": ("retail", False, 12),
+    "KS": ("gross", True, None),
+    "MA": ("gross", False, None),
+    "ME": ("gross", False, None),
+    "MI": ("gross", True, 12),
+    "MO": ("taxable", True, 15),
+    "MS": ("gross", False, None),
+    "NJ": ("gross", True, 12),
+    "NM": ("taxable", False, None),
+    "NV": ("retail", True, None),
+    "OH": ("retail", True, None),
+    "PA": ("gross", True, 15),
+    "RI": ("gross", True, None),
+    "TN": ("retail", True, None),
+    "VA": ("retail", False, None),
+    "WI": ("gross", True, 12),
+    # pages contradict each other on what is blank here
+    "AL": ("retail", None, None),
+    "AR": (None, False, None),
+    "AZ": (None, False, 12),
+    "CT": (None, True, None),
+    "LA": (None, False, None),
+    "ND": ("taxable", None, 12),
+    "NY": ("gross", None, None),
+    "SC": ("gross", None, None),
+    "VT": (None, True, None),
+    "WV": (None, True, None),
+}
+DISAGREED = "AL AR AZ CT LA ND NY SC VT WV"
+ALL_KNOWN = "CO IA ID IL MI MO NJ PA TX WA WI"
+
 
 def test_each_state_has_the_threshold_that_was_compiled():
     shipped = read_thresholds()
@@ -99,7 +136,38 @@ def test_every_row_says_where_it_was_read_and_when():
     assert "local code" in read_thresholds().of("AK", TODAY).notes
 
 
-def test_nothing_is_known_of_a_state_with_conflicting_sources_but_that():
+def test_what_pages_say_of_a_state_is_in_its_row_and_nothing_else():
+    shipped = read_thresholds()
+    found = {state: shipped.of(state, TODAY) for state in READ_FROM_PAGES}
+    assert {
+        state: (row.base, row.marketplace_counts, row.trailing_months)
+        for state, row in found.items()
+    } == READ_FROM_PAGES
+    before = shipped.of("LA", date(2023, 7, 31))  # sales for resale counted then, for certain
+    assert (before.base, before.marketplace_counts) == ("gross", False)
+    assert shipped.of("CO", date(2019, 4, 13)).trailing_months is None  # the rule is of a later day
+    assert shipped.of("WI", date(2021, 2, 19)).trailing_months is None
+
+
+def test_where_pages_contradict_each_other_the_row_says_so():
+    shipped = read_thresholds()
+    for state in DISAGREED.split():
+        row = shipped.of(state, TODAY)
+        assert None in (row.base, row.marketplace_counts)
+        assert "Sources disagree on" in row.notes
+
+
+def test_sales_alone_can_make_a_candidate_only_where_every_fact_is_known():
+    today = [row for row in read_thresholds().rows if row.covers(TODAY) and row.certainty != "low"]
+    known = {
+        row.state
+        for row in today
+        if None not in (row.base, row.marketplace_counts, row.trailing_months)
+    }
+    assert known == set(ALL_KNOWN.split())
+
+
+def test_a_state_with_conflicting_sources_on_transactions_is_of_low_certainty():
     for state in ["AR", "DC", "GA", "HI", "OH", "VA", "WV"]:
         row = read_thresholds().of(state, TODAY)
         assert (row.certainty, row.logic) == ("low", "unknown")

@@ -17,18 +17,18 @@ from websockets.sync.client import connect
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 PATHS = [
-    "/",
-    "/anything",
-    "/voila/static/voila.js",
-    "/voila/templates/lab/static/voila.js",
-    "/voila/files/panel.ipynb",
-    "/voila/api/themes/x",
-    "/voila/labextensions/anywidget/package.json",
-    f"/api/kernels/{NOBODY}",
-    "/login",
-    "/logout",
-    "/files/results/x.csv",
-    "/static/favicon.ico",
+    "",
+    "anything",
+    "voila/static/voila.js",
+    "voila/templates/lab/static/voila.js",
+    "voila/files/panel.ipynb",
+    "voila/api/themes/x",
+    "voila/labextensions/anywidget/package.json",
+    f"api/kernels/{NOBODY}",
+    "login",
+    "logout",
+    "files/results/x.csv",
+    "static/favicon.ico",
 ]
 
 
@@ -41,7 +41,7 @@ def page(_own_home, tmp_path_factory):
 @pytest.fixture(scope="module")
 def reader(page):
     """A client that has the cookie, as a browser has."""
-    with httpx.Client(base_url=page.address, timeout=60) as client:
+    with httpx.Client(base_url=page.home, timeout=60) as client:
         assert client.get(page.url).status_code == 302
         yield client
 
@@ -49,7 +49,7 @@ def reader(page):
 @pytest.fixture(scope="module")
 def opened(reader):
     """The page, as one browser got it; each opening starts a kernel."""
-    answer = reader.get("/")
+    answer = reader.get("")
     assert answer.status_code == 200
     return answer
 
@@ -64,7 +64,7 @@ def kernel(opened):
 
 
 def socket_of(page, kernel, **headers):
-    address = page.origin.replace("http", "ws") + f"/api/kernels/{kernel}/channels?session_id=s"
+    address = page.home.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=s"
     return connect(address, additional_headers=headers, open_timeout=30)
 
 
@@ -76,21 +76,24 @@ def test_it_says_whom_it_asks_and_the_address_to_open(page):
 @pytest.mark.parametrize("path", PATHS)
 def test_nothing_is_answered_without_the_token(page, path):
     for address in (path, f"{path}?token=guessed"):
-        answer = httpx.get(page.origin + address)
+        answer = httpx.get(page.home + address)
         assert answer.status_code == 403
+        assert httpx.get(page.address + address).status_code == 403
         assert "needs its own address" in answer.text
     assert "set-cookie" not in answer.headers
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PUT", "OPTIONS", "PATCH"])
 def test_no_other_method_is_answered_without_the_token(page, method):
-    answer = httpx.request(method, page.origin + f"/api/kernels/{NOBODY}")
+    answer = httpx.request(method, page.home + f"api/kernels/{NOBODY}")
     assert answer.status_code == 403
 
 
 def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, opened):
     first = httpx.get(page.url)
-    assert (first.status_code, first.headers["location"]) == (302, "/")
+    assert first.status_code == 302
+    assert f"Path={httpx.URL(page.home).path}" in first.headers["set-cookie"]
+    assert re.fullmatch("/[0-9a-f]{24}/", first.headers["location"])
     assert "HttpOnly" in first.headers["set-cookie"]
     assert "SameSite=Lax" in first.headers["set-cookie"]
     token = page.url.partition("token=")[2]
@@ -98,9 +101,20 @@ def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, 
     assert token not in opened.text
 
 
+def test_no_other_server_of_the_machine_gets_the_cookie(page, faults):
+    """Browsers send the cookies of 127.0.0.1 to every port of it, whoever's server that is."""
+    with httpx.Client() as browser:
+        browser.get(page.url)
+        assert browser.cookies
+        for path in ("/", "/voila/", "/files/"):
+            browser.get(faults.base_url + path)
+    assert len(faults.seen) == 3
+    assert not [seen for seen in faults.seen if "cookie" in seen.headers]
+
+
 def test_under_another_name_it_answers_nothing(page, reader):
     """A page elsewhere may let its name point to 127.0.0.1 (DNS rebinding)."""
-    answer = reader.get("/", headers={"Host": "rebound.example"})
+    answer = reader.get("", headers={"Host": "rebound.example"})
     assert (answer.status_code, "answers only itself" in answer.text) == (403, True)
     assert reader.get(page.url, headers={"Host": "rebound.example"}).status_code == 403
 
@@ -108,10 +122,10 @@ def test_under_another_name_it_answers_nothing(page, reader):
 def test_another_page_ends_no_kernel(page, reader, kernel):
     for origin in ("http://evil.example", "http://127.0.0.1:1"):
         headers = {"Origin": origin}
-        assert reader.delete(f"/api/kernels/{kernel}", headers=headers).status_code == 403
-        shut = reader.post(f"/voila/api/shutdown/{kernel}", headers=headers)
+        assert reader.delete(f"api/kernels/{kernel}", headers=headers).status_code == 403
+        shut = reader.post(f"voila/api/shutdown/{kernel}", headers=headers)
         assert shut.status_code == 403
-    assert reader.get(f"/api/kernels/{kernel}").status_code == 200
+    assert reader.get(f"api/kernels/{kernel}").status_code == 200
 
 
 def test_the_kernels_socket_needs_the_cookie_and_the_page(page, reader, kernel):
@@ -168,19 +182,21 @@ def test_only_results_can_be_downloaded(reader, tmp_path):
         (mine / folder).mkdir(parents=True, exist_ok=True)
         (mine / folder / "orders & more.csv").write_text("a,b\n1,2\n")
     (mine / "results" / "linked.csv").symlink_to(secret)
-    found = reader.get("/files/session/results/orders%20%26%20more.csv")
+    found = reader.get("files/session/results/orders%20%26%20more.csv")
     assert (found.status_code, found.text) == (200, "a,b\n1,2\n")
     assert found.headers["content-disposition"].startswith("attachment")
     for path in (
-        "/files/session/uploads/orders%20%26%20more.csv",
-        "/files/session/results/linked.csv",
-        "/files/session/results/",
-        "/files/",
-        "/files/.lock",
-        "/files/session/results/%2e%2e/uploads/orders%20%26%20more.csv",
-        "/files/..%2f..%2f..%2fservice.db",
-        f"/files/{secret}",
-        f"/files//{secret}",
+        "files/session/uploads/orders%20%26%20more.csv",
+        "files/session/results/linked.csv",
+        "files/session/results/",
+        "files/session/results/orders%00.csv",
+        "files/session/results/" + "x" * 300,
+        "files/",
+        "files/.lock",
+        "files/session/results/%2e%2e/uploads/orders%20%26%20more.csv",
+        "files/..%2f..%2f..%2fservice.db",
+        f"files/{secret}",
+        f"files//{secret}",
     ):
         assert reader.get(path).status_code in {403, 404}, path
 

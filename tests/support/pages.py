@@ -9,6 +9,9 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cached_property
+
+import httpx
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
 
@@ -35,6 +38,11 @@ class ServedPage:
     @property
     def origin(self):
         return self.address.rstrip("/")
+
+    @cached_property
+    def home(self):
+        """Where the page lives: the token's address leads there."""
+        return self.origin + httpx.get(self.url).headers["location"]
 
     def end(self):
         """Ctrl+C; the lines that it printed since, and its exit code."""

@@ -103,7 +103,7 @@ def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
     planned(tab)
     assert "5 records in 5 states, from the service" in tab.register.records.value
     assert "nothing ticked" in tab.plan.summary.value
-    assert not any(one.remove.value or one.replace.value for one in tab.plan.rows.rows)
+    assert not any(one.remove.value or (one.replace and one.replace.value) for one in tab.plan.rows.rows)
     assert tab.apply.preview_button.disabled
     assert [one.row.state for one in tab.plan.rows.rows][:2] == ["DE", "MT"]
 
@@ -297,7 +297,7 @@ def test_a_lost_answer_is_settled_by_the_same_plan_and_never_sent_twice(lean_tab
 
 
 def test_stop_ends_after_the_request_under_way(lean_tab, lean):
-    lean.before = lambda state, _: lean_tab.apply.stop_button.click() if state == "DE" else None
+    lean.before = lambda state, _: lean_tab.apply.running.stop_button.click() if state == "DE" else None
     previewed(lean_tab, "DE economic", "MT economic", "NY economic")
     confirm(lean_tab, lean_tab.apply.confirm, "3")
     assert lean.sent == [("DELETE", "DE", "economic")]
@@ -391,7 +391,7 @@ def test_a_duplicate_is_ticked_as_a_whole_and_that_is_said(tab, tmp_path):
 
 def test_remove_then_add_one_is_offered_for_a_duplicate_where_the_service_adds(tab, tmp_path):
     first, second = doubled(tab, tmp_path)
-    assert first.replace.layout.display != "none"
+    assert first.replace in first.view.children
     second.replace.value = True
     assert (first.remove.value, first.replace.value) == (False, False)
     assert [row.action for row in tab.cleanup.plan.ticked] == ["replace"]
@@ -402,7 +402,7 @@ def test_remove_then_add_one_is_offered_for_a_duplicate_where_the_service_adds(t
 def test_remove_then_add_one_is_not_offered_where_the_service_cannot_add(lean_tab, lean, tmp_path):
     lean.adds = False
     first, _ = doubled(lean_tab, tmp_path)
-    assert first.replace.layout.display == "none"
+    assert first.replace not in first.view.children
 
 
 def test_tick_all_takes_only_the_candidates_that_the_filter_shows(tab):
