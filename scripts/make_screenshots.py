@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WIDTHS = {"wide": 1200, "narrow": 600}
 COLOURS = ("light", "dark")
 MOST = 1500  # pixels of height: what is further down is said by what stands above it
-PALETTE = 96
+PALETTE = 128
 PATIENCE = 120_000
 
 RECORDS = (
@@ -167,7 +167,8 @@ def _take(page: Page, top: Locator, path: Path, width: int) -> None:
     clip = {"x": 0, "y": first, "width": width, "height": min(MOST, height - first)}
     page.screenshot(path=path, full_page=True, clip=clip)
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(PALETTE)
+        # the other methods give the colours of small things away
+        small = picture.convert("RGB").quantize(PALETTE, Image.Quantize.MAXCOVERAGE)
     small.save(path, optimize=True)
 
 

@@ -92,9 +92,11 @@ def known_part(answer: TaxResponse, field: str) -> Decimal | None:
 
 def percent(rate: Decimal) -> str:
     """A rate as a percentage with at least two decimals and no idle zeros: 8.25 %, 8.625 %."""
-    text = f"{(rate * 100).normalize():f}"
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction.ljust(2, '0')} %"
+    sign, digits, exponent = rate.as_tuple()
+    # no arithmetic: a Decimal context would round a long number
+    hundredfold = Decimal((sign, digits, int(exponent) + 2))
+    whole, _, fraction = f"{hundredfold:f}".partition(".")
+    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')} %"
 
 
 def sentence(warning: str | Advisory, meanings: Mapping[str, str] | None = None) -> str:

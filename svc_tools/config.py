@@ -39,7 +39,6 @@ __all__ = [
     "service_name",
     "source_of",
     "unconfigured",
-    "without_retries",
 ]
 
 KEY_VARIABLE = "SVC_API_KEY"
@@ -307,21 +306,6 @@ def account_of(client: Svc) -> Source:
     else:
         account = account_fingerprint(client)
     return Source(service_name(client), account)
-
-
-def without_retries(client: Svc) -> Svc:
-    """A client of the same service and account that sends every request once.
-
-    It uses the connections of the one given, and closing it leaves them open.
-    """
-    settings = client._settings  # noqa: SLF001 - the same settings, but for the retries
-    return Svc(
-        settings.key,
-        base_url=settings.base_url,
-        timeout=settings.timeout,
-        max_retries=0,
-        http_client=client._http,  # noqa: SLF001 - the same connections
-    )
 
 
 def receipt_folder() -> Path:

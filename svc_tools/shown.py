@@ -6,14 +6,26 @@ It needs no pandas: `frames.analysis.shown` makes such tables of frames.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NOTHING", "Table", "as_html", "as_text", "capital", "counted", "plain", "printable"]
+__all__ = [
+    "NOTHING",
+    "Table",
+    "as_html",
+    "as_text",
+    "capital",
+    "counted",
+    "near",
+    "plain",
+    "printable",
+]
 
 NOTHING = "\u2013"
 """What stands where there is no value: never a 0, and never nothing."""
@@ -41,6 +53,17 @@ def counted(count: int, noun: str) -> str:
 def printable(value: object) -> str:
     """A value of the data on one line: nothing that a terminal would obey."""
     return "".join(one if one.isprintable() else "\ufffd" for one in str(value).strip())
+
+
+def near(path: Path) -> str:
+    """A path for a reader: from the current folder or the home, where it is in one of them.
+
+    A notebook is shown to others: the names of a machine's folders are no business of theirs.
+    """
+    for mark, folder in (("", Path.cwd), ("~/", Path.home)):
+        with suppress(ValueError, OSError, RuntimeError):
+            return f"{mark}{path.relative_to(folder()).as_posix()}"
+    return str(path)
 
 
 def capital(text: str) -> str:
@@ -82,10 +105,12 @@ def _lines(table: Table) -> list[str]:
 
 _TABLE = "border-collapse:collapse;margin:.7em 0 .4em;font-size:inherit"
 _CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em 0"
-_CELL = "padding:.15em .9em .15em 0;vertical-align:top"
+_CELL = "padding:.15em .8em .15em 0;vertical-align:top"
 _RIGHT = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 _LEFT = "text-align:left;white-space:nowrap"
-_PROSE = "text-align:left;min-width:12em;overflow-wrap:anywhere"
+_PROSE = "text-align:left;min-width:9em;overflow-wrap:anywhere"
+_NARROW = 32
+"""A column whose longest cell is longer may be wrapped, so that none is pushed out of sight."""
 _PARAGRAPH = "margin:.15em 0"
 _RULE = "border-bottom:1px solid currentColor"
 
@@ -106,9 +131,15 @@ def _paragraph(markup: str) -> str:
     return f'<p style="{_PARAGRAPH}">{markup}</p>'
 
 
+def _look(head: str, cells: Sequence[str]) -> str:
+    if head.startswith(">"):
+        return _RIGHT
+    return _PROSE if head.startswith("~") or max(map(len, cells)) > _NARROW else _LEFT
+
+
 def _html(table: Table) -> str:
-    looks = {">": _RIGHT, "~": _PROSE}
-    styles = [f"{_CELL};{looks.get(head[:1], _LEFT)}" for head in table.heads]
+    columns = zip(table.heads, *table.rows, strict=True)
+    styles = [f"{_CELL};{_look(head, cells)}" for head, *cells in columns]
     heads = "".join(
         f'<th scope="col" style="{style};{_RULE}">{escape(head.lstrip(_MARKS))}</th>'
         for head, style in zip(table.heads, styles, strict=True)

@@ -6,14 +6,13 @@ With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fai
 from __future__ import annotations
 
 import os
-import re
 import signal
-import subprocess
 import sys
 
 import pytest
 from hypothesis import settings
 from support.faults import KEY, serving
+from support.serving import serving_service
 
 from svc_sdk import Svc
 
@@ -55,17 +54,8 @@ def service(_own_home, tmp_path_factory):
     """The embedded service in a process (and, for old dependencies, an environment) of its own."""
     python = os.environ.get("SVC_TEST_SERVICE_PYTHON", sys.executable)
     db = tmp_path_factory.mktemp("service") / "service.db"
-    command = [python, "-m", "svc_tools", "serve", "--port", "0", "--db", db, "--api-key", KEY]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            for line in process.stdout:
-                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                    yield found[0]
-                    break
-            else:
-                pytest.fail("the service did not start")
-        finally:
-            process.terminate()
+    with serving_service(db, python=python) as (_, url):
+        yield url
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ EXTRAS = {
     "nexus": {"filelock"},
     "notebook": {"ipywidgets", "anywidget"},
     "lab": {"jupyterlab"},
-    "page": {"voila"},
+    "page": {"voila", "ipykernel"},
     "service": {
         "fastapi",
         "uvicorn",
@@ -70,6 +70,18 @@ here = pathlib.Path(tempfile.mkdtemp())
 (here / "orders.xlsx").touch()
 sys.argv[1:] = ["enrich", str(here / "orders.xlsx"), "-o", str(here / "out.csv"), "--embedded"]
 main()
+"""
+
+CLEAN_UP = """
+import sys
+from svc_tools import nexus
+register = nexus.read_register([{"state": "OR", "nexus_type": "economic"}])
+plan = nexus.make_plan(register).tick(("OR", "economic"))
+assert nexus.read_register(register.write("own.csv")) == register
+assert nexus.read_plan(plan.write("plan.csv")).ticked == plan.ticked
+assert nexus.preview(plan)[0].line == "DELETE /v1/portability/nexus/OR?nexus_type=economic"
+assert "OR economic" in str(plan) and "<table" in plan._repr_html_()
+assert not {"pandas", "openpyxl", "filelock", "rich"} & set(sys.modules)
 """
 
 MANY = """
@@ -115,6 +127,7 @@ def test_the_table_of_extras_is_that_of_the_project():
         (("bulk",), MANY),
         (("bulk", "pandas"), "import pandas, svc_tools; pandas.DataFrame().svc.lookup"),
         (("cli",), "import svc_tools.cli.commands"),
+        ((), CLEAN_UP),
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
         (
             ("bulk", "pandas", "report"),
@@ -129,9 +142,10 @@ def test_the_table_of_extras_is_that_of_the_project():
             "import svc_tools; svc_tools.panel()",
         ),
     ],
-    ids=["core", "bulk", "pandas", "cli", "service", "report", "dask", "notebook"],
+    ids=["core", "bulk", "pandas", "cli", "nexus", "service", "report", "dask", "notebook"],
 )
-def test_each_part_works_with_only_its_own_extra(installed, code):
+def test_each_part_works_with_only_its_own_extra(installed, code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     done = run(code, installed=installed)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -161,6 +175,11 @@ def test_each_part_works_with_only_its_own_extra(installed, code):
             ("cli", "service"),
             "from svc_tools.cli import main; import sys; sys.argv[1:] = ['panel']; main()",
             "svc-tax-tools[page]",
+        ),
+        (
+            ("bulk", "pandas", "report", "nexus", "notebook", "cli", "page"),
+            "import sys; sys.argv[1:] = ['panel', '--embedded']\nfrom svc_tools.cli import main; main()",
+            "svc-tax-tools[service]",
         ),
         (
             ("cli", "service"),

@@ -27,13 +27,15 @@ from svc_sdk import (
     rate_to_units,
     units_to_rate,
 )
-from svc_tools.frames import SvcAccessor
+from svc_tools import nexus
+from svc_tools.frames import SvcAccessor, exposure_of_file
 from svc_tools.frames.analysis.filed import Filing
 from svc_tools.frames.analysis.reconciliation import Reconciliation
 from svc_tools.frames.analysis.reviewed import Review
 from svc_tools.frames.freeze import Frozen
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.plan import Plan
+from svc_tools.widgets.panel import Panel
 
 
 def sync(client: Svc) -> None:
@@ -139,6 +141,39 @@ def many(client: Svc) -> None:
         given: dict[str, str] = item
         answered: Outcome = outcome
         print(given["zip"], answered.status, answered.found and answered.found.combined)
+
+
+def cleaning_up(client: Svc, sales: pd.DataFrame) -> None:
+    """The register, its plan, the removal and the way back."""
+    listed: nexus.Register = nexus.list_register(client)
+    mine: nexus.Register = nexus.read_register(Path("own.csv"))
+    differing: pd.DataFrame = nexus.differences(mine, listed)
+    thresholds: nexus.Thresholds = nexus.read_thresholds("thresholds.csv")
+    row: nexus.Threshold | None = thresholds.of("TX", date(2026, 11, 21))
+    exposed: pd.DataFrame = svc_tools.svc(sales).exposure(
+        amount="amount", date="sold", state="state", register=listed, thresholds=thresholds
+    )
+    of_file: pd.DataFrame = exposure_of_file("sales.csv", "more.csv", as_of=date(2026, 11, 21))
+    plan: nexus.Plan = nexus.make_plan(mine, exposure=exposed, listed=listed)
+    first: nexus.PlanRow = plan.rows[0]
+    since: date | None = first.registered_at
+    ticked: nexus.Plan = plan.tick(1, ("OR", "economic")).untick(2)
+    file: Path = ticked.write("plan.csv")
+    able: nexus.Abilities = nexus.abilities(client)
+    requests: tuple[nexus.PlannedRequest, ...] = nexus.preview(nexus.read_plan(file))
+    receipt: nexus.Receipt = nexus.apply_plan(ticked, client, dry_run=False, folder="receipts")
+    item: nexus.ReceiptItem = receipt.items[0]
+    undone: nexus.Receipt = nexus.restore(nexus.read_receipt("receipt.jsonl"), client)
+    kept: pd.DataFrame = nexus.receipts()
+    whole: nexus.Receipt = nexus.remove_state(client, "TX", typed="TX")
+    print(differing, row, of_file, since, able.lists, requests[0].line, item.status, undone.counts)
+    print(kept, whole.sentence)
+
+
+def shown(client: Svc) -> None:
+    """The panel, where it is installed."""
+    opened: Panel = svc_tools.panel(client, register="own.csv")
+    print(opened.session.service_name)
 
 
 async def amany() -> None:

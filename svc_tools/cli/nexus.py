@@ -16,9 +16,10 @@ from svc_tools.cli.nexus_removals import add_removals
 from svc_tools.cli.nexus_service import listed_register, service_if_any
 from svc_tools.cli.nexus_show import register_as_json, show_added, show_differences, show_register
 from svc_tools.cli.running import explained
-from svc_tools.nexus.adding import AlreadyThereError, add_record
+from svc_tools.nexus.adding import WouldChangeError, add_record
 from svc_tools.nexus.listing import found_differences
 from svc_tools.nexus.register_file import read_register
+from svc_tools.printing import print_text
 
 __all__ = ["nexus"]
 
@@ -65,7 +66,8 @@ def show_list(
     if found is not None:
         show_differences(console, found, service=name)
     if note:
-        console.print(note, markup=False)
+        console.print()
+        print_text(console, note)
 
 
 @nexus.command("add")
@@ -95,8 +97,8 @@ def add(  # noqa: PLR0917 - Typer reads the signature
                 notes=notes,
                 update=update,
             )
-        except AlreadyThereError as error:
-            raise AlreadyThereError(f"{error} (--update changes it)") from None
+        except WouldChangeError as error:
+            raise WouldChangeError(f"{error} (--update)") from None
         show_added(Console(highlight=False), added, service=config.service_name(client))
 
 

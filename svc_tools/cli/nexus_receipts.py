@@ -11,7 +11,7 @@ from rich.text import Text
 
 from svc_tools.nexus.receipt import STATUSES
 from svc_tools.printing import print_table, print_text
-from svc_tools.shown import plain
+from svc_tools.shown import plain, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,7 +162,7 @@ def _row(item: ReceiptItem, *, references: bool) -> tuple[str | Text, ...]:
         happened = f"{happened} (support reference {item.reference})"
     mark = "! " if item.flagged else ""
     status = Text(mark + _status(item), _COLOURS[item.outcome])
-    return _named(item), status, happened
+    return _named(item), status, printable(happened)
 
 
 def _named(item: ReceiptItem) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from svc_tools.cli.nexus_receipts import (
     show_receipts,
 )
 from svc_tools.cli.running import NO_ANSWER, explained
-from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
+from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
 from svc_tools.nexus.plan_file import read_plan
 from svc_tools.nexus.receipt_files import read_receipt, receipts
 from svc_tools.nexus.restoring import preview_restore, restore
@@ -66,7 +67,7 @@ def apply(
     (without --yes: could be sent), else 1.
     """
     console = Console(highlight=False)
-    with explained():
+    with explained(as_json=as_json):
         ticked = read_plan(plan)
         with client_of(embedded=embedded, base_url=base_url) as client:
             found = apply_plan(
@@ -75,8 +76,16 @@ def apply(
                 dry_run=not yes,
                 on_progress=None if as_json else show_progress(console),
             )
-    again = f"svc-tools nexus apply {plan}{_told(embedded=embedded, base_url=base_url)}"
-    _shown(console, found, preview(ticked), as_json=as_json, before=BEFORE_REMOVING, again=again)
+    _shown(
+        found,
+        requests_of(found),
+        "apply",
+        str(plan),
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+        before=BEFORE_REMOVING,
+    )
 
 
 def show_all(
@@ -87,7 +96,7 @@ def show_all(
 ) -> None:
     """Show the receipts of removals and restores, newest first; or one."""
     console = Console(highlight=False)
-    with explained():
+    with explained(as_json=as_json):
         if receipt is not None:
             one = read_receipt(receipt)
             if as_json:
@@ -114,7 +123,7 @@ def undo(
     Only what is gone is added: a record that is there again is left alone.
     """
     console = Console(highlight=False)
-    with explained():
+    with explained(as_json=as_json):
         removed = read_receipt(receipt)
         with client_of(embedded=embedded, base_url=base_url) as client:
             found = restore(
@@ -123,8 +132,15 @@ def undo(
                 dry_run=not yes,
                 on_progress=None if as_json else show_progress(console),
             )
-    again = f"svc-tools nexus restore {receipt}{_told(embedded=embedded, base_url=base_url)}"
-    _shown(console, found, preview_restore(removed), as_json=as_json, again=again)
+    _shown(
+        found,
+        preview_restore(removed),
+        "restore",
+        receipt,
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+    )
 
 
 def remove_all(  # noqa: PLR0917 - Typer reads the signature
@@ -142,7 +158,7 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
     To remove one type, tick it in a plan. Without --yes only show it.
     """
     console = Console(highlight=False)
-    with explained():
+    with explained(as_json=as_json):
         if not yes:
             typed = str(state_code(state))  # it only looks
         elif typed is None and sys.stdin.isatty():
@@ -150,37 +166,51 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
             typed = typer.prompt(f"Type the code of the state to remove all of {state}")
         with client_of(embedded=embedded, base_url=base_url) as client:
             found = remove_state(client, state, typed=typed or "", dry_run=not yes)
-    again = f"svc-tools nexus remove-state {state}{_told(embedded=embedded, base_url=base_url)}"
-    requests = preview_state(found.items[0].state)
-    notes = (ALL_TYPES_NOTE, *BEFORE_REMOVING)
-    _shown(console, found, requests, as_json=as_json, before=notes, again=again)
+    _shown(
+        found,
+        requests_of(found),
+        "remove-state",
+        state,
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+        before=(ALL_TYPES_NOTE, *BEFORE_REMOVING),
+    )
 
 
-def _told(*, embedded: bool, base_url: str | None) -> str:
-    """The options that name the service, to be typed again."""
-    return (" --embedded" if embedded else "") + (f" --base-url {base_url}" if base_url else "")
+def _again(command: str, about: str, *, embedded: bool, base_url: str | None) -> str:
+    """The command as it was typed, to be typed again."""
+    service = ["--embedded"] if embedded else ["--base-url", base_url] if base_url else []
+    return shlex.join(["svc-tools", "nexus", command, about, *service])
 
 
 def _shown(
-    console: Console,
     found: Receipt,
     requests: Sequence[PlannedRequest],
+    command: str,
+    about: str,
     *,
     as_json: bool,
-    again: str,
+    embedded: bool,
+    base_url: str | None,
     before: Sequence[str] = (),
 ) -> None:
     """Show it; the exit code is 1 where not all is done, known and as expected."""
+    console = Console(highlight=False)
     if as_json:
         typer.echo(json.dumps(receipt_as_json(found), indent=2))
     elif found.dry_run:
         show_dry(console, found, requests, before)
         if any(item.status == "planned" for item in found.items):
+            again = _again(command, about, embedded=embedded, base_url=base_url)
             console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
     else:
         console.print()
         show_receipt(console, found)
-    wanted = {"planned"} if found.dry_run else {"done"}
+        if found.undoable and found.path is not None:
+            undo = _again("restore", found.path.name, embedded=embedded, base_url=base_url)
+            console.print(f"\nTo undo it, see first: {undo}", markup=False, soft_wrap=True)
+    wanted = {"planned", "done"} if found.dry_run else {"done"}
     good = all({item.status, item.outcome} & wanted for item in found.items)
     if not good or found.counts["flagged"]:
         raise typer.Exit(NO_ANSWER)

@@ -11,7 +11,7 @@ from svc_tools.nexus.plan_shown import made_for_whom
 from svc_tools.nexus.register import FIELDS
 from svc_tools.nexus.words import NOT_TICKED_NOTE, REASONS
 from svc_tools.printing import print_table, print_text
-from svc_tools.shown import NOTHING, counted, plain, printable
+from svc_tools.shown import NOTHING, capital, counted, plain, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +99,7 @@ def show_plan(
         console.print()
         print_text(console, ("States without a record, above their threshold", "bold red"))
         for one in plan.missing_states:
+            console.print()
             print_text(console, (f"{one.state}  ", "bold"), one.sentence, indent=2)
     for decision, title in _TITLES.items():
         rows = [row for row in plan.rows if row.decision == decision]
@@ -116,7 +117,9 @@ def show_plan(
     _show_reasons(console, plan)
     console.print()
     for note in notes:
-        print_text(console, note)
+        print_text(console, f"- {capital(note)}")
+    if notes:
+        console.print()
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
     where = " --embedded" if embedded else ""

@@ -62,7 +62,8 @@ class NexusMethods(OnFrame):
             thresholds: a file that overrides rows of the shipped thresholds, or what
                 `read_thresholds` gave.
             covers: the first and the last day that the sales are complete for; by default the first
-                and last day with a sale. What they do not cover is never said to be below.
+                and last day with a sale, of those without a calendar month in between in which
+                nothing was sold anywhere. What they do not cover is never said to be below.
             tz: the time zone in which moments have their date, such as "America/Chicago".
             progress: say which columns are used, and what was left out and why.
 

@@ -19,6 +19,7 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
+from svc_tools.shown import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,7 +154,8 @@ def able(client: Svc, there: Listed | None) -> Abilities:
     except (AuthError, PaymentRequiredError, ForbiddenError):
         raise
     except SvcError as error:
-        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {error.message}"
+        told = printable(error.message)
+        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {told}"
         return Abilities(there is not None, adds=False, note=note)
 
 

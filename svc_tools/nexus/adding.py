@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.nexus.register import Registration
 
-__all__ = ["Added", "AlreadyThereError", "NotAddedError", "add_record"]
+__all__ = ["Added", "NotAddedError", "WouldChangeError", "add_record"]
 
 
 class NotAddedError(ValueError):
     """The service does not add nexus records."""
 
 
-class AlreadyThereError(ValueError):
-    """There is a record of this state and type; adding would change it."""
+class WouldChangeError(ValueError):
+    """There is, or may be, a record of this state and type; adding would change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def add_record(
         update: change the record that is there.
 
     Raises:
-        AlreadyThereError: there is one, and `update` was not given; nothing is sent.
+        WouldChangeError: there is one, or the service does not list and so there may be one, and
+            `update` was not given; nothing is sent.
         NotAddedError: the service does not add (404, 405).
         ValueError: the state or the type is none, or the date; nothing is sent.
         SvcError: the call failed (SPEC 7).
@@ -78,11 +79,16 @@ def add_record(
     try:
         there = list_register(client).groups().get((code, kind), ())
         looked = True
-    except NotListedError:
+    except NotListedError as error:
+        if not update:
+            raise WouldChangeError(
+                f"{str(error).partition(';')[0]}, so whether {code} has a record of type {kind} is"
+                " not known, and adding would change it: ask for an update to send it nevertheless"
+            ) from None
         there, looked = (), False
     if there and not update:
         said = "; ".join(filter(None, there[0].texts[2:])) or "no details"
-        raise AlreadyThereError(
+        raise WouldChangeError(
             f"{code} has a record of type {kind} already ({said}), which adding would change: ask"
             " for an update, or leave it"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from svc_tools import config
@@ -12,6 +13,7 @@ from svc_tools.nexus.apply_requests import (
     ApplyError,
     PlannedRequest,
     Wanted,
+    addition,
     as_listed,
     beyond,
     fitted,
@@ -19,13 +21,14 @@ from svc_tools.nexus.apply_requests import (
     planned,
     wanted_of,
 )
-from svc_tools.nexus.apply_run import Run
+from svc_tools.nexus.apply_run import Run, there_again
 from svc_tools.nexus.receipt import Receipt, ReceiptItem
 from svc_tools.nexus.receipt_files import restore_file_of
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Mapping
     from pathlib import Path
 
     from svc_sdk import Svc
@@ -33,9 +36,18 @@ if TYPE_CHECKING:
     from svc_tools.nexus.ability import Abilities, Listed
     from svc_tools.nexus.apply_run import Progress
     from svc_tools.nexus.plan import Plan
+    from svc_tools.nexus.receipt_fold import Track
     from svc_tools.nexus.register import Register
 
-__all__ = ["ApplyError", "PlannedRequest", "apply_plan", "preview", "preview_state", "remove_state"]
+__all__ = [
+    "ApplyError",
+    "PlannedRequest",
+    "apply_plan",
+    "preview",
+    "preview_state",
+    "remove_state",
+    "requests_of",
+]
 
 
 def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedRequest, ...]:
@@ -90,10 +102,48 @@ def apply_plan(
         there = listed(client)
         can = able(client, there)
         _can_replace(job, can)
-        return _dry(job, can, there)
+        return _dry(job, can, there, job.earlier(folder))
     with job.begun(client, folder, check=_can_replace) as (journal, there, can):
         file = restore_file_of(journal.path)
         return Run(client, journal, wanted, there, can, file, on_progress, stop).go()
+
+
+def _after(one: Wanted, track: Track, there: Listed | None) -> ReceiptItem | None:
+    """What a run would do after an earlier one, where that differs from what a first one does."""
+    item = track.item
+    if item.status == "removed_only" and one.action == "replace":
+        record = fitted(one, track.before).record or {}
+        line = f"Would send POST {addition(record).path}: the removal was done before."
+        return replace(
+            item, outcome="not_done", status="planned", message=line, record=record, action="add"
+        )
+    not_sent = item.status == "absent" and item.deleted == 0 and there is None
+    unknown = item.status == "unknown" and there is None
+    if not (item.outcome == "done" or not_sent or unknown or item.status == "removed_only"):
+        return None
+    message = there_again(one, track, there)
+    return replace(
+        item,
+        message=message or f"{item.message} Nothing would be sent.",
+        flagged=item.flagged or bool(message),
+    )
+
+
+def requests_of(dry: Receipt) -> tuple[PlannedRequest, ...]:
+    """The requests that a dry run of a removal found that it would send."""
+    wanted = [
+        Wanted(
+            item.state,
+            item.nexus_type,
+            item.action,
+            item.expected,
+            tuple(map(dict, item.before)),
+            dict(item.record) if item.record and item.action in {"replace", "add"} else None,
+        )
+        for item in dry.items
+        if item.status == "planned"
+    ]
+    return planned(wanted, None)
 
 
 def preview_state(state: str) -> tuple[PlannedRequest, ...]:
@@ -173,17 +223,26 @@ def _can_replace(job: Job, can: Abilities) -> None:
         )
 
 
-def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
-    """What a run would do now; nothing is written."""
+def _dry(
+    job: Job,
+    can: Abilities,
+    there: Listed | None,
+    earlier: Mapping[tuple[str, str], Track] = MappingProxyType({}),
+) -> Receipt:
+    """What a run would do now, after an earlier run too; nothing is written."""
     items = []
     for one in job.wanted:
+        track = earlier.get(one.key)
+        if track is not None and (item := _after(one, track, there)):
+            items.append(item)
+            continue
         records = one.rows if there is None else there.of(*one.key)
         unfit = None if there is None else misfit(one, records)
         requests = planned([one], there)
         would = f"Would send {' and then '.join(request.line for request in requests)}"
         more = "" if there is None or not one.loose else beyond(one, records)
-        told = f"{would}. The service says more of it than the plan: {more}." if more else f"{would}."
-        status, message = unfit or ("planned", told)
+        told = f" The service says more of it than the plan: {more}." if more else ""
+        status, message = unfit or ("planned", f"{would}.{told}")
         items.append(
             ReceiptItem(
                 state=one.state,

@@ -19,7 +19,7 @@ from svc_sdk import (
 from svc_sdk._responses import Failure, Reply
 from svc_tools.nexus.ability import compared
 from svc_tools.nexus.apply_requests import FIELDS
-from svc_tools.shown import counted
+from svc_tools.shown import counted, printable
 
 if TYPE_CHECKING:
     from svc_sdk import Svc
@@ -109,13 +109,14 @@ def _heard(client: Svc, reply: Reply) -> Heard:
         json.dumps(body)  # the journal must be able to hold it
     except (ValueError, RecursionError):
         body = text
-    return Heard(reply, body=body, reference=hide(_reference(reply, body)))
+    return Heard(reply, body=body, reference=_reference(reply, body))
 
 
 def _reference(reply: Reply, body: object) -> str | None:
     inner = body.get("error") if isinstance(body, dict) else None
     told = inner.get("support_reference") if isinstance(inner, dict) else None
-    return told if isinstance(told, str) else reply.headers.get("x-request-id")
+    told = told if isinstance(told, str) else reply.headers.get("x-request-id")
+    return printable(told) if told else None
 
 
 def judge_removal(wanted: Wanted, expected: int | None, heard: Heard) -> Verdict:

@@ -13,18 +13,30 @@ from svc_sdk import __version__
 from svc_tools.nexus.ability import able, listed
 from svc_tools.nexus.apply_requests import ApplyError
 from svc_tools.nexus.apply_steps import now
-from svc_tools.nexus.journal import FORMAT, VERSION, Journal, JournalError, locked, private_folder
+from svc_tools.nexus.journal import (
+    FORMAT,
+    VERSION,
+    Journal,
+    JournalDamagedError,
+    JournalError,
+    locked,
+    private_folder,
+    read_journal,
+)
 from svc_tools.nexus.receipt import Receipt
 from svc_tools.nexus.receipt_files import ENDING, receipt_folder
+from svc_tools.nexus.receipt_fold import receipt_of, tracks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from svc_sdk import Svc
     from svc_tools.config import Source
     from svc_tools.nexus.ability import Abilities, Listed
     from svc_tools.nexus.apply_requests import Wanted
+    from svc_tools.nexus.journal import Event
     from svc_tools.nexus.receipt import ReceiptItem
+    from svc_tools.nexus.receipt_fold import Track
 
 __all__ = ["Job", "dry_receipt"]
 
@@ -70,7 +82,7 @@ class Job:
             ApplyError: the journal cannot be written, is damaged, or is in use.
             SvcError: the service does not let itself be looked at.
         """
-        where = receipt_folder() if folder is None else Path(folder).expanduser().absolute()
+        where = _folder(folder)
         account = _digest(self.who.service, self.who.account)
         try:
             private_folder(where)
@@ -89,17 +101,76 @@ class Job:
 
     def _journal(self, where: Path) -> Journal:
         """The journal to continue, else a new one, with its first line on disk."""
-        named = _digest(self.kind, self.key, self.who.service, self.who.account)
-        earlier = sorted(where.glob(f"*-{self.kind}-{named}{ENDING}"))
-        journal = Journal(earlier[-1]) if earlier else None
-        if journal is not None and self.kind != "apply" and _is_over(journal):
+        paths = self._paths(where)
+        for path in paths:
+            try:
+                journal = Journal(path)
+            except JournalDamagedError:
+                if path == paths[0]:
+                    raise
+                continue  # an old one, with a whole one after it
+            try:
+                over = self.kind != "apply" and _is_over(journal)
+                if journal.events and not over:
+                    self._check(path, journal.events)
+            except BaseException:
+                journal.close()
+                raise
+            if not over:
+                break
             journal.close()
-            journal = None
-        if journal is None:
-            journal = Journal(_free(where, f"{self.kind}-{named}"))
+        else:
+            journal = Journal(_free(where, self._named))
         if not journal.events:
             self._head(journal)
         return journal
+
+    def earlier(self, folder: str | Path | None) -> dict[tuple[str, str], Track]:
+        """What the journal that would be continued says, for who only looks; nothing is written.
+
+        Raises:
+            ApplyError: it is damaged, or cannot be read.
+        """
+        paths = self._paths(_folder(folder))
+        if not paths:
+            return {}
+        try:
+            events = read_journal(paths[0]).events
+            if events:
+                self._check(paths[0], events)
+        except (JournalError, OSError) as error:
+            raise ApplyError(_whole(error)) from error
+        return tracks_of(events)
+
+    @property
+    def _named(self) -> str:
+        digest = _digest(self.kind, self.key, self.who.service, self.who.account)
+        return f"{self.kind}-{digest}"
+
+    def _paths(self, where: Path) -> list[Path]:
+        """The journals of this job, the newest by its name first."""
+        return sorted(where.glob(f"*-{self._named}{ENDING}"), reverse=True)
+
+    def _check(self, path: Path, events: Sequence[Event]) -> None:
+        """A journal is continued only where it is of this job, and can be understood.
+
+        Raises:
+            JournalError: it is another's, under this name, or says what this release does not know.
+        """
+        head = events[0]
+        whose = [head.get(name) for name in ("kind", "key", "service", "account")]
+        if whose != [self.kind, self.key, self.who.service, self.who.account]:
+            raise JournalError(
+                f"{path.name} is the journal of something else ({whose[1]}, for account"
+                f" {whose[3]}): it was renamed or copied. Move it to another folder"
+            )
+        try:
+            receipt_of(path, events)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise JournalError(
+                f"{path.name} says what this release does not understand ({error!r}): use"
+                " the release that wrote it, or a newer one"
+            ) from error
 
     def _head(self, journal: Journal) -> None:
         try:
@@ -128,13 +199,17 @@ def _whole(error: Exception) -> str:
     return told if "Nothing was sent" in told else f"{told}. Nothing was sent"
 
 
+def _folder(folder: str | Path | None) -> Path:
+    return receipt_folder() if folder is None else Path(folder).expanduser().absolute()
+
+
 def _is_over(journal: Journal) -> bool:
     last = journal.events[-1] if journal.events else {}
     return last.get("event") == "end" and bool(last.get("finished"))
 
 
 def _free(where: Path, named: str) -> Path:
-    """A name that sorts after all earlier ones; the caller holds the lock."""
+    """A name that is free; the caller holds the lock."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for more in ("", *"abcdefghijklmnopqrstuvwxyz"):
         path = where / f"{stamp}{more}-{named}{ENDING}"

@@ -85,7 +85,7 @@ class Wanted:
     Attributes:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
-        action: remove, replace, remove_all or restore.
+        action: remove, replace, remove_all or restore; add for the rest of a "replace".
         expected: how many records the removal should delete; `None` where nobody can say.
         rows: the records as they were when the person decided.
         record: the one to be added again: by "replace", or by a restore.
@@ -233,16 +233,20 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
             continue
         record = one.record if there is None else fitted(one, there).record
         expected = one.expected if there is None else len(there)
-        call = removal(one)
-        every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
-        purpose = f"Remove {every} of {one.state}"
-        if expected is not None and expected > 1:
-            purpose += f" ({counted(expected, 'record')})"
-        found.append(_as_planned(one, call, f"{purpose}.", expected))
+        if one.action != "add":
+            found.append(_removal_planned(one, expected))
         if record is not None:
             add = addition(record)
             found.append(_as_planned(one, add, f"Then add this record of {one.named} again.", None))
     return tuple(found)
+
+
+def _removal_planned(one: Wanted, expected: int | None) -> PlannedRequest:
+    every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
+    purpose = f"Remove {every} of {one.state}"
+    if expected is not None and expected > 1:
+        purpose += f" ({counted(expected, 'record')})"
+    return _as_planned(one, removal(one), f"{purpose}.", expected)
 
 
 def _as_planned(one: Wanted, call: Call, purpose: str, expected: int | None) -> PlannedRequest:
@@ -283,18 +287,18 @@ def _paired(wanted: Wanted, there: tuple[Record, ...]) -> dict[int, int]:
         fits.append([*sorted(exactly), *sorted(loosely - exactly)])
     taken: dict[int, int] = {}
 
-    def place(record: int, tried: set[int]) -> bool:
-        for row in fits[record]:
+    def place(at: int, tried: set[int]) -> bool:
+        for row in fits[at]:
             if row not in tried:
                 tried.add(row)
                 if row not in taken or place(taken[row], tried):
-                    taken[row] = record
+                    taken[row] = at
                     return True
         return False
 
-    for record in range(len(there)):
-        place(record, set())
-    return {record: row for row, record in taken.items()}
+    for at in range(len(there)):
+        place(at, set())
+    return {at: row for row, at in taken.items()}
 
 
 def _differences(wanted: Wanted, there: Record) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Receipt, Record
     from svc_tools.nexus.receipt_fold import Track
 
-__all__ = ["Progress", "Run"]
+__all__ = ["Progress", "Run", "there_again"]
 
 Progress = Callable[[ReceiptItem, int, int], object]
 """Told each state and type when it is through, how many are, and of how many."""
@@ -155,11 +155,7 @@ class Run:
         if track.status == "removed_only" and one.action == "remove":
             steps.tell(track, "settled", Verdict("removed", f"{one.named} was removed."))
         if STATUSES[track.status][0] == "done":
-            if track.status in {"removed", "gone"} and self.there and self.there.of(*one.key):
-                message = (
-                    f"{one.named} was removed in an earlier run, and a record is there again. It"
-                    " was left alone; to remove it too, make a new plan."
-                )
+            if message := there_again(one, track, self.there):
                 steps.tell(track, "settled", Verdict(track.status, message, flagged=True))
             return False
         if track.status == "absent" and track.deleted == 0 and self.there is None:
@@ -198,6 +194,17 @@ class Run:
             "why": steps.why,
             "notes": [_UNKNOWN] if unknown else [],
         }
+
+
+def there_again(one: Wanted, track: Track, there: Listed | None) -> str:
+    """The sentence for a record that came back after it was removed; "" where none did."""
+    if track.status not in {"removed", "gone"} or there is None or not there.of(*one.key):
+        return ""
+    new = "make a new plan" if one.nexus_type else "run it once more"
+    return (
+        f"{one.named} was removed in an earlier run, and a record is there again. It was left"
+        f" alone; to remove it too, {new}."
+    )
 
 
 @contextmanager

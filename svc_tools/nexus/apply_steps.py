@@ -13,6 +13,7 @@ from svc_tools.nexus.apply_requests import addition, fitted, misfit, removal
 from svc_tools.nexus.apply_settle import settled
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt_fold import follow
+from svc_tools.shown import printable
 
 if TYPE_CHECKING:
     from svc_sdk import Svc
@@ -69,7 +70,7 @@ class Steps:
             if self.there is not None and (unfit := misfit(one, self.there.of(*one.key))):
                 self.tell(track, "skipped", Verdict(*unfit))
                 return
-            one = fitted(one, self.before(one))  # noqa: PLW2901
+            one = fitted(one, self.before(one))
             self._remove(one, track)
         else:
             one = fitted(one, track.before)
@@ -177,7 +178,8 @@ class Steps:
 
     def _answered(self, track: Track, step: str, heard: Heard, verdict: Verdict) -> None:
         hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
-        verdict = replace(verdict, message=hide(verdict.message), stop=hide(verdict.stop))
+        message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
+        verdict = replace(verdict, message=message, stop=stop)
         facts = {"http": heard.http, "body": heard.body, "reference": heard.reference}
         self.tell(track, "answer", verdict, step=step, **facts)
         self.why = self.why or verdict.stop

@@ -9,11 +9,11 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from svc_tools.nexus.exposure_sums import StateSales, day_number
+from svc_tools.nexus.exposure_sums import StateSales, Uncounted, day_number
 from svc_tools.nexus.thresholds import Base
 from svc_tools.places import STATES
 
-__all__ = ["CHANNELS", "DAILY", "Daily", "daily_of"]
+__all__ = ["CHANNELS", "DAILY", "SALES", "Daily", "daily_of"]
 
 CHANNELS = ("direct", "marketplace")
 DAILY = (
@@ -26,6 +26,8 @@ DAILY = (
     "count",
 )
 """The columns of daily totals. `refund_cents` (the part of gross below 0) may stand beside them."""
+SALES = "svc_sales"
+"""The attribute in which a table of daily totals says what it is of."""
 _EPOCH = date(1970, 1, 1)
 _MOST = 4 * 10**18
 """Cents, without regard to sign, that are added up in 64 bits."""
@@ -37,8 +39,12 @@ class Daily:
 
     Attributes:
         states: each state's sales, up to the day that is asked about.
-        first: the first day of any sale; `None` where there is none.
-        last: the last one, which may lie behind the day that is asked about.
+        first: the first day of the sales that lead up to the day that is asked about, without a
+            calendar month in between in which nothing was sold anywhere: such a month is rather
+            one that is missing in the file. `None` where there are no sales.
+        last: the last one of them, which may lie behind the day that is asked about.
+        empty: such months, as "2026-03", between the first sale and the last one.
+        uncounted: rows that could not be counted, by the state that they are of; "" for any.
         later: how many sales lie behind it.
     """
 
@@ -46,6 +52,8 @@ class Daily:
     first: date | None
     last: date | None
     later: int
+    empty: tuple[str, ...]
+    uncounted: dict[str, Uncounted]
 
 
 def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
@@ -85,12 +93,8 @@ def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
         counts=counts[known],
     )
     cut = {state: cells.of(state) for state in sorted(set(cells.states.tolist()))}
-    return Daily(
-        cut,
-        _date(days.min()) if len(days) else None,
-        _date(days.max()) if len(days) else None,
-        int(counts[~known].sum()),
-    )
+    first, last, empty = _led_up_to(np.unique(days), day_number(as_of))
+    return Daily(cut, first, last, int(counts[~known].sum()), empty, _uncounted(daily))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,29 @@ class _Cells:
             None if self.refunds is None else by_day(self.refunds),
             by_day(self.counts),
         )
+
+
+def _led_up_to(days: np.ndarray, as_of: int) -> tuple[date | None, date | None, tuple[str, ...]]:
+    """The first and the last day of the sales around a day, and the months without any."""
+    if not len(days):
+        return None, None, ()
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    begins = np.flatnonzero(np.diff(months, prepend=months[0]) > 1)
+    runs = np.split(days, begins)
+    run = [one for one in runs if one[0] <= as_of or one is runs[0]][-1]
+    empty = np.setdiff1d(np.arange(months[0], months[-1]), months).astype("datetime64[M]")
+    return _date(run[0]), _date(run[-1]), tuple(empty.astype(str).tolist())
+
+
+def _uncounted(daily: pd.DataFrame) -> dict[str, Uncounted]:
+    """What `frames.sales` says of rows that it could not count."""
+    noted = daily.attrs.get(SALES)
+    told = noted.get("uncounted", ()) if isinstance(noted, dict) else ()
+    lost: dict[str, Uncounted] = {}
+    for one in told:
+        more = Uncounted(one["rows"], one["cents"], one["unsized"])
+        lost[one["state"]] = lost.get(one["state"], Uncounted()) + more
+    return lost
 
 
 def _check(name: str, column: pd.Series, known: set[str]) -> None:

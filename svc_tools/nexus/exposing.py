@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import pandas as pd
 
-from svc_tools.nexus.daily import CHANNELS, daily_of
+from svc_tools.nexus.daily import CHANNELS, SALES, daily_of
 from svc_tools.nexus.exposure_state import Covered, exposed
-from svc_tools.nexus.exposure_sums import StateSales, day_number
+from svc_tools.nexus.exposure_sums import StateSales, Uncounted, day_number
 from svc_tools.nexus.exposure_words import period_words, why
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.thresholds import Base, Thresholds, read_thresholds
 
 if TYPE_CHECKING:
+    from svc_tools.nexus.daily import Daily
     from svc_tools.nexus.exposure_state import Exposed
     from svc_tools.nexus.register import Register
 
@@ -53,7 +54,8 @@ EXPOSURE_COLUMNS = (
 """The columns of an exposure, in order."""
 _ORDER = {"missing": 0, "over": 1, "90-100": 3, "70-90": 4, "below 70": 6, "no tax": 7}
 _MAY_BE_OVER, _UNKNOWN = 2, 5
-_ATTRIBUTE, _SALES = "svc_exposure", "svc_sales"
+_ATTRIBUTE = "svc_exposure"
+_MONTHS = 6
 
 
 def exposure(
@@ -79,7 +81,8 @@ def exposure(
         thresholds: what `read_thresholds` gives; by default the shipped ones.
         register: the records there are: a state over its threshold without one is "missing".
         covers: the first and last day that the sales are complete for; by default the first and
-            last day with a sale. A period that they do not cover is never said to be below.
+            last day with a sale, of those without a calendar month in between in which nothing
+            was sold anywhere. A period that they do not cover is never said to be below.
 
     Returns:
         A frame with the columns `EXPOSURE_COLUMNS`. Dollars and `used` (the part of the threshold
@@ -110,12 +113,13 @@ def exposure(
     none = _no_sales(totals.states, as_of)
     cells = []
     for state in sorted(states):
-        found = exposed(state, totals.states.get(state, none), thresholds, as_of, covered)
+        sales, lost = totals.states.get(state, none), _lost(totals, state)
+        found = exposed(state, sales, thresholds, as_of, covered, uncounted=lost)
         registered = None if register is None else records.get(state, "")
         cells.append(_cells(found, as_of, covered, registered))
     cells.sort(key=_place)
     frame = _frame(cells)
-    frame.attrs[_ATTRIBUTE] = _about(daily, as_of, covered, totals.later)
+    frame.attrs[_ATTRIBUTE] = _about(daily, as_of, covered, totals, given=covers is not None)
     return frame
 
 
@@ -214,13 +218,27 @@ def _frame(cells: list[dict[str, object]]) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=list(EXPOSURE_COLUMNS))
 
 
-def _about(daily: pd.DataFrame, as_of: date, covered: Covered, later: int) -> dict[str, object]:
+def _lost(totals: Daily, state: str) -> Uncounted:
+    """What may have been sold to a state and was not counted."""
+    return totals.uncounted.get(state, Uncounted()) + totals.uncounted.get("", Uncounted())
+
+
+def _about(
+    daily: pd.DataFrame, as_of: date, covered: Covered, totals: Daily, *, given: bool
+) -> dict[str, object]:
     """What is to be known of the sales, in plain values that a file can hold."""
-    noted = daily.attrs.get(_SALES)
+    noted = daily.attrs.get(SALES)
     told = dict(noted) if isinstance(noted, dict) else {}
     notes = [str(note) for note in told.get("notes", ())]
-    if later:
-        notes.append(f"Sales behind {as_of} do not count: {later:,} transactions.")
+    if totals.later:
+        notes.append(f"Sales behind {as_of} do not count: {totals.later:,} transactions.")
+    if totals.empty and not given:
+        months = ", ".join(totals.empty[:_MONTHS]) + (", …" if totals.empty[_MONTHS:] else "")
+        notes.append(
+            f"Without any sale: {months}. Such a month is taken to be missing in what was given, so"
+            f" the sales are taken to be complete from {covered.first} to {covered.last} only; say"
+            " otherwise with covers=(first, last)."
+        )
     return {
         "as_of": str(as_of),
         "first_day": None if covered.first is None else str(covered.first),

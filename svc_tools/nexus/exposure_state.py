@@ -6,13 +6,13 @@ is said only where all readings agree on it, and "below" is never said of a stat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.nexus.exposure_past import Past
-from svc_tools.nexus.exposure_sums import Found, held_against, rolling_met
+from svc_tools.nexus.exposure_sums import Found, Uncounted, held_against, rolling_met
 from svc_tools.nexus.periods import Window, earlier_windows, windows
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Exposed:
         marketplace_only: whether all sales of that time were a marketplace's.
         any_sales: whether there are any sales to the state.
         begin: the first day of all that must be below: the period, and the trailing time.
+        uncounted: what else may have been sold there.
     """
 
     state: str
@@ -119,6 +120,7 @@ class Exposed:
     marketplace_only: bool = False
     any_sales: bool = False
     begin: date | None = None
+    uncounted: Uncounted = Uncounted()  # noqa: RUF009 - it is frozen
 
     @property
     def dropped_within(self) -> bool:
@@ -128,7 +130,13 @@ class Exposed:
 
 
 def exposed(
-    state: str, sales: StateSales, thresholds: Thresholds, as_of: date, covered: Covered
+    state: str,
+    sales: StateSales,
+    thresholds: Thresholds,
+    as_of: date,
+    covered: Covered,
+    *,
+    uncounted: Uncounted,
 ) -> Exposed:
     """Hold one state's sales against its threshold."""
     row = thresholds.of(state, as_of)
@@ -151,8 +159,14 @@ def exposed(
     if row.period == "rolling_12_months":
         crossed.append(rolling_met(series, series.first, as_of, row))
     most = sales.most(marketplace=row.marketplace_counts is not False) if base_missing else None
-    sure = covered.holds(begin, as_of) and (not base_missing or past.is_below(most))
-    sure_now = sure or (covered.holds(begin, as_of) and past.is_below(most, today_only=True))
+    may_be = [_with(uncounted, one) for one in ([most] if base_missing else read)]
+
+    def is_sure(*, today_only: bool) -> bool:
+        """Whether nothing that was not given, or not counted, can make it met."""
+        below = (past.is_below(one, today_only=today_only) for one in may_be)
+        return covered.holds(begin, as_of) and not uncounted.unsized and all(below)
+
+    sure, sure_now = is_sure(today_only=False), is_sure(today_only=True)
     return Exposed(
         state=state,
         row=row,
@@ -171,6 +185,7 @@ def exposed(
         below_now=_below(row, met_now, sure=sure_now, base_missing=base_missing),
         marketplace_only=_marketplace_only(sales, begin, as_of),
         begin=begin,
+        uncounted=uncounted,
         any_sales=bool(sales.counts.any() or sales.cents["gross"].any()),
     )
 
@@ -206,6 +221,11 @@ def _band(row: Threshold, readings: tuple[Reading, ...]) -> Band:
     sold = any(found.transactions for one in readings for found in (one.best, *one.other))
     doubtful = row.logic == "unknown" and band != _OVER and sold
     return "unknown" if doubtful else band  # without a sale no test of transactions is met
+
+
+def _with(uncounted: Uncounted, series: Series | None) -> Series | None:
+    """The series if all that was not counted was sold too, wherever it hurts most."""
+    return None if series is None else replace(series, more=(uncounted.cents, uncounted.rows))
 
 
 def _marketplace(sales: StateSales, shown: Reading) -> int:

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from svc_tools.nexus.periods import Window
     from svc_tools.nexus.thresholds import Base, Threshold
 
-__all__ = ["Found", "Series", "StateSales", "day_number", "held_against", "rolling_met", "used_of"]
+__all__ = [
+    "Found",
+    "Series",
+    "StateSales",
+    "Uncounted",
+    "day_number",
+    "held_against",
+    "rolling_met",
+    "used_of",
+]
 
 _EPOCH = date(1970, 1, 1)
 _FRACTION = Decimal("0.0001")
@@ -33,11 +42,15 @@ def day_number(day: date) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Cents and number of sales by day, from `start` (days since 1970-01-01) without gaps."""
+    """Cents and number of sales by day, from `start` (days since 1970-01-01) without gaps.
+
+    `more` is what may have been sold besides on any day: cents, and number.
+    """
 
     start: int
     cents: np.ndarray
     counts: np.ndarray
+    more: tuple[int, int] = (0, 0)
 
     @property
     def first(self) -> date:
@@ -54,6 +67,27 @@ class Series:
         """Cents and number of sales of a window."""
         _, cents, counts = self.between(first, last)
         return int(cents.sum()), int(counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """Rows that are, or may be, sales of a state, and could not be counted.
+
+    Attributes:
+        rows: how many.
+        cents: the amounts of those that have one, without refunds.
+        unsized: how many have no amount that can be read.
+    """
+
+    rows: int = 0
+    cents: int = 0
+    unsized: int = 0
+
+    def __add__(self, other: Uncounted) -> Uncounted:
+        """Both."""
+        return Uncounted(
+            self.rows + other.rows, self.cents + other.cents, self.unsized + other.unsized
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +150,11 @@ def held_against(series: Series, window: Window, row: Threshold) -> Found:
     """Add a window up, and find the day on which it met the threshold."""
     start, cents, counts = series.between(window.first, window.last)
     sums, numbers = cents.cumsum(), counts.cumsum()
-    days = np.flatnonzero(_met(sums, numbers, row))
     total, number = (int(of[-1]) if len(of) else 0 for of in (sums, numbers))
+    days = np.flatnonzero(_met(sums + series.more[0], numbers + series.more[1], row))
     met_on = _EPOCH + timedelta(days=start + int(days[0])) if len(days) else None
+    if met_on is None and _met(np.array(series.more[:1]), np.array(series.more[1:]), row).any():
+        met_on = window.last
     return Found(window, total, number, used_of(total, number, row), met_on)
 
 
@@ -133,7 +169,7 @@ def rolling_met(series: Series, first_end: date, last_end: date, row: Threshold)
         np.concatenate(([0], of.cumsum()))[end] - np.concatenate(([0], of.cumsum()))[begin]
         for of in (series.cents, series.counts)
     )
-    days = np.flatnonzero(_met(sums, numbers, row))
+    days = np.flatnonzero(_met(sums + series.more[0], numbers + series.more[1], row))
     return _EPOCH + timedelta(days=int(ends[days[0]])) if len(days) else None
 
 

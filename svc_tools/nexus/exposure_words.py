@@ -5,12 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from svc_tools.shown import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
     from svc_tools.nexus.exposure_state import Covered, Exposed, Reading
-    from svc_tools.nexus.exposure_sums import Found
+    from svc_tools.nexus.exposure_sums import Found, Uncounted
     from svc_tools.nexus.thresholds import Threshold
 
 __all__ = ["dollars", "period_words", "why"]
@@ -77,10 +79,12 @@ def _sentences(
         yield f"The threshold of that time was met in {exposed.earlier.words}."
     if exposed.trailing is not None and exposed.trailing_cents is not None:
         yield (
-            f"The duty lasts {row.trailing_months} months after the threshold is met no more;"
+            f"The duty lasts {row.trailing_months} months after the threshold is no longer met;"
             f" sales {exposed.trailing.words}: {dollars(exposed.trailing_cents)}."
         )
     yield from _coverage(exposed, as_of, covered)
+    if exposed.uncounted.rows:
+        yield _uncounted(exposed.uncounted)
     if exposed.marketplace_only:
         yield "All sales were made through marketplaces."
     yield from _unknown(exposed, row)
@@ -93,7 +97,7 @@ def _figure(found: Found, row: Threshold) -> str:
     figure = dollars(found.cents)
     test = f"${row.sales:,}"
     if row.transactions is not None and row.logic in {"and", "or"}:
-        figure += f" and {_counted(found.transactions)}"
+        figure += f" and {counted(found.transactions, 'transaction')}"
         test += f" {row.logic} {row.transactions:,} transactions"
     return f"{figure} in {found.window.words}: {_percent(found)} of the threshold of {test}."
 
@@ -146,6 +150,16 @@ def _coverage(exposed: Exposed, as_of: date, covered: Covered) -> Iterator[str]:
         )
 
 
+def _uncounted(lost: Uncounted) -> str:
+    """What was left out and may be sales of this state."""
+    some = f"{dollars(lost.cents)}, and " if lost.cents and lost.unsized else ""
+    sums = f"{some}amounts that cannot be read" if lost.unsized else dollars(lost.cents)
+    return (
+        f"Not counted: {counted(lost.rows, 'row')} that may be sales to the state ({sums}); what"
+        " was left out says why."
+    )
+
+
 def _unknown(exposed: Exposed, row: Threshold) -> Iterator[str]:
     if row.trailing_months is None and exposed.below_all is None:
         yield "How long the duty lasts once sales have fallen is not known."
@@ -161,7 +175,3 @@ def _percent(found: Found) -> str:
     """The part used, cut off and not rounded: what is not met is never 100 %."""
     percent = found.used * 100
     return f"{percent.quantize(Decimal('0.1'), rounding='ROUND_DOWN')} %"
-
-
-def _counted(transactions: int) -> str:
-    return f"{transactions:,} transaction{'' if transactions == 1 else 's'}"

@@ -43,6 +43,7 @@ VERSION = 1
 _FIRST = "0" * 64
 BINARY = getattr(os, "O_BINARY", 0)
 """Bytes as they are: Windows would write ends of lines in its own way."""
+_BEGIN = b'{"event": "journal"'
 _LINE = re.compile(rb'(?P<said>\{.*), "sum": "(?P<sum>[0-9a-f]{64})"\}\n', re.DOTALL)
 _LOOK = (
     "It is not continued. Look on the service what is there; keep the file, in another folder, and"
@@ -91,6 +92,8 @@ def read_journal(path: Path) -> Journaled:
         if event is None:
             if number == len(lines) and not line.endswith(b"\n"):
                 return Journaled(tuple(events), line.decode("utf-8", "replace"), size, last)
+            if number == 1 and not line.startswith(_BEGIN):
+                raise JournalDamagedError(f"{path.name} is no journal of removals")
             raise JournalDamagedError(
                 f"{path.name}, line {number}, is damaged or was changed. {_LOOK}"
             )
@@ -214,13 +217,13 @@ def sync_folder(folder: Path) -> None:
 def private_folder(folder: Path) -> Path:
     """The folder, made where it is not there, for nobody else to read.
 
+    One that is there keeps its rights: others may share it on purpose.
+
     Raises:
         JournalError: it cannot be made, or nothing can be written in it.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.name == "posix" and folder.stat().st_mode & 0o077:
-            folder.chmod(0o700)
     except OSError as error:
         why = error.strerror or str(error)
         raise JournalError(f"The folder {folder} for receipts cannot be used: {why}") from error

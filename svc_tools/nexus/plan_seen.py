@@ -94,7 +94,7 @@ def other_test(seen: Seen, threshold: Threshold | None) -> str:
 
 
 def _threshold(row: Threshold, as_of: date) -> str:
-    asks = _asks(row.logic, row.sales, row.transactions)
+    asks = "none" if row.logic == "none" else _asks(row.logic, row.sales, row.transactions)
     return (
         f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
         f" source: {row.source.rstrip('.')}."

@@ -59,7 +59,9 @@ def sentence_of(plan: Plan) -> str:
 
 def made_for_whom(plan: Plan) -> str:
     """The service that a plan was made for, in words."""
-    return f"for {plan.service}" if plan.service else "made without a service"
+    if not plan.service:
+        return "made without a service"
+    return f"for {plan.service}" if "://" in plan.service else f"for the {plan.service}"
 
 
 def frame_of(plan: Plan) -> pd.DataFrame:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["make_plan"]
 
 _ABOVE = {"over", "missing"}
+_NO_RECORD = "The register has no record."
 
 
 def make_plan(
@@ -216,4 +217,4 @@ def _row(subject: _Subject, situation: _Situation) -> PlanRow:
 def _sentence_of_missing(seen: Seen) -> str:
     name = STATES.get(seen.state, seen.state)
     told = f"{name} has no record, and your sales are above its threshold."
-    return f"{told} {seen.sentence}".strip()
+    return f"{told} {seen.sentence.removesuffix(_NO_RECORD)}".strip()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.nexus.words import PERMIT_NOTE
-from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
+from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, near, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -234,13 +234,14 @@ class Receipt:
         """Whose receipt it is, the advice, whether there is an undo, and where the files are."""
         plan = f"; plan {self.plan_id}" if self.plan_id else ""
         begun = f"begun {self.started:%Y-%m-%d %H:%M:%S} UTC"
-        said = [f"On {self.service}, account {self.account}; {begun}{plan}.", *self.advice]
+        where = self.service if "//" in self.service else f"the {self.service}"
+        said = [f"On {where}, account {self.account}; {begun}{plan}.", *self.advice]
         if self.kind != "restore" and self.restore_note:
             said.append(self.restore_note)
         if self.restore_file is not None:
-            said.append(f"The records as they were: {self.restore_file}")
+            said.append(f"The records as they were: {near(self.restore_file)}")
         if self.path is not None:
-            said.append(f"This receipt: {self.path}")
+            said.append(f"This receipt: {near(self.path)}")
         return said
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from svc_tools import config
@@ -43,12 +44,14 @@ def serve_page(
     Raises:
         ConfigurationError: only one of key and address is configured.
         FileNotFoundError: there is no such register.
-        ImportError: the extra `page` is not installed.
-        OSError: the port is taken.
+        ImportError: the extra `page`, or the embedded service that is wanted, is not installed.
+        OSError: the port is taken, or the user's data folder cannot be written.
     """
     if register is not None and not register.is_file():
         raise FileNotFoundError(f"There is no register {str(register)!r}; expected a CSV or XLSX")
     service = _service(embedded=embedded)
+    if find_spec("ipykernel") is None:  # else each page would say so, and nothing here
+        raise ImportError(f"{INSTALL_PAGE} (No module named 'ipykernel')")
     try:
         from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
 
@@ -70,6 +73,8 @@ def serve_page(
 def _service(*, embedded: bool) -> str:
     """The sentence that says whom the page asks."""
     if embedded:
+        if find_spec("fastapi") is None:  # said here, not on a page that cannot help
+            raise ImportError(config.INSTALL_SERVICE)
         return "The page asks the embedded service."
     account = config.configured()
     if account is None:

@@ -55,9 +55,7 @@ def serve(
     """
     sockets = _bound(port)
     gate = Gate(port=sockets[0].getsockname()[1])
-    kept.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _tidy_what_crashed(kept)
-    work = Path(tempfile.mkdtemp(prefix="panel-", dir=kept))
+    work = _made_in(kept)
     opened = Opened(
         embedded=embedded,
         register=None if register is None else register.absolute(),
@@ -108,6 +106,18 @@ def _bound(port: int) -> list[socket.socket]:
     except OSError as error:
         raise OSError(
             f"Port {port} cannot be opened ({error.strerror}); leave --port out for a free one"
+        ) from error
+
+
+def _made_in(kept: Path) -> Path:
+    try:
+        kept.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _tidy_what_crashed(kept)
+        return Path(tempfile.mkdtemp(prefix="panel-", dir=kept))
+    except OSError as error:
+        raise OSError(
+            f"The folder for results, {kept}, cannot be written ({error.strerror});"
+            " make it writable for yourself"
         ) from error
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import ipywidgets
 
+from svc_tools.frames.files.opening import kind_to_read
 from svc_tools.widgets.actions import told_size
 from svc_tools.widgets.disclosure import Disclosure
 from svc_tools.widgets.file_layout import grid, line
@@ -17,6 +18,7 @@ from svc_tools.widgets.uploads import UploadButton
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from svc_tools.frames.files.file_view import FileView
     from svc_tools.widgets.form import Values
     from svc_tools.widgets.session import Session
 
@@ -44,7 +46,7 @@ class FileChoice:
     Attributes:
         upload: the button that chooses a file of the reader's machine.
         path: the form that takes the path of a file on the kernel's machine.
-        sheet: the sheet of a workbook; empty for the first.
+        sheet: the sheet of a workbook; empty for the first that is not hidden.
         delimiter: what separates the cells of a CSV; empty where it is to be found.
         encoding: the encoding of a CSV; empty where it is to be found.
         again: the button that reads the chosen file once more.
@@ -82,7 +84,7 @@ class FileChoice:
             submit="Open",
             on_submit=self._named,
         )
-        self.sheet = ipywidgets.Text(description="Sheet of a workbook")
+        self.sheet = ipywidgets.Combobox(description="Sheet of a workbook", ensure_option=False)
         self.delimiter = ipywidgets.Dropdown(
             description="Between the cells of a CSV",
             options=[
@@ -99,13 +101,11 @@ class FileChoice:
             ensure_option=False,
         )
         self.again = button("Read it again", "plain")
+        self._of_book = field(self.sheet, "Empty: the first one that is not hidden.")
+        self._of_text = (field(self.delimiter), field(self.encoding, "Empty: found by itself."))
         options = ipywidgets.VBox(
             [
-                grid(
-                    field(self.sheet, "Empty: the first one that is shown."),
-                    field(self.delimiter),
-                    field(self.encoding, "Empty: found by itself."),
-                ),
+                grid(self._of_book, *self._of_text),
                 line(self.again),
             ]
         )
@@ -119,6 +119,7 @@ class FileChoice:
                 self.options.view,
             ]
         )
+        self._show_options()
 
     def reading(self) -> Reading:
         """How the file is to be read: what was given."""
@@ -130,6 +131,12 @@ class FileChoice:
         if encoding := self.encoding.value.strip():
             reading["encoding"] = encoding
         return reading
+
+    def offer(self, view: FileView) -> None:
+        """Offer what the open file has: the sheets of a workbook, where there are several."""
+        self.sheet.options = view.sheets
+        if len(view.sheets) > 1:
+            self.options.reveal(opened=True)
 
     def set_enabled(self, *, enabled: bool) -> None:
         """Whether another file may be chosen now."""
@@ -164,7 +171,18 @@ class FileChoice:
             return
         self.current, self.uploaded = path, uploaded
         self.sheet.value = self.delimiter.value = self.encoding.value = ""
+        self.sheet.options = ()
+        self.options.reveal(opened=False)
+        self._show_options()
         self._opened()
+
+    def _show_options(self) -> None:
+        """Only what is of the chosen file's kind."""
+        kind = None if self.current is None else kind_to_read(self.current)
+        self.options.view.layout.display = "" if kind in {"csv", "xlsx"} else "none"
+        self._of_book.layout.display = "" if kind == "xlsx" else "none"
+        for box in self._of_text:
+            box.layout.display = "" if kind == "csv" else "none"
 
     def _read_again(self, _button: object) -> None:
         if self.current is not None:

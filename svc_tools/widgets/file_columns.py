@@ -9,6 +9,7 @@ import ipywidgets
 from svc_tools.frames.usual_names import place_role
 from svc_tools.shown import plain
 from svc_tools.widgets.file_layout import grid
+from svc_tools.widgets.file_spoken import FIELDS
 from svc_tools.widgets.parts import field, heading, note, table, table_html
 
 if TYPE_CHECKING:
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnsForm", "NotChosenError"]
 
-_PLACE = {
-    "state": "State",
-    "zip": "ZIP Code",
-    "address": "Street address",
-    "city": "City",
-    "location": "Place name",
-    "lat": "Latitude",
-    "lng": "Longitude",
-    "country": "Country",
-}
 _CHOOSE = ("choose", "")
 _NONE = ("none", "")
 _ONE = ("one", "")
@@ -62,6 +53,7 @@ class ColumnsForm:
         one_date: the date of all rows, where that is chosen.
         date_format: how the dates are written.
         tz: whose calendar decides the date of a moment.
+        prefix: stands before the names of the added columns.
     """
 
     def __init__(self, changed: Callable[[], object]) -> None:
@@ -69,8 +61,7 @@ class ColumnsForm:
         self._columns: tuple[str, ...] = ()
         self._filling = False
         self.roles = {
-            role: ipywidgets.Dropdown(description=label)
-            for role, label in {**_PLACE, "as_of": "Date of the sale", "amount": "Amount"}.items()
+            role: ipywidgets.Dropdown(description=label) for role, label in FIELDS.items()
         }
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
@@ -80,6 +71,7 @@ class ColumnsForm:
         self.tz = ipywidgets.Combobox(
             description="Time zone of the dates", options=_ZONES, ensure_option=False
         )
+        self.prefix = ipywidgets.Text(description="Prefix of added columns")
         self.question = note("")
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
@@ -95,6 +87,7 @@ class ColumnsForm:
         ordered: list[ipywidgets.Widget] = []
         for role, box in fields.items():
             ordered += [box, *extras.get(role, [])]
+        ordered.append(field(self.prefix, "Empty: as they are. svc_ makes svc_combined_rate."))
         self.view = ipywidgets.VBox(
             [heading("Columns", 4), self.preview, self.question, grid(*ordered)]
         )
@@ -123,6 +116,7 @@ class ColumnsForm:
                 column = view.found.get(role)
                 widget.value = first if column is None else ("column", column)
             self.one_state.value = self.date_format.value = self.tz.value = ""
+            self.prefix.value = ""
             self.one_date.value = None
             self.question.value = ""
             if view.unclear:
@@ -194,7 +188,7 @@ class ColumnsForm:
         return str(self.one_date.value.isoformat())
 
     def _texts(self) -> tuple[ipywidgets.Widget, ...]:
-        return self.one_state, self.one_date, self.date_format, self.tz
+        return self.one_state, self.one_date, self.date_format, self.tz, self.prefix
 
     def _edited(self, _change: object) -> None:
         if not self._filling:
@@ -219,9 +213,8 @@ def _role(column: str) -> str | None:
 
 
 def _question(view: FileView) -> str:
-    labels = {**_PLACE, "as_of": "Date of the sale"}
     asked = [
-        f"{labels[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
+        f"{FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
     return (
         "Please choose, because the names do not say it: where was it shipped to, and when was it"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import ipywidgets
 
+from svc_tools.widgets.file_spoken import spoken
 from svc_tools.widgets.parts import heading, note, table_html
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class PlanView:
         self.text.value = ""
         self.view.layout.display = "none"
 
-    def show(self, plan: Plan) -> None:
-        """Show what asking will take, and which rows are never asked for."""
+    def show(self, plan: Plan, name: str) -> None:
+        """Show what asking will take for the file of this name, and what is never asked for."""
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
             rows.append(("Answered from the cache", f"{plan.cached:,}"))
@@ -44,25 +45,21 @@ class PlanView:
         refused = sum(one.rows for one in plan.refused)
         if refused:
             rows.append(("Rows that are never asked for", f"{refused:,}"))
-        parts = [
-            table_html(("What", ">Number"), rows, f"What a run will take (service: {plan.service})")
-        ]
+        parts = [note(f"Service: {plan.service}").value]
+        parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
         if plan.fits_quota is False:
             parts.append(note("The account has not enough lookups left for it.").value)
         if refused:
             alike = plan.refused_alike()
-            told = [(f"{one.rows:,}", one.status, one.reason) for one in alike[:_MOST]]
+            told = [(f"{one.rows:,}", one.status, spoken(one.reason)) for one in alike[:_MOST]]
             rest = sum(one.rows for one in alike[_MOST:])
             if rest:
-                told.append((f"{rest:,}", "", "other reasons"))
+                told.append((f"{rest:,}", "", "Other reasons."))
             heads = (">Rows", "Status", "~Reason")
             parts.append(table_html(heads, told, "Why rows are never asked for"))
-        if any("is not an ISO date" in one.reason for one in plan.refused):
-            parts.append(note("Say how the dates are written, for instance %m/%d/%Y.").value)
-        parts += [note(_sentence(text)).value for text in plan.notes]
+        if not plan.rows:
+            parts.append(note("The file has no rows below the names of its columns.").value)
+        notes = dict.fromkeys(spoken(text, name) for text in plan.notes)
+        parts += [note(text).value for text in notes]
         self.text.value = "".join(parts)
         self.view.layout.display = ""
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

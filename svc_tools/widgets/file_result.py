@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import ipywidgets
 
+from svc_sdk._reading import percent
 from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
 from svc_tools.progress_words import duration
-from svc_tools.shown import NOTHING, counted, plain
+from svc_tools.shown import NOTHING, capital, counted, plain
 from svc_tools.widgets.actions import DownloadButton
-from svc_tools.widgets.file_layout import grid, line
+from svc_tools.widgets.file_layout import line
+from svc_tools.widgets.file_spoken import spoken
 from svc_tools.widgets.parts import (
     button,
     field,
@@ -38,7 +41,10 @@ __all__ = ["FileResult"]
 _ALL = ""
 _KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
 _PAGE = 25
-_NUMBERS = "Rows are counted from 1, below the names of the columns."
+_NUMBERS = (
+    "Rows are counted from 1, below the names of the columns. The file holds all reasons of every"
+    " row: lookup_review_reason."
+)
 _MANY = 200
 """Characters of a reason that are shown; a service may send a page."""
 
@@ -54,6 +60,7 @@ class FileResult:
         reason: which of the rows to review are shown.
         before: the button that goes a page back.
         after: the button that goes a page on.
+        reasons: the table of the reasons, with what to do about each.
         review: the table of those rows.
         download: the file that was written.
         make_workbook: the button that writes an Excel workbook too.
@@ -64,6 +71,7 @@ class FileResult:
         self._session = session
         self._run: FileRun | None = None
         self._columns: Sequence[str] = ()
+        self._prefix = ""
         self._start = 0
         self._asked, self._reading = 0, False
         self._filling = False
@@ -72,14 +80,16 @@ class FileResult:
         self.money = table((), (), "")
         self.reason = ipywidgets.Dropdown(description="Rows that need review")
         self.before, self.after = button("Rows before", "plain"), button("Further rows", "plain")
-        self.review = table((), (), "")
+        self.reasons, self.review = table((), (), ""), table((), (), "")
         self.message = message_area()
         self.download = DownloadButton("Download")
         self.make_workbook = button("Make an Excel workbook too", "plain")
         self.workbook = DownloadButton("Download Excel workbook")
         self._pages = line(self.before, self.after)
+        reason = field(self.reason)
+        reason.layout.max_width = "560px"  # it holds sentences
         self._review = ipywidgets.VBox(
-            [grid(field(self.reason)), self.review, self._pages, note(_NUMBERS)]
+            [self.reasons, reason, self.review, self._pages, note(_NUMBERS)]
         )
         files = line(self.download, self.make_workbook, self.workbook)
         self.view = ipywidgets.VBox(
@@ -106,22 +116,28 @@ class FileResult:
         """The file that is shown; `None` for none."""
         return None if self._run is None else self._run.written
 
-    def show(self, run: FileRun, columns: Sequence[str]) -> None:
+    def keep(self) -> None:
+        """Show the run, but let nothing more be made of it: its file is let go of."""
+        self.make_workbook.layout.display = "none"
+
+    def show(self, run: FileRun, columns: Sequence[str], prefix: str = "") -> None:
         """Show what became of a file.
 
         Args:
             run: the run.
             columns: the user's columns by which a row is known again.
+            prefix: stands before the names of the added columns.
         """
         if run.written is None:
             self.hide()
             return
-        self._run, self._columns = run, tuple(dict.fromkeys(columns))
+        self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
         self.summary.value = _summary(run)
         self.statuses.value = _statuses(run)
         self.money.value = _money(run)
-        self.download.label = f"Download {_KINDS.get(run.written.suffix.lower(), 'the result')}"
+        kind = _KINDS.get(run.written.suffix.lower(), "the result")
+        self.download.label = f"Download {kind}{', incomplete' if run.stopped else ''}"
         self.download.show(run.written, url=self._url(run.written))
         self.workbook.show(None)
         whole = run.written.suffix.lower() != ".xlsx"
@@ -139,6 +155,11 @@ class FileResult:
         self._review.layout.display = "" if totals.review else "none"
         codes = sorted(totals.review_codes, key=urgency)
         every = f"All {counted(totals.review, 'row')}"
+        self.reasons.value = table_html(
+            (">Rows", "~Why rows need review", "~What to do"),
+            [(f"{totals.review_codes[code]:,}", _said(code), what_to_do(code)) for code in codes],
+            "Reasons, the most pressing first",
+        )
         self._filling = True
         try:
             self.reason.options = [
@@ -166,7 +187,7 @@ class FileResult:
     def _read(self) -> None:
         """Read a page of the rows to review, beside the page."""
         path, columns = self.written, self._columns
-        code, start = self.reason.value or None, self._start
+        code, start, prefix = self.reason.value or None, self._start, self._prefix
         if path is None:
             return
         self._asked += 1
@@ -183,7 +204,9 @@ class FileResult:
                 self.message.show_trouble(error)
 
         self._session.background.start(
-            lambda: review_page(path, columns=columns, code=code, start=start, count=_PAGE),
+            lambda: review_page(
+                path, columns=columns, code=code, prefix=prefix, start=start, count=_PAGE
+            ),
             done=done,
             failed=failed,
         )
@@ -194,11 +217,11 @@ class FileResult:
         self._pages.layout.display = "" if page.more or self._start else "none"
         # the reason before the place: it is seen where the page is narrow, too
         first, *others = map(plain, self._columns)
-        heads = (">Row", first, "Status", ">Rate", "~Why, and what to do", *others)
+        heads = (">Row", first, "Status", ">Rate", "~Why", *others)
         rows = [
             (
-                *(f"{one.number:,}", plain(one.cells[0]), one.status, one.rate or NOTHING),
-                *(_why(one), *map(plain, one.cells[1:])),
+                *(f"{one.number:,}", plain(one.cells[0]), one.status, _percent(one.rate)),
+                *(_why(one, self.reason.value), *map(plain, one.cells[1:])),
             )
             for one in page.rows
         ]
@@ -217,18 +240,24 @@ class FileResult:
 
 
 def _said(code: str) -> str:
-    """A code in words."""
-    meaning = meaning_of(code)
-    return f"{code}: {meaning}" if meaning else code
+    """A code in words; one that is not known here stays as it is."""
+    return capital(meaning_of(code)) or code
 
 
-def _why(row: ReviewRow) -> str:
-    """The reasons of a row, and what to do, as sentences; codes only where nothing says better."""
-    reasons = [meaning_of(code) or code for code in row.codes]
-    reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
-    steps = [what_to_do(code) for code in row.codes]
-    told = (f"{text[:1].upper()}{text[1:].removesuffix('.')}." for text in [*reasons, *steps])
-    return " ".join(dict.fromkeys(told))
+def _percent(rate: str) -> str:
+    """A rate as one reads it: 0.08250 is 8.25 %."""
+    return percent(Decimal(rate)) if rate else NOTHING
+
+
+def _why(row: ReviewRow, chosen: str) -> str:
+    """The reason that was chosen, else the most pressing one, and what the answer itself says."""
+    codes = sorted(row.codes, key=urgency)
+    first = chosen if chosen in codes else next(iter(codes), "")
+    told = [meaning_of(first) or first] if first else []
+    told += [meaning_of(row.error) or _cut(row.error)] if row.error else []
+    more = len(codes) - 1
+    told += [counted(more, "further reason")] if more > 0 else []
+    return " ".join(dict.fromkeys(map(spoken, told)))
 
 
 def _cut(text: str) -> str:
@@ -244,7 +273,11 @@ def _summary(run: FileRun) -> str:
 
 def _statuses(run: FileRun) -> str:
     counts = run.totals.statuses
-    rows = [(name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]]
+    rows = [
+        (name, f"{counts[name]:,}", capital(meaning_of(name))) for name in STATUSES if counts[name]
+    ]
+    if not rows:
+        return ""
     return table_html(("Status", ">Rows", "~Meaning"), rows, "Rows by status")
 
 
@@ -262,4 +295,7 @@ def _money(run: FileRun) -> str:
     untaxed = totals.untaxed.total()
     if untaxed:
         rows.append(("Rows with a rate and no tax (tax_error says why)", f"{untaxed:,}"))
+    left = totals.rows - totals.taxed - untaxed
+    if left:
+        rows.append(("Rows without a tax, because they have no whole rate", f"{left:,}"))
     return table_html(("What", ">Sum"), rows, "Tax")

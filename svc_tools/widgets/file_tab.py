@@ -16,12 +16,14 @@ from svc_tools.frames.files.file_job import FileJob
 from svc_tools.frames.files.file_terms import Terms
 from svc_tools.frames.files.file_view import view_of_file
 from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.stopping import STOPPED
 from svc_tools.widgets.file_choice import FileChoice
 from svc_tools.widgets.file_columns import ColumnsForm
 from svc_tools.widgets.file_layout import line
 from svc_tools.widgets.file_plan import PlanView
 from svc_tools.widgets.file_progress import FileProgress
 from svc_tools.widgets.file_result import FileResult
+from svc_tools.widgets.file_spoken import file_trouble, spoken
 from svc_tools.widgets.file_words import NO_SERVICE, code_of, ended
 from svc_tools.widgets.parts import button, field, heading, message_area, shown_code
 from svc_tools.widgets.trouble import Trouble
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["FileTab"]
 
 T = TypeVar("T")
+
+_LONGEST = 100
+"""Bytes of a file's name that stand in that of its result: systems allow 255 for all of it."""
+_OTHER_SERVICE = "Another service is used now: show the plan again."
 
 
 class FileTab:
@@ -76,6 +82,7 @@ class FileTab:
         self.result = FileResult(session, self._write_workbook)
         self.code = shown_code()
         self._job: FileJob | None = None
+        self._asks: Svc | None = None  # the service that the plan is for
         self._work: Job | None = None
         self._is_running = False
         self._stop: threading.Event | None = None
@@ -115,10 +122,12 @@ class FileTab:
 
     def _opened(self, view: FileView) -> None:
         self.columns.show(view)
+        self.choice.offer(view)
         uploaded = self.choice.uploaded
         self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
         self._show_mapping(shown=True)
-        self.message.show_note(" ".join([f"{view.path.name} is open.", *map(_said, view.notes)]))
+        notes = (spoken(text, view.path.name) for text in view.notes)
+        self.message.show_note(" ".join([f"{view.path.name} is open.", *notes]))
 
     def _show_plan(self) -> None:
         """Read the file once, and say what asking will take; nothing is asked."""
@@ -134,15 +143,16 @@ class FileTab:
             terms = Terms(
                 lookup=self.columns.lookup(),
                 tax=self.columns.tax(),
+                prefix=self.columns.prefix.value.strip(),
                 date_format=self.columns.written(),
                 tz=self.columns.zone(),
             )
             output = self._output(source)
             self.code.show(code_of(client, source, output, terms, reading))
         except (ValueError, OSError) as error:
-            self.message.show_trouble(error)
+            self._failed(error)
             return
-        stop = threading.Event()
+        stop, self._asks = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
             job = FileJob(source, output, terms, progress=self.progress, **reading)
@@ -163,7 +173,11 @@ class FileTab:
             self.message.show_note("It was stopped; nothing was asked.")
             return
         self._job, plan = planned
-        self.plan.show(plan)
+        if self._asks is not self.session.client:
+            self._forget()
+            self.message.show_note(_OTHER_SERVICE)
+            return
+        self.plan.show(plan, self._job.source.name)
         self._idle()
         self.message.show_note("This is the plan. Nothing was asked yet; “Run” asks.")
 
@@ -174,6 +188,10 @@ class FileTab:
             return
         if job is None or client is None:
             self.message.show_trouble(NO_SERVICE)
+            return
+        if self._asks is not client:
+            self._forget(all_of_it=False)
+            self.message.show_note(_OTHER_SERVICE)
             return
         stop = threading.Event()
         self.result.hide()
@@ -192,11 +210,13 @@ class FileTab:
         run, plan = ran
         if self._job is None:
             return
-        self.plan.show(plan)
+        self.plan.show(plan, self._job.source.name)
         names = self._job.rows.schema.names[:1]  # often the number of the order
         names += [str(label) for label in self._job.layout.inputs.columns.values()]
-        self.result.show(run, names)
+        self.result.show(run, names, self._job.terms.prefix)
         self.run_button.description = "Run" if run.stopped is None else "Go on"
+        if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
+            self.run_button.focus()
         below = run.written is not None and self.session.folder in run.written.parents
         told = ended(run, goes=below and not self.session.folder_stays)
         if isinstance(told, Trouble):
@@ -291,22 +311,31 @@ class FileTab:
         self.stop_button.layout.display = "none" if idle else ""
 
     def _failed(self, error: BaseException) -> None:
-        self.message.show_trouble(error)
+        if self.choice.current is None:
+            self.message.show_trouble(error)
+            return
+        if self._mapping.layout.display == "none":  # it could not be opened as it was
+            self.choice.options.reveal(opened=True)
+        self.message.show_trouble(file_trouble(error, self.choice.current.name))
 
     def _changed(self) -> None:
         """Something is wanted otherwise: the plan does not hold any more."""
         if self._job is not None and not self._is_running:
-            self._forget()
-            self.message.show_note("Something was changed: show the plan again.")
+            self._forget(all_of_it=False)
+            below = " The result below is of before." if self.result.written else ""
+            self.message.show_note(f"Something was changed: show the plan again.{below}")
 
-    def _forget(self) -> None:
-        """Let go of the file and of all that was said of it."""
+    def _forget(self, *, all_of_it: bool = True) -> None:
+        """Let go of the file and of what was said of it; of its result only with `all_of_it`."""
         if self._job is not None:
             self._job.rows.close()
         self._job = None
         self.run_button.description = "Run"
         self.plan.hide()
-        self.result.hide()
+        if all_of_it:
+            self.result.hide()
+        else:
+            self.result.keep()
         self.code.show("")
         self.message.clear()
         self._enable(idle=not self._is_running)
@@ -331,14 +360,11 @@ def _plan_of(job: FileJob, client: Svc) -> Plan:
 
 def _result_of(source: Path, folder: Path) -> Path:
     """The usual name of a result."""
-    return folder / f"{source.name.split('.')[0]}-rates.csv"
+    stem = source.name.lower().removesuffix(".gz")
+    stem = source.name[: len(Path(stem).stem)]
+    return folder / f"{stem.encode()[:_LONGEST].decode(errors='ignore')}-rates.csv"
 
 
 def _free(path: Path) -> Path:
     """This path, or one with a number where there is such a file."""
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
-
-
-def _said(text: str) -> str:
-    """A note of the reader as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}."

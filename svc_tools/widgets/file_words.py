@@ -39,6 +39,7 @@ def code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Read
         tax=None if terms.tax is None else dict(terms.tax),
         date_format=terms.date_format,
         tz=terms.tz,
+        prefix=terms.prefix or None,
         **reading,
         client=Name("client"),
     )

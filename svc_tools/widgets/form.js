@@ -81,7 +81,6 @@ function oneField(field, key, changed) {
 function render({ model, el }) {
   // each form has a module of its own: a counter would begin anew in each
   const key = Math.random().toString(36).slice(2);
-  el.dataset.lmSuppressShortcuts = "true"; // the notebook has its own meaning for letters and arrows
   const form = make("form", { class: "svc-form", novalidate: "novalidate" });
   if (model.get("label")) form.setAttribute("aria-label", model.get("label"));
   const fields = model.get("fields").map((field) => oneField(field, key, changed));
@@ -139,7 +138,6 @@ function render({ model, el }) {
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || event.target.tagName !== "INPUT") return;
     event.preventDefault();
-    event.stopPropagation();
     form.requestSubmit();
   });
   form.addEventListener("submit", (event) => {

@@ -12,13 +12,14 @@ from svc_tools.widgets.parts import button, message_area, note
 
 if TYPE_CHECKING:
     from svc_sdk import Svc
+    from svc_tools.widgets.background import Job
     from svc_tools.widgets.session import Session
 
 __all__ = ["KeyArea"]
 
 _NOTHING = (
-    "No service is configured. Give the address and the API key of your account, or use the"
-    " embedded service, which answers from its own rate book on this machine."
+    "First choose who answers. The embedded service runs on this machine, from its own rate book,"
+    " and needs no account. With an account, give the address of its service and the API key."
 )
 
 
@@ -35,6 +36,7 @@ class KeyArea:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._starting: Job | None = None
         self.message = message_area()
         self.note = note(_NOTHING)
         self.form = Form(
@@ -61,7 +63,7 @@ class KeyArea:
         self.embedded.on_click(self._use_embedded)
         self.change = button("Change service or key", "plain")
         self.change.on_click(self._toggle)
-        self.body = ipywidgets.VBox([self.note, self.form, self.embedded])
+        self.body = ipywidgets.VBox([self.note, self.embedded, self.form])
         self.body.add_class("svc-key-body")
         self.view = ipywidgets.VBox([self.body, self.message])
         self.view.add_class("svc-key")
@@ -99,7 +101,7 @@ class KeyArea:
     def _use_embedded(self, _button: object) -> None:
         self.embedded.disabled = True
         self.message.show_note("The embedded service starts …")
-        self.session.background.start(
+        self._starting = self.session.background.start(
             lambda: config.connect("embedded"), done=self._started, failed=self._not_started
         )
 
@@ -115,6 +117,9 @@ class KeyArea:
         self._show(opened=not self.opened)
 
     def _changed(self) -> None:
+        if self._starting is not None:  # a key given meanwhile is the later choice
+            self._starting.cancel()
+            self.embedded.disabled = False
         self.form.errors = {}
         self._show(opened=False)
         self.message.announce(f"Asking {self.session.service_name}.")

@@ -29,7 +29,7 @@ class Past:
     Attributes:
         at: when.
         what: the place in words.
-        day: the day asked for, in words.
+        day: the day asked for, as 2026-05-01.
         rate: the rate in words, or that there is none.
         status: its status (`svc_tools.lookup.STATUSES`).
         card: its card; empty where there is none.

@@ -11,7 +11,7 @@ from svc_sdk import SvcError
 from svc_sdk._card import headline
 from svc_tools.lookup.outcomes import failed, of_answer
 from svc_tools.widgets.actions import CopyButton
-from svc_tools.widgets.card import answer_card, day_in_words
+from svc_tools.widgets.card import answer_card
 from svc_tools.widgets.form import Form, Values
 from svc_tools.widgets.lookup_form import ENTRIES, Asked, asked
 from svc_tools.widgets.lookup_history import History, Past
@@ -101,7 +101,7 @@ class LookupTab:
         self, question: Asked, answer: TaxResponse, outcome: Outcome, *, service: str, code: str
     ) -> None:
         at = outcome.looked_up_at or datetime.now(UTC)
-        day = day_in_words(question.day)
+        day = _day(question)
         if outcome.status == "failed":
             trouble = Trouble(
                 "The answer cannot be used",
@@ -127,7 +127,7 @@ class LookupTab:
 
     def _failed(self, question: Asked, error: BaseException, *, code: str) -> None:
         status = failed(error).status if isinstance(error, SvcError) else "failed"
-        day = day_in_words(question.day)
+        day = _day(question)
         at = datetime.now(UTC)
         self._finish(
             Past(at, question.words, day, "no rate", status, code=code, trouble=told(error))
@@ -163,6 +163,10 @@ def _answer(client: Svc, question: Asked) -> tuple[TaxResponse, Outcome]:
     place = question.place
     answer = client.lookup(place.state, **place.arguments())
     return answer, of_answer(place, answer, at=datetime.now(UTC))
+
+
+def _day(question: Asked) -> str:
+    return str(question.day or datetime.now().astimezone().date())
 
 
 def _code(session: Session, question: Asked) -> str:

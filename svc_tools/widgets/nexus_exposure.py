@@ -156,7 +156,7 @@ class ExposureSection(Section):
             self.file.errors = {error.name: str(error)}
             return
         own, register = texts["thresholds"].strip(), self.cleanup.register
-        self._sent = {"paths": [str(path) for path in paths], "thresholds": own, **chosen}
+        sent = {"paths": [str(path) for path in paths], "thresholds": own, **chosen}
 
         def work() -> tuple[pd.DataFrame, Thresholds | None]:
             from svc_tools.frames import exposure_of_file  # noqa: PLC0415 - loads pyarrow
@@ -170,7 +170,7 @@ class ExposureSection(Section):
         self.run(
             "Reading the sales\N{HORIZONTAL ELLIPSIS}",
             work,
-            self._computed,
+            lambda computed: self._computed(sent, *computed),
             forms=[self.file],
         )
 
@@ -199,9 +199,12 @@ class ExposureSection(Section):
             "Choose a column only where its name does not say what it is, then compute."
         )
 
-    def _computed(self, computed: tuple[pd.DataFrame, Thresholds | None]) -> None:
-        exposure, self.cleanup.thresholds = computed
-        self.cleanup.exposure, self.cleanup.as_of = exposure, self._sent.get("as_of")
+    def _computed(
+        self, sent: dict[str, Any], exposure: pd.DataFrame, thresholds: Thresholds | None
+    ) -> None:
+        self._sent = sent  # only now: what failed or was given up is not what is shown
+        self.cleanup.thresholds = thresholds
+        self.cleanup.exposure, self.cleanup.as_of = exposure, sent.get("as_of")
         self._show_code()
         self.result.value = exposure_notes(exposure) + exposure_html(exposure)
         self.cleanup.changed("exposure")

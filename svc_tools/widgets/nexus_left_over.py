@@ -52,6 +52,7 @@ class LeftOverSection(Section):
         super().__init__(session, cleanup, "Not finished")
         self._use_plan = use_plan
         self._found = _Found()
+        self._looked = False
         self.result = w.HTML()
         self.open_button = button("Go on with it")
         self.leave_button = button("Leave it", kind="plain")
@@ -59,10 +60,21 @@ class LeftOverSection(Section):
         self.leave_button.on_click(lambda _: self.leave())
         self._offer = w.VBox([self.result, actions([self.open_button, self.leave_button])])
         self.compose(self._offer, self.said)
-        self.look()
+        self.view.add_class("svc-left-over")
+        self._show(_Found())
 
     def look(self) -> None:
-        """Look for what is left over of this account, and of others where none is known."""
+        """Look for what is left over of this account, and of others where none is known: once."""
+        if not self._looked:
+            self._look()
+
+    def look_anew(self) -> None:
+        """Another account is asked from now on: look for what is left over of that one."""
+        if self._looked:
+            self._look()
+
+    def _look(self) -> None:
+        self._looked = True
         client = self.session.client
         self._show(_Found())
         self.cancel()
@@ -107,8 +119,9 @@ class LeftOverSection(Section):
         self.message.clear()
         shown(self.view, bool(found.said))
         shown(self._offer, visible=True)
+        looks = "trouble" if found.receipt is not None else "said"
         self.result.value = (
-            f'<div class="svc-box svc-trouble"><p>{escape(found.said)}</p></div>'
+            f'<div class="svc-box svc-{looks}"><p>{escape(found.said)}</p></div>'
             if found.said
             else ""
         )

@@ -48,8 +48,7 @@ class _Looks:
         )
 
     def html(self) -> w.HTML:
-        made = w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
-        return made
+        return w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
 
 
 class RowOfPlan:

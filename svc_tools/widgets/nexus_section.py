@@ -114,7 +114,7 @@ class Section:
             return
 
         def rested() -> None:
-            self.message.remove_class("svc-busy")
+            self.said.remove_class("svc-busy")
             shown(self.cancel_button, visible=False)
             for form in forms:
                 form.busy = False
@@ -131,8 +131,8 @@ class Section:
             self.message.show_trouble(told(error))
 
         self._rested, self._vital = rested, vital
-        if vital:
-            self.message.add_class("svc-busy")
+        if vital:  # on a box: a widget of our own script does not pass a later class on to the page
+            self.said.add_class("svc-busy")
         shown(self.cancel_button, visible=not vital)
         for form in forms:
             form.busy = True

@@ -67,6 +67,13 @@ class NexusTab:
         self.cleanup.on_change(self._changed)
         session.on_change(self._account_changed)
 
+    def opened(self) -> None:
+        """The tab is shown: only now look for what is left over.
+
+        A host may make the panel long before anybody sees it.
+        """
+        self.left_over.look()
+
     def _changed(self, what: Change) -> None:
         if what == "register":
             self.exposure.register_changed()
@@ -80,7 +87,7 @@ class NexusTab:
 
     def _account_changed(self) -> None:
         self.cleanup.abilities = None
-        self.left_over.look()
+        self.left_over.look_anew()
         self.register.forget_service()
         self.plan.show()
         self.apply.drop("The account has changed: preview the requests again.")

@@ -83,12 +83,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of
         name = self.session.service_name
         self.head.value = (
             f'<h2>Sales-tax rates and nexus</h2><p class="svc-service">Service:'
-            f" <strong>{escape(name)}</strong></p>"
+            f" <strong>{escape(name if self.session.connected else 'none yet')}</strong></p>"
         )
 
     def _choose(self, _change: object = None) -> None:
         for number, page in enumerate(self.pages):
             page.layout.display = "" if number == self.tabs.selected else "none"
+        if self.pages[self.tabs.selected].children[0] is self.nexus.view:
+            self.nexus.opened()
 
 
 def panel(

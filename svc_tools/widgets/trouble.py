@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 from svc_sdk import (
@@ -19,6 +20,7 @@ from svc_sdk import (
 )
 from svc_tools.config import ConfigurationError
 from svc_tools.lookup.stopping import is_foreign
+from svc_tools.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,9 +141,9 @@ def _of_service(error: SvcError) -> Trouble:
     elif isinstance(error, RateLimitError):
         if error.error_code == "QUOTA_EXCEEDED":
             title, what_to_do = _QUOTA
-        elif error.retry_after is not None:
-            seconds = f"{error.retry_after:.0f} second{'' if error.retry_after == 1 else 's'}"
-            what_to_do = f"Wait {seconds}, then try again."
+        elif error.retry_after:
+            seconds = ceil(error.retry_after)
+            what_to_do = f"Wait {counted(seconds, 'second')}, then try again."
     facts = [f"status {error.status_code}" if error.status_code is not None else ""]
     facts += [f"after {error.attempts} attempts" if error.attempts > 1 else ""]
     known = ", ".join(fact for fact in facts if fact)

@@ -1,11 +1,12 @@
-"""One service with an account and one page over it; one browser per module."""
+"""One service with an account and one page's server over it; one browser and page per module."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import pytest
-from support.browser import browser, new_page
+from support.browser import browser, panel_page
+from support.by_hand import use_key
 from support.pages import served_page
 from support.serving import serving_service
 
@@ -69,22 +70,33 @@ def chrome():
         yield running
 
 
-@pytest.fixture
-def width():
-    return 1200
+@pytest.fixture(scope="module")
+def opened(served, chrome):
+    """A page for the tests of a module."""
+    with panel_page(chrome, served) as found:
+        yield found
 
 
 @pytest.fixture
-def colours():
-    return "light"
+def page(opened, served, account):
+    """That page, asking the account; it asks nothing outside, and its console does not complain.
+
+    A new one would start a process for each test. Here a test finds what those before it left, as
+    whoever works all day on one page does.
+    """
+    page, seen = opened
+    page.get_by_role("tab", name="Lookup").click()
+    if account.url not in page.locator(".svc-service").inner_text():
+        use_key(page, account.url, KEY)
+    yield page
+    assert seen.outside(served.origin) == []
+    assert seen.complaints == []
 
 
 @pytest.fixture
-def page(served, chrome, width, colours):
-    """The page in a fresh browser; it asks nothing outside, and its console does not complain."""
-    with new_page(chrome, width=width, colours=colours) as (opened, seen):
-        opened.goto(served.url)
-        opened.get_by_role("tab", name="Lookup").wait_for()
-        yield opened
+def fresh(served, chrome):
+    """A page on which nothing was done yet."""
+    with panel_page(chrome, served) as (page, seen):
+        yield page
         assert seen.outside(served.origin) == []
         assert seen.complaints == []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from support.browser import new_page
+from support.browser import panel_page
 from support.by_hand import look_up, rate, shown, tab_to, use_key
 from support.faults import HANG
 from support.serving import serving_service
@@ -99,9 +103,18 @@ def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_cancelled(page, a
     expect(rate(page)).to_be_visible()
 
 
-@pytest.mark.parametrize("colours", ["dark"])
-@pytest.mark.parametrize("width", [600])
-def test_at_600_pixels_in_the_dark_nothing_is_cut_off(page):
+@pytest.fixture
+def narrow(page):
+    wide = page.viewport_size
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    yield page
+    page.set_viewport_size(wide)
+    page.emulate_media(color_scheme="light")
+
+
+def test_at_600_pixels_in_the_dark_nothing_is_cut_off(narrow):
+    page = narrow
     look_up(page, "CA", "94105")
     expect(rate(page)).to_be_visible()
     for tab in ("Lookup", "File", "Nexus"):
@@ -112,14 +125,62 @@ def test_at_600_pixels_in_the_dark_nothing_is_cut_off(page):
     assert max(int(part) for part in re.findall(r"\d+", ground)[:3]) < 80
 
 
-def test_a_page_that_is_closed_ends_its_kernel(served, chrome):
-    with new_page(chrome) as (page, seen):
-        page.goto(served.url)
-        page.get_by_role("tab", name="Lookup").wait_for()
-        found = {re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked}
+@pytest.fixture
+def own_page(served, chrome):
+    """A page that a test may end, and where the state of its process is told."""
+    with panel_page(chrome, served) as (page, seen):
+        found = (re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked)
         (kernel,) = {match[1] for match in found if match}
-        other = page.context.new_page()
-        other.goto(f"{served.home}api/kernels/{kernel}")
-        assert kernel in other.content()
+        yield page, f"{served.home}api/kernels/{kernel}"
+
+
+def test_a_page_asks_before_it_is_closed_in_the_middle_and_then_ends_its_process(
+    own_page, faults, tmp_path
+):
+    page, kernel = own_page
+    other = page.context.new_page()
+    orders = tmp_path / "orders.csv"
+    orders.write_text("order,state,zip\n1,TX,78701\n")
+    faults.will(HANG)
+    use_key(page, faults.base_url, "any-key-0123456789")
+    page.get_by_role("tab", name="File").click()
+    shown(page.get_by_label("Or the path of a file")).fill(str(orders))
+    shown(page.get_by_role("button", name="Open", exact=True)).click()
+    shown(page.get_by_role("button", name="Show the plan")).click()
+    shown(page.get_by_role("button", name="Run", exact=True)).click()
+    expect(shown(page.get_by_role("button", name="Stop", exact=True))).to_be_visible()
+    page.get_by_role("tab", name="Lookup").click()  # what runs is out of sight
+    questions = []
+    page.on("dialog", lambda question: (questions.append(question.type), question.dismiss()))
+    with page.expect_event("dialog"):
         page.close(run_before_unload=True)
-        until(lambda: other.goto(f"{served.home}api/kernels/{kernel}").status == 404)
+    assert questions == ["beforeunload"]
+    assert other.goto(kernel).status == 200, "who stays finds the page as it was"
+    page.get_by_role("tab", name="File").click()
+    shown(page.get_by_role("button", name="Stop", exact=True)).click()
+    expect(page.locator(".svc-busy")).to_have_count(0)
+    page.close(run_before_unload=True)
+    until(lambda: other.goto(kernel).status == 404)
+    assert questions == ["beforeunload"]
+
+
+def test_a_page_whose_process_ended_says_so(own_page):
+    page, kernel = own_page
+    number = kernel.rpartition("/")[2]
+    for found in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if f"kernel-{number}.json" in found.read_text():
+                os.kill(int(found.parent.name), signal.SIGKILL)
+    expect(page.get_by_role("alert").locator("visible=true")).to_contain_text("Reload the page")
+
+
+def test_every_label_is_that_of_a_field_in_its_own_form(page):
+    page.get_by_role("tab", name="Nexus").click()
+    strays = page.evaluate("""() => {
+      const ids = [...document.querySelectorAll("form [id]")].map((one) => one.id);
+      const doubled = ids.filter((id, at) => ids.indexOf(id) !== at);
+      const labels = [...document.querySelectorAll("form label[for]")];
+      const astray = labels.filter((one) => one.control?.form !== one.closest("form"));
+      return [labels.length > 8, doubled, astray.map((one) => one.textContent)];
+    }""")
+    assert strays == [True, [], []]

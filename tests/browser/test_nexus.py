@@ -10,13 +10,14 @@ FIVE = {"TX", "CA", "OR", "NH", "WA"}
 
 
 @pytest.fixture
-def nexus(page, account):
+def nexus(fresh, account):
+    page = fresh
     account.fill()
     page.get_by_role("tab", name="Nexus").click()
     page.get_by_role("button", name="List from the service").click()
     expect(shown(page.get_by_text("5 records in 5 states"))).to_be_visible()
     page.get_by_role("button", name="Make the plan").click()
-    expect(page.get_by_role("checkbox", name="Remove OR economic")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Remove ")).to_have_count(5)
     return page
 
 
@@ -52,7 +53,8 @@ def test_two_of_five_records_are_removed_and_come_back(nexus, account):
     assert account.records() == before
 
 
-def test_a_removal_needs_no_mouse(page, account):
+def test_a_removal_needs_no_mouse(fresh, account):
+    page = fresh
     account.fill()
     press = page.keyboard.press
     tab_to(page, "Lookup")
@@ -62,7 +64,7 @@ def test_a_removal_needs_no_mouse(page, account):
     expect(shown(page.get_by_text("5 records in 5 states"))).to_be_visible()
     tab_to(page, "Make the plan")
     press("Enter")
-    expect(page.get_by_role("checkbox", name="Remove OR economic")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Remove ")).to_have_count(5)
     tab_to(page, "Remove OR economic")
     press("Space")
     expect(page.get_by_role("checkbox", name="Remove OR economic")).to_be_checked()

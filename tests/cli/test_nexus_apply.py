@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from support.command import svc_tools
 from support.faults import KEY
-from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused
+from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, said
 from typer.testing import CliRunner
 
 from svc_tools.cli.commands import app
@@ -153,3 +154,48 @@ def test_a_changed_receipt_and_none_at_all(nexus, plan, run, tmp_path):
     assert again.exit_code == 2
     assert "damaged or was changed" in again.stderr
     assert len(RECORDS) - len(nexus.removals) == 3
+
+
+def test_what_is_to_be_typed_next_can_be_typed(nexus, scripted, run, tmp_path):
+    path = plan_of(scripted, DE).write(tmp_path / "my plan; 'one'.csv")
+    told = next(
+        line for line in run("apply", path).stdout.splitlines() if line.startswith("To send it: ")
+    )
+    words = shlex.split(told.removeprefix("To send it: "))
+    assert words == ["svc-tools", "nexus", "apply", str(path), "--yes"]
+    done = run(*words[2:])
+    assert nexus.removals == [DE]
+    undo = shlex.split(done.stdout.rpartition("To undo it, see first: ")[2])
+    assert "1 request would be sent" in run(*undo[2:]).stdout
+    assert run(*undo[2:], "--yes").exit_code == 0
+    assert nexus.keys == KEYS
+
+
+def test_a_dry_run_of_what_is_done_says_so_and_is_no_failure(nexus, plan, run):
+    run("apply", plan, "--yes")
+    again = run("apply", plan)
+    assert again.exit_code == 0
+    assert "Dry run: nothing would be sent." in again.stdout
+    assert "DELETE" not in again.stdout
+    assert "To send it" not in again.stdout
+
+
+def test_a_program_reads_what_went_wrong_too(nexus, plan, run, tmp_path):
+    nexus.listing = [refused(403)]
+    told = run("apply", plan, "--json")
+    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (1, 403)
+    told = run("restore", "none.jsonl", "--json")
+    assert (told.exit_code, json.loads(told.stdout)["error"]["status_code"]) == (2, None)
+    told = run("receipts", plan, "--json")
+    assert "is no journal of removals" in json.loads(told.stdout)["error"]["message"]
+
+
+def test_nothing_that_a_service_says_is_obeyed_by_the_terminal(nexus, plan, run, tmp_path):
+    evil = "\x1b]0;owned\x07\x1b[2J\u202egone"
+    nexus.instead = [
+        said({"error": {"code": evil, "message": evil, "support_reference": evil}}, 409)
+    ]
+    shown = run("apply", plan, "--yes").stdout
+    (journal,) = (tmp_path / "receipts").glob("*.jsonl")
+    shown += run("receipts").stdout + run("receipts", journal.name).stdout
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)

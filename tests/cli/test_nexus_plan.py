@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 from support.command import svc_tools
-from support.faults import KEY
+from support.faults import KEY, answer
 
 from svc_sdk import Svc
 from svc_tools.nexus import read_plan, read_thresholds
@@ -63,6 +63,30 @@ def test_a_plan_that_is_there_is_not_written_over(own, tmp_path):
     assert len(read_plan(output).rows) == 5
 
 
+def test_a_plan_is_never_written_over_what_it_is_made_from(own, tmp_path):
+    refused = run(own, "--register", own, "--force")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is what the plan is made from" in " ".join(refused.stderr.split())
+    assert own.read_text() == REGISTER
+    workbook = run(tmp_path / "plan.xlsx", "--register", own)
+    assert "plan.xlsx: a CSV is what is written; name it .csv" in workbook.stderr
+    assert not (tmp_path / "plan.xlsx").exists()
+
+
+def test_a_program_gets_what_went_wrong_as_an_object(own, tmp_path, faults):
+    own.write_text("state,nexus_type\nTexas,physical\nAtlantis,economic\n")
+    told = run(tmp_path / "plan.csv", "--register", own, "--json")
+    error = json.loads(told.stdout)["error"]
+    assert (told.returncode, error["status_code"]) == (2, None)
+    assert error["message"] == "nexus register: row 2: state 'Atlantis' is no US state"
+    assert error["message"] in " ".join(told.stderr.split())
+    faults.will(answer(403, b'{"error": {"code": "FORBIDDEN", "message": "not yours"}}'))
+    refused = svc_tools("nexus", "list", "--json", SVC_API_KEY=KEY, SVC_BASE_URL=faults.base_url)
+    error = json.loads(refused.stdout)["error"]
+    assert (refused.returncode, error["code"], error["status_code"]) == (1, "FORBIDDEN", 403)
+    assert KEY not in refused.stdout + refused.stderr
+
+
 def test_the_services_register_and_whose_it_is(service, tmp_path):
     environment = {"SVC_API_KEY": KEY, "SVC_BASE_URL": service}
     output = tmp_path / "plan.csv"
@@ -72,7 +96,7 @@ def test_the_services_register_and_whose_it_is(service, tmp_path):
         try:
             done = run(output, "--json", **environment)
             own = tmp_path / "own.csv"
-            own.write_text("state,nexus_type\nOR,economic\n")
+            own.write_text("state,nexus_type,notes\nOR,economic,mine\n")
             differing = run(tmp_path / "two.csv", "--register", own, "--json", **environment)
         finally:
             client.remove_nexus("OR", nexus_type="economic")

@@ -19,7 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.faults import KEY, answer, echo, serving
 
+from svc_sdk import Svc
 from svc_tools.frames import enrich_file
 from svc_tools.frames.enriched import LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.frames.files import FileError, open_rows
@@ -242,6 +244,22 @@ def test_text_of_the_data_never_becomes_a_formula_in_a_sheet(scripted, tmp_path)
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
     assert {cell.data_type for cell in sheet["B"]} == {"s"}
     assert [cell.hyperlink for cell in sheet["B"]] == [None] * 4
+
+
+def test_text_of_the_service_never_becomes_a_formula_of_a_csv(tmp_path):
+    source = csv_file(
+        tmp_path / "in.csv",
+        [["zip", "state", "=1+1"], ["78701", "TX", "=mine"], ["78702", "TX", "-1"]],
+    )
+    with serving() as faults, Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
+        refusal = b'{"error_code": "NOT_FOUND", "message": "=HYPERLINK(1)"}'
+        faults.will(answer(404, refusal), echo)
+        run = enrich_file(source, tmp_path / "out.csv", client=client, cache=False, concurrency=1)
+    with run.written.open(newline="") as file:
+        first, second = csv.DictReader(file)
+    assert [row["=1+1"] for row in (first, second)] == ["=mine", "-1"]  # the user's own
+    assert first["lookup_error"] == "'=HYPERLINK(1)"
+    assert second["combined_rate"] == "0.08250"
 
 
 @pytest.mark.parametrize("size", [256, 1_024, 1 << 20])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import threading
 import zipfile
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,6 +23,8 @@ from svc_tools.frames import enrich_file
 from svc_tools.frames.enriched import LOOKUP_COLUMNS
 from svc_tools.frames.files import FileError, open_rows
 from svc_tools.frames.files.csv_marks import check_marks
+from svc_tools.frames.files.csv_rows import _Refusal
+from svc_tools.frames.files.csv_text import Utf8
 
 H = b"zip,state,note\n"
 MA = b"02134,MA,a\n"
@@ -311,3 +315,43 @@ def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
     ours = parquet.read_table(tmp_path / "out.parquet").to_pydict()
     assert ours == parquet.read_table(tmp_path / "whole.parquet").to_pydict()
     assert len(set(ours["tax"])) > 9
+
+
+def test_a_reader_ends_after_the_thread_that_reads_ahead(tmp_path, monkeypatch):
+    path = written(tmp_path / "in.csv", H + MA * 2_000)
+    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 1_024)
+    goes_on, waits = threading.Event(), threading.Event()
+    awaited = []
+    read = Utf8.read
+
+    class Gone(threading.Event):
+        def wait(self, timeout=None):
+            goes_on.set()
+            awaited.append(super().wait(timeout))
+
+    def slow(text, size):
+        if slow.first.acquire(blocking=False):
+            return read(text, size)
+        waits.set()
+        goes_on.wait(5)
+        return read(text, size)
+
+    slow.first = threading.Semaphore(8)  # more than the first chunk takes
+    monkeypatch.setattr(Utf8, "read", slow)
+    monkeypatch.setattr("svc_tools.frames.files.csv_rows.Gone", Gone)
+    with closing(open_rows(path)) as rows:
+        chunks = rows.chunks()
+        next(chunks)
+        assert waits.wait(20)  # Arrow's own thread is at the next block
+        chunks.close()
+        # a thread that still held it would abort a process that ends now
+        assert awaited == [True]
+        assert not [one for one in gc.get_objects() if type(one) is _Refusal]
+
+
+def test_a_row_that_is_refused_leaves_nothing_to_a_thread_either(tmp_path):
+    path = written(tmp_path / "in.csv", H + b"02134,MA,a,too,many\n")
+    with closing(open_rows(path)) as rows, pytest.raises(FileError, match="row 2") as refused:
+        list(rows.chunks())
+    assert refused.value.__context__ is not None  # which keeps the frames of the reader
+    assert not [one for one in gc.get_objects() if type(one) is _Refusal]

@@ -111,6 +111,62 @@ def test_a_row_with_several_faults_is_left_out_once():
     assert left_out(found) == {"amount: not a whole number of cents": 1}
 
 
+LOST = [
+    ("TX", "2026-01-05", "12", None),
+    ("TX", "2026-01-05", "", (1, 0, 1)),
+    ("TX", "2026-01-05", "12 or so", (1, 0, 1)),
+    ("TX", "05.01.2026", "1,200.10", (1, 120_010, 0)),
+    ("TX", None, "-7", (1, 0, 0)),
+    ("Texxas", "2026-01-05", "30", ("", 1, 3_000, 0)),
+    (None, "2026-01-05", "", ("", 1, 0, 1)),
+    ("Ontario", "2026-01-05", "30", None),
+    (None, "Total", "5000000", None),
+    (None, None, None, None),
+]
+"""Rows of state, date and amount, and what of them may be sales that are not counted."""
+
+
+@pytest.mark.parametrize("case", LOST)
+@pytest.mark.parametrize("size", [1, 3, 500_000])
+def test_what_is_left_out_and_may_be_a_sale_is_kept_in_mind(case, size, monkeypatch):
+    *row, lost = case
+    monkeypatch.setattr(exposing, "SLICE", size)
+    rows = [("TX", "2026-01-05", "12"), ("NY", "2026-11-21", "12"), row]
+    frame = pd.DataFrame(rows, columns=["state", "order_date", "amount"], dtype=object)
+    daily = exposing.daily_sales(pd.concat([frame, frame.iloc[2:]]), {})
+    names = ("state", "rows", "cents", "unsized")
+    expected = []
+    if lost is not None:
+        where, *facts = lost if isinstance(lost[0], str) else ("TX", *lost)
+        expected = [dict(zip(names, (where, *(2 * fact for fact in facts)), strict=True))]
+    assert daily.attrs["svc_sales"]["uncounted"] == expected
+
+
+def test_a_file_with_rows_that_cannot_be_read_never_says_below(tmp_path):
+    """The largest sale is the one that is written in another way."""
+    months = pd.date_range("2025-01-01", "2026-11-01", freq="MS").strftime("%Y-%m-%d").tolist()
+    days = [*months, "2026-11-21"]
+    sales = pd.DataFrame({"state": "TX", "order_date": days, "amount": "5.00"})
+    paths = [tmp_path / "2025.csv", tmp_path / "2026.csv"]
+    sales[:12].to_csv(paths[0], index=False)
+    sales[12:].to_csv(paths[1], index=False)
+    from svc_tools.frames import exposure_of_file  # noqa: PLC0415
+
+    def texas():
+        found = exposure_of_file(*paths, as_of="2026-11-21", progress=False)
+        return found.set_index("state").loc["TX"]
+
+    assert texas()["below_all"] is True
+    with paths[0].open("a") as file:
+        file.write("TX,2025-06-30,USD 600000\nTX,06/30/2025,5\n")
+    assert texas()["below_all"] is None
+    assert (
+        "Not counted: 2 rows that may be sales to the state ($5.00, and amounts" in texas()["why"]
+    )
+    with pytest.raises(ValueError, match=r"2026\.csv is given twice"):
+        exposure_of_file(*paths, tmp_path / "." / "2026.csv")
+
+
 def test_where_no_row_can_be_counted_it_is_an_error():
     with pytest.raises(ValueError, match=r"no row can be counted.*05/01/2026"):
         exposure(orders(order_date=["05/01/2026"] * 4))

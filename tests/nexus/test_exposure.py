@@ -291,10 +291,91 @@ def test_all_states_have_a_row_and_what_the_table_lacks_is_said():
 
 
 def test_sales_of_one_year_do_not_cover_two():
-    rows = [("TX", "2026-01-01", "direct", 5, 1), ("TX", "2026-11-21", "direct", 5, 1)]
-    row = one(rows, covers=None)
+    rows = [("TX", f"2026-{month:02}-01", "direct", 5, 1) for month in range(1, 12)]
+    row = one([*rows, ("TX", "2026-11-21", "direct", 5, 1)], covers=None)
     assert (row["period_covered"], row["below_all"]) == (False, None)
     assert "The sales given are of 2026-01-01 to 2026-11-21, and 2025-01-01 to" in row["why"]
+
+
+MONTHS = [f"{year}-{month:02}" for year in (2024, 2025, 2026) for month in range(1, 13)][:35]
+"""From January 2024 to November 2026."""
+
+
+def monthly(*without):
+    """A small sale in each month, but for some."""
+    days = [f"{month}-01" for month in MONTHS if month not in without]
+    return [("TX", day, "direct", 5, 1) for day in [*days, str(AS_OF)]]
+
+
+def test_a_month_without_any_sale_is_taken_for_one_that_is_missing():
+    assert one(monthly(), covers=None)["below_all"] is True
+    assert one(monthly("2026-03"), covers=None)["below_all"] is None
+    found = told(monthly("2026-03", "2026-04"), covers=None)
+    row = found.iloc[0]
+    assert (row["below_all"], row["below_now"], row["period_covered"]) == (None, None, False)
+    assert "The sales given are of 2026-05-01 to 2026-11-21, and 2025-01-01 to" in row["why"]
+    (note,) = found.attrs["svc_exposure"]["notes"]
+    assert note.startswith("Without any sale: 2026-03, 2026-04. Such a month is taken to be")
+    assert one(monthly("2026-03"))["below_all"] is True  # it was said that they are complete
+    assert one(monthly("2024-03"), covers=None)["below_all"] is True  # before what is needed
+    other = [*monthly("2026-03"), ("NY", "2026-03-15", "direct", 5, 1)]
+    assert told(other, covers=None).set_index("state").loc["TX", "below_all"] is True
+
+
+@pytest.mark.parametrize("day", ["2031-01-01", "2015-01-01"])
+def test_one_wrong_year_does_not_make_the_sales_complete_to_there(day):
+    rows = [*monthly()[12:], ("TX", day, "direct", 5, 1)]
+    assert told(rows, covers=None).attrs["svc_exposure"]["first_day"] == "2025-01-01"
+    needs_more = replace(KNOWN, trailing_months=12)
+    assert one(rows, needs_more, covers=None)["below_all"] is None
+    ended = [row for row in rows if row[1] < "2026-07" or row[1] == day]
+    found = told(ended, covers=None)
+    assert found.attrs["svc_exposure"]["last_day"] == "2026-06-01"
+    assert found.loc[0, "below_all"] is None
+
+
+def lost(*parts, rows=None):
+    """Daily totals, beside rows that could not be counted."""
+    frame = daily(*(monthly() if rows is None else rows))
+    names = ("state", "rows", "cents", "unsized")
+    told_ = [dict(zip(names, part, strict=True)) for part in parts]
+    frame.attrs["svc_sales"] = {"rows": 99, "left_out": [], "uncounted": told_, "notes": []}
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("parts", "below"),
+    [
+        ([("TX", 2, 10_000, 0)], True),
+        ([("TX", 2, 93_999, 0)], True),  # 12 sales of $5 are counted in each year
+        ([("TX", 2, 94_000, 0)], None),
+        ([("NY", 2, 10**9, 2)], True),
+        ([("", 2, 10**9, 0)], None),
+        ([("TX", 1, 50_000, 0), ("", 1, 50_000, 0)], None),
+        ([("TX", 1, 50_000, 0), ("TX", 1, 50_000, 0)], None),
+        ([("TX", 1, 0, 1)], None),
+        ([("", 1, 0, 1)], None),
+    ],
+)
+def test_what_could_not_be_counted_may_have_been_sold(parts, below):
+    row = one(lost(*parts))
+    assert (row["below_all"], row["below_now"], row["band"]) == (below, below, "below 70")
+    assert ("that may be sales to the state" in row["why"]) == (parts[0][0] != "NY")
+
+
+def test_a_state_without_a_sale_may_have_those_that_could_not_be_counted():
+    table = (KNOWN, replace(KNOWN, state="NY", logic="or", transactions=3))
+    for rows, below in ((2, True), (3, None)):
+        found = told(lost(("", rows, 0, 0)), *table, covers=COVERS).set_index("state")
+        assert (found.loc["NY", "below_all"], found.loc["TX", "below_all"]) == (below, True)
+        assert f"Not counted: {rows} rows that may be sales" in found.loc["NY", "why"]
+    rolling = replace(KNOWN, period="rolling_12_months")
+    assert one(lost(("", 1, 99_900, 0)), rolling)["below_all"] is None
+    assert one(lost(("", 1, 90_000, 0)), rolling)["below_all"] is True
+    # of 12 months that end in the trailing time
+    trailing, earlier = replace(rolling, trailing_months=24), ("TX", "2024-12-15", "direct", 600, 1)
+    assert one(lost(rows=[*monthly(), earlier]), trailing)["below_all"] is True
+    assert one(lost(("", 1, 40_000, 0), rows=[*monthly(), earlier]), trailing)["below_all"] is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
-from svc_tools.nexus.adding import AlreadyThereError, NotAddedError, add_record
+from svc_tools.nexus.adding import NotAddedError, WouldChangeError, add_record
 
 
 def of(*rows):
@@ -64,7 +64,7 @@ def test_what_was_added_is_listed_with_all_that_it_says(account):
 
 def test_a_record_that_is_there_is_changed_only_where_that_was_asked_for(account):
     add_record(account, "TX", nexus_type="physical", address="1 Main St", notes="kept")
-    with pytest.raises(AlreadyThereError, match=r"TX has a record of type physical already \(1 Ma"):
+    with pytest.raises(WouldChangeError, match=r"TX has a record of type physical already \(1 Ma"):
         add_record(account, "TX", nexus_type="physical", address="2 Elm")
     assert list_register(account).records[0].address == "1 Main St"
     updated = add_record(account, "TX", nexus_type="physical", address="2 Elm", update=True)
@@ -102,9 +102,16 @@ def test_a_service_that_does_not_list_says_how_to_go_on(faults, scripted, status
 def test_a_service_that_neither_lists_nor_adds(faults, scripted, status):
     faults.will(answer(status, b"{}"))
     with pytest.raises(NotAddedError, match=rf"does not add nexus records \(HTTP {status}\)"):
+        add_record(scripted, "TX", nexus_type="economic", update=True)
+
+
+def test_a_record_that_cannot_be_seen_is_not_written_over_unasked(faults, scripted):
+    faults.will(answer(405, b"{}"))
+    with pytest.raises(WouldChangeError, match="whether TX has a record of type economic is not"):
         add_record(scripted, "TX", nexus_type="economic")
-    faults.will(answer(status, b"{}"), answer(body=b'{"state": "TX", "nexus_type": "economic"}'))
-    added = add_record(scripted, "TX", nexus_type="economic")
+    assert {seen.method for seen in faults.seen} == {"GET"}
+    faults.will(answer(405, b"{}"), answer(body=b'{"state": "TX", "nexus_type": "economic"}'))
+    added = add_record(scripted, "TX", nexus_type="economic", update=True)
     assert not added.looked  # whether there was one before is not known, and not claimed
 
 
@@ -203,6 +210,8 @@ def test_a_register_as_a_frame_and_in_a_notebook(tmp_path):
     assert "&lt;b&gt;" in html
     assert 'scope="col"' in html
     assert "2024-05-01" in str(register)
+    long = of(("TX", "physical", "2024-05-01", "word " * 20))._repr_html_()
+    assert long.count("overflow-wrap") == html.count("overflow-wrap") + 2  # its head and its cell
     assert Register(()).frame().dtypes.equals(frame.dtypes)
     workbook = tmp_path / "register.xlsx"
     frame.to_excel(workbook, index=False)

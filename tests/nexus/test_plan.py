@@ -107,7 +107,10 @@ def test_states_above_their_threshold_without_a_record_come_first():
 
 
 def test_the_sales_of_a_state_and_what_they_rest_on_are_the_evidence():
-    measured = exposure_of({"state": "IL", "band": "over", "below_all": False})
+    measured = exposure_of(
+        {"state": "IL", "band": "over", "below_all": False},
+        {"state": "TX", "band": "below 70", "below_all": True},
+    )
     rows = plan_of([REGISTER[2], REGISTER[0]], exposure=measured).rows
     illinois, texas = rows if rows[0].state == "IL" else rows[::-1]
     assert "Said by the exposure." in illinois.evidence
@@ -150,6 +153,83 @@ def test_a_plan_and_its_exposure_are_of_one_day():
     assert make_plan(REGISTER, exposure=measured).as_of == DAY
 
 
+def test_an_exposure_that_does_not_say_what_its_sales_cover_covers_nothing():
+    measured = exposure_of({"state": "AL", "band": "below 70"}).drop(columns="period_covered")
+    (alabama,) = plan_of([{"state": "AL", "nexus_type": "economic"}], exposure=measured).rows
+    assert alabama.decision == "review"
+    assert "not_covered" in alabama.reasons
+
+
+def test_an_exposure_that_lost_its_day_needs_one():
+    measured = exposure_of({"state": "IL", "band": "over"})
+    measured.attrs.clear()  # as a file does
+    with pytest.raises(PlanError, match="does not say for which day it was measured; give as_of"):
+        make_plan(REGISTER, exposure=measured)
+    assert plan_of(exposure=measured).as_of == DAY
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"sales": 900_000}, "$900,000 of sales, not $500,000 of sales"),
+        ({"transactions": 50, "logic": "and"}, "$500,000 of sales and 50 transactions, not $500"),
+    ],
+)
+def test_sales_below_another_threshold_than_the_plans_say_nothing(others, said):
+    own = Thresholds(
+        tuple(
+            replace(row, **others) if row.state == "TX" else row for row in read_thresholds().rows
+        )
+    )
+    days = pd.date_range("2024-01-01", "2026-11-21")
+    sales = {"state": "TX", "day": days, "channel": "direct", "count": 1}
+    cents = {f"{base}_cents": 150_000 for base in ("gross", "retail", "taxable")}
+    measured = exposure(pd.DataFrame(sales | cents), as_of=DAY, thresholds=own)
+    register = [{"state": "TX", "nexus_type": "economic"}]
+    with pytest.raises(PlanError) as refused:
+        make_plan(register, exposure=measured)
+    assert len(refused.value.problems) == 1
+    assert f"the sales of TX were measured against {said}" in str(refused.value)
+    assert "give make_plan the same thresholds=" in str(refused.value)
+    assert len(make_plan(register, exposure=measured, thresholds=own).rows) == 1
+
+
+def test_what_ones_own_register_leaves_blank_is_filled_from_the_service():
+    listed = read_register(
+        [
+            {"state": "OR", "nexus_type": "economic", "registered_at": "2021-03-01", "notes": "n"},
+            {"state": "TX", "nexus_type": "physical", "address": "1 Main St"},
+        ]
+    )
+    own = [
+        {"state": "OR", "nexus_type": "economic"},
+        {"state": "TX", "nexus_type": "physical", "notes": "ours"},
+    ]
+    oregon, texas = plan_of(own, listed=listed).rows
+    assert (oregon.decision, oregon.registered_at, oregon.notes) == (
+        "candidate",
+        date(2021, 3, 1),
+        "n",
+    )
+    assert (texas.address, texas.reasons[0]) == ("1 Main St", "differs")  # and has a place
+    assert "physical_without_address" not in texas.reasons
+    assert texas.evidence.startswith("Differences: notes is ours in your register and empty on")
+
+
+def test_the_same_is_not_said_twice():
+    days = pd.date_range("2025-01-01", "2026-11-21")
+    sales = {"state": "CA", "day": days, "channel": "direct", "count": 1}
+    cents = {f"{base}_cents": 900_000 for base in ("gross", "retail", "taxable")}
+    register = read_register([{"state": "MT", "nexus_type": "economic"}])
+    measured = exposure(pd.DataFrame(sales | cents), as_of=DAY, register=register)
+    plan = make_plan(register, exposure=measured)
+    (montana,) = plan.rows
+    assert " ".join((*montana.why, montana.evidence)).count("no general sales tax") == 1
+    assert "Threshold on 2026-11-21: none; certainty high" in montana.evidence
+    (california,) = plan.missing
+    assert california.count("no record") == 1
+
+
 @pytest.mark.parametrize(
     ("frame", "problem"),
     [
@@ -157,6 +237,11 @@ def test_a_plan_and_its_exposure_are_of_one_day():
         (
             exposure_of({"state": "IL", "band": "over"}, {"state": "IL", "band": "over"}),
             "several rows for IL",
+        ),
+        # as a file of texts holds it: "False" is not true
+        (
+            exposure_of({"state": "IL", "band": "over", "below_all": "False"}),
+            "'False' in below_all",
         ),
     ],
 )

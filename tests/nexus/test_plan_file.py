@@ -197,12 +197,24 @@ def test_rows_may_be_sorted_or_left_out_and_columns_added(plan, tmp_path):
     assert read.missing == plan.missing
 
 
-def test_leaving_out_one_of_two_records_does_not_save_the_other(plan, tmp_path):
+def test_a_row_that_was_left_out_is_not_removed_along_with_its_twin(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
     rows = [row for row in cells_of(path) if row[5] != "second"]
     read = read_plan(put(path, rows))
-    (removal,) = read.tick(("IL", "economic")).removals
-    assert removal.expected == 2  # a removal takes both, and the plan still knows it
+    with pytest.raises(PlanError, match=r"IL economic: a removal takes every record.* 2 of them"):
+        _ = read.tick(("IL", "economic")).removals
+    ticked = [["x", *row[1:]] if row[1] == "IL" else row for row in rows]
+    with pytest.raises(PlanError, match="put the rows back that were left out"):
+        read_plan(put(path, ticked))
+    (removal,) = read.tick(("IL", "economic"), action="replace").removals
+    assert removal.expected == 2  # said in so many words: all go, and this one comes back
+
+
+@pytest.mark.parametrize("name", ["plan.xlsx", "plan.XLS", "plan.ods"])
+def test_a_csv_is_not_written_under_the_name_of_a_workbook(plan, tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name}: a CSV is what is written; name it .csv"):
+        plan.write(tmp_path / name)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])
@@ -348,6 +360,11 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path):
     with pytest.raises(OSError, match="part"):
         plan.write(path)
     assert path.read_bytes() == before
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    with pytest.raises(OSError, match="folder"):
+        plan.write(folder)
+    assert not (tmp_path / ".folder.csv.part").exists()  # nothing half-written stays behind
 
 
 def test_the_register_too_is_written_and_read_back(tmp_path):

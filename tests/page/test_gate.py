@@ -21,7 +21,7 @@ def test_the_token_is_let_in_once_and_the_cookie_from_then_on():
     assert judged(token=TOKEN) == "welcome"
     assert judged(token=LAUNCH) == "launched"
     assert judged(cookie=TICKET) == "allowed"
-    assert judged(cookie=TICKET, host="localhost:4321") == "allowed"
+    assert judged(cookie=TICKET, host="LocalHost:4321") == "allowed"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,12 @@ def test_whoever_has_neither_is_unknown(more):
         "127.0.0.1:80",
         "",
         "127.0.0.1:4321.evil.example",
+        "127.0.0.1.:4321",
+        "localhost.:4321",
+        "[::1]:4321",
+        "0.0.0.0:4321",
+        "2130706433:4321",
+        "127.0.0.1:4321,evil.example",
     ],
 )
 def test_another_name_than_the_servers_own_is_foreign_whatever_it_brings(host):
@@ -98,4 +104,6 @@ def test_the_page_itself_and_a_persons_click_are_let_in(more):
 def test_no_secret_stands_in_what_is_printed_of_a_gate():
     assert not any(secret in repr(GATE) + str(GATE) for secret in (TOKEN, LAUNCH, TICKET))
     assert len({TOKEN, LAUNCH, TICKET}) == 3
-    assert Gate(port=4321).token != GATE.token
+    other = Gate(port=4321)
+    assert other.token != GATE.token
+    assert other.place != GATE.place

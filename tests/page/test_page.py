@@ -15,6 +15,9 @@ from support.waiting import until
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from svc_tools.config import ConfigurationError
+from svc_tools.page import serve_page
+
 NOBODY = "00000000-0000-0000-0000-000000000000"
 PATHS = [
     "",
@@ -33,8 +36,13 @@ PATHS = [
 
 
 @pytest.fixture(scope="module")
-def page(_own_home, tmp_path_factory):
-    with served_page("--embedded", cwd=tmp_path_factory.mktemp("cwd")) as served:
+def data(tmp_path_factory):
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def page(_own_home, data):
+    with served_page("--embedded", cwd=data, XDG_DATA_HOME=str(data)) as served:
         yield served
 
 
@@ -173,10 +181,10 @@ def test_the_page_asks_nothing_from_outside(opened):
     assert opened.headers["x-frame-options"] == "DENY"
 
 
-def test_only_results_can_be_downloaded(reader, tmp_path):
+def test_only_results_can_be_downloaded(reader, data, tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("not yours")
-    work = next(path for path in _kept().glob("panel-*") if path.is_dir())
+    (work,) = (data / "svc-tools" / "panel").glob("panel-*")
     mine = work / "session"
     for folder in ("results", "uploads"):
         (mine / folder).mkdir(parents=True, exist_ok=True)
@@ -234,24 +242,23 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
         socket.create_connection(("127.0.0.1", httpx.URL(page.address).port))
 
 
-def test_what_cannot_be_served_is_one_sentence(tmp_path):
+def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = svc_tools("panel", "--embedded", "--no-browser", "--port", str(port))
     assert done.returncode == 2
     assert f"Port {port} cannot be opened" in " ".join(done.stderr.split())
-    done = svc_tools("panel", "--register", str(tmp_path / "no.csv"), "--no-browser")
+    closed = tmp_path / "a file, no folder"
+    closed.touch()
+    done = svc_tools("panel", "--embedded", "--no-browser", XDG_DATA_HOME=str(closed))
     assert done.returncode == 2
-    assert "There is no register" in done.stderr
-    done = svc_tools("panel", "--no-browser", SVC_API_KEY="key-1234567890")
-    assert done.returncode == 2
-    assert "no address" in done.stderr
-
-
-def _kept():
-    from platformdirs import user_data_path  # noqa: PLC0415 - after the tests' own home is set
-
-    return user_data_path("svc-tools", appauthor=False) / "panel"
+    assert "cannot be written" in " ".join(done.stderr.split())
+    assert not {"Open", "Traceback"} & set(done.stdout.split() + done.stderr.split())
+    with pytest.raises(FileNotFoundError, match="There is no register"):
+        serve_page(register=tmp_path / "no.csv")
+    monkeypatch.setenv("SVC_API_KEY", "key-1234567890")
+    with pytest.raises(ConfigurationError, match="no address"):
+        serve_page()
 
 
 def _children(pid):

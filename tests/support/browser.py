@@ -28,7 +28,6 @@ class Watched:
     Attributes:
         asked: the address of each request.
         complaints: errors of the console, and exceptions of scripts.
-        ended: whether the page's kernel was ended by the page.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -43,8 +42,9 @@ class Watched:
 @contextlib.contextmanager
 def browser():
     """Chromium, for the length of the block."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a tool of few tests
+    from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415 - a tool of few tests
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as started:
         running = started.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         try:
@@ -77,3 +77,12 @@ def new_page(running, *, width=1200, height=900, colours="light", **options):
         yield page, seen
     finally:
         context.close()
+
+
+@contextlib.contextmanager
+def panel_page(running, served):
+    """The panel on a page of its own, with a process of its own; and what happens in it."""
+    with new_page(running) as (page, seen):
+        page.goto(served.url)
+        page.get_by_role("tab", name="Lookup").wait_for()
+        yield page, seen

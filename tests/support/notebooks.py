@@ -47,10 +47,15 @@ class Ran:
         return [json.dumps(self.notebook).encode(), *(path.read_bytes() for path in files)]
 
 
-def run(name, folder):
-    """Execute a notebook twice in one kernel, in a folder of the test's own.
+def run(name, folder, *, again=True):
+    """Execute a notebook in a kernel and a folder of the test's own, and once more in the same.
 
     The second pass finds what the first one wrote; what is returned is the first pass.
+
+    Args:
+        name: which notebook.
+        folder: where it runs.
+        again: whether there is a second pass.
     """
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}})
@@ -61,7 +66,7 @@ def run(name, folder):
             client.execute_cell(cell, number)
         client.set_widgets_metadata()
         first = nbformat.from_dict(json.loads(json.dumps(notebook)))
-        for number, cell in enumerate(notebook.cells):
+        for number, cell in enumerate(notebook.cells if again else ()):
             client.execute_cell(cell, number)
         asked = nbformat.v4.new_code_cell(_KEY)
         client.execute_cell(asked, 0)

@@ -1,4 +1,4 @@
-"""The embedded service as a program of its own, for tests that stop it or fill its account."""
+"""The embedded service as a program of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from support.faults import KEY
 
 
 @contextlib.contextmanager
-def serving_service(db, *, port=0, key=KEY):
+def serving_service(db, *, port=0, key=KEY, python=sys.executable):
     """`svc-tools serve`, for the length of the block: its process and its address."""
-    command = [sys.executable, "-m", "svc_tools", "serve", "--port", str(port), "--db", str(db)]
+    command = [python, "-m", "svc_tools", "serve", "--port", str(port), "--db", str(db)]
     with subprocess.Popen(
         [*command, "--api-key", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

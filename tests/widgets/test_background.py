@@ -40,6 +40,16 @@ def test_what_a_job_raises_is_told_as_it_is(background):
     assert isinstance(told[0], ZeroDivisionError)
 
 
+def test_a_job_is_over_when_its_result_is_told(background):
+    free, told = threading.Event(), []
+    job = background.start(
+        lambda: free.wait(5), done=lambda _: told.append(job.running), failed=print
+    )
+    free.set()
+    background.settle(5)
+    assert told == [False]
+
+
 def test_progress_comes_in_order_and_before_the_result(background):
     told = []
 
@@ -113,3 +123,41 @@ def test_waiting_for_a_job_that_hangs_says_so(background):
         background.settle(0.05)
     free.set()
     background.settle(5)
+
+
+def others():
+    """The threads of other jobs."""
+    here = threading.current_thread()
+    return [one for one in threading.enumerate() if one.name == here.name and one is not here]
+
+
+def test_two_jobs_never_tell_at_once(background):
+    told, begun = [], threading.Event()
+
+    def first_is_told(_result):
+        background.start(begun.set, done=lambda _: told.append("second"), failed=print)
+        begun.wait(5)
+        for thread in others():
+            thread.join(5)  # the second one has ended, and has not told
+        told.append("first")
+
+    background.start(lambda: None, done=first_is_told, failed=print)
+    background.settle(15)
+    assert told == ["first", "second"]
+
+
+def test_progress_is_seen_while_a_cell_blocks_the_loop_and_the_job_goes_on(background):
+    told, end = threading.Event(), threading.Event()
+
+    def work():
+        background.tell(told.set)
+        while not (told.wait(0.01) or end.is_set()):
+            background.tell(int)
+
+    async def cell():
+        background.start(work, done=print, failed=print)
+        seen = told.wait(10)
+        end.set()
+        return seen
+
+    assert asyncio.run(cell())

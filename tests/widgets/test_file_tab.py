@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import openpyxl
@@ -14,7 +16,9 @@ from support.faults import HANG, KEY, RESET, answer, echo, echoing
 
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.widgets.file_tab import FileTab
+from svc_tools.frames.files.file_review import ReviewRow
+from svc_tools.widgets.file_result import _why
+from svc_tools.widgets.file_tab import FileTab, _result_of
 from svc_tools.widgets.session import Session
 
 HEAD = ["order", "zip", "state", "sold", "amount"]
@@ -190,7 +194,8 @@ def test_a_column_that_is_not_to_be_used_is_not_found_by_its_name(tab, faults, t
 def test_dates_written_another_way_are_said_and_then_read(tab, faults, tmp_path):
     rows = [[*row[:3], "05/31/2026", row[4]] for row in rows_of(2)]
     planned(tab, csv_of(tmp_path / "orders.csv", rows), as_of="sold")
-    assert "how the dates are written" in tab.plan.text.value
+    assert "under “How dates are written”, for instance %m/%d/%Y" in tab.plan.text.value
+    assert "pd.to_datetime" not in tab.plan.text.value
     tab.columns.date_format.value = "%m/%d/%Y"
     assert not is_shown(tab.run_button)  # the plan was another one
     click(tab, tab.plan_button)
@@ -209,6 +214,7 @@ def test_a_stop_keeps_what_was_found_and_going_on_asks_only_for_the_rest(tab, fa
     statuses = Counter(row["lookup_status"] for row in cells_of(tab.result.written))
     assert statuses == {"ok": found, "not_attempted": 400 - found}
     assert "It was stopped" in tab.message.html
+    assert tab.result.download.label == "Download CSV, incomplete"
     assert f"{400 - found:,} rows are still to be asked for" in tab.message.html
     assert tab.run_button.description == "Go on"
     click(tab, tab.run_button)
@@ -268,7 +274,12 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     shown = tab.result.review.value
     assert shown.count("<tr>") == 26  # a page of 25, never all of them
     assert "not an ISO date" in shown
-    assert "Correct the row" in shown
+    assert "Correct the row" in tab.result.reasons.value  # what to do stands once, not per row
+    assert all(code not in tab.result.reasons.value for code in ("invalid", "partial"))
+    assert [name for name, _ in tab.result.reason.options][1:] == [
+        "The row names no usable place or date (60)",
+        "The rate lacks its local or district part (1)",
+    ]
     for _ in range(2):
         click(tab, tab.result.after)
     assert tab.result.after.disabled
@@ -467,3 +478,115 @@ def test_a_cell_of_any_length_is_cut_on_the_page_and_kept_in_the_file(tab, tmp_p
     assert len(tab.columns.preview.value) < 3_000
     assert len(tab.result.review.value) < 3_000
     assert cells_of(tab.result.written)[0]["order"] == long
+
+
+def test_columns_named_like_ours_pass_through_beside_ours_with_a_prefix(tab, faults, tmp_path):
+    head = ["zip", "state", "needs_review", "combined_rate"]
+    source = csv_of(tmp_path / "orders.csv", [["78701", "TX", "no", "mine"]], head)
+    faults.will(echoing(warnings=[{"code": "districts_not_covered"}]))
+    planned(tab, source)
+    assert "put svc_ under “Prefix of added columns”" in tab.message.html
+    tab.columns.prefix.value = "svc_"
+    click(tab, tab.plan_button)
+    click(tab, tab.run_button)
+    (row,) = cells_of(tab.result.written)
+    assert (row["needs_review"], row["combined_rate"]) == ("no", "mine")
+    assert (row["svc_needs_review"], row["svc_combined_rate"]) == ("True", "0.08250")
+    assert "78701" in tab.result.review.value  # by our own mark, not by the user's
+    assert 'prefix="svc_"' in tab.code.code.replace("'", '"')
+
+
+def test_a_plan_for_one_service_is_never_run_on_another(tab, faults, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
+    with Svc(KEY, base_url=faults.base_url) as other:
+        tab.session.client = other  # while it was busy with something else
+        click(tab, tab.run_button)
+        assert "Another service is used now: show the plan again" in tab.message.html
+        assert faults.seen == []
+        assert not is_shown(tab.run_button)
+
+
+def test_another_service_while_the_file_is_read_voids_the_plan(tab, faults, tmp_path):
+    open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
+    with Svc(KEY, base_url=faults.base_url) as other:
+        tab._planned = lambda planned, shown=tab._planned: (tab.session.use(other), shown(planned))
+        click(tab, tab.plan_button)
+        assert "Another service is used now" in tab.message.html
+        assert "billable" not in tab.plan.text.value
+        assert not is_shown(tab.run_button)
+
+
+def test_a_result_stays_on_the_page_when_something_is_changed(tab, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
+    click(tab, tab.run_button)
+    content = tab.result.written.read_bytes()
+    choose(tab, amount="amount")
+    assert "The result below is of before." in tab.message.html
+    assert is_shown(tab.result.view)
+    assert b"".join(tab.result.download.pieces()) == content
+    assert not is_shown(tab.result.make_workbook)  # there is no plan to make it by
+
+
+def test_another_sheet_of_a_workbook_is_offered_and_read(tab, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["note"])
+    orders = book.create_sheet("Orders & more")
+    orders.append(["zip", "state"])
+    orders.append([78701, "TX"])
+    book.save(tmp_path / "orders.xlsx")
+    open_path(tab, tmp_path / "orders.xlsx")
+    assert tab.choice.options.opened
+    assert "“How the file is read”" in tab.message.html
+    assert "--sheet" not in tab.message.html
+    assert tab.choice.sheet.options == ("Sheet", "Orders & more")
+    tab.choice.sheet.value = "Orders & more"
+    click(tab, tab.choice.again)
+    assert tab.columns.roles["zip"].value == ("column", "zip")
+    assert "78701" in tab.columns.preview.value
+    assert tab.choice.sheet.value == "Orders & more"
+
+
+def test_a_file_that_could_not_be_opened_shows_how_it_may_be_read(tab, tmp_path):
+    path = tmp_path / "orders.csv"
+    path.write_text("zip,x;state\n78701,x;TX\n")
+    open_path(tab, path)
+    assert "say which under “How the file is read”" in tab.message.html
+    assert tab.choice.options.opened
+    tab.choice.delimiter.value = ";"
+    click(tab, tab.choice.again)
+    assert tab.columns.roles["state"].value == ("column", "state")
+
+
+def test_rows_left_out_of_the_tax_are_counted_beside_it(tab, faults, tmp_path):
+    faults.will(echo, echoing(warnings=[{"code": "districts_not_covered"}]), echo)
+    rows = [*rows_of(2), ["9", "78009", "ZZ", "2026-05-01", "10.00"]]
+    planned(tab, csv_of(tmp_path / "orders.csv", rows), amount="amount")
+    click(tab, tab.run_button)
+    assert "<td>Rows with a tax</td><td" in tab.result.money.value
+    assert re.search(r"they have no whole rate</td><td[^>]*>2</td>", tab.result.money.value)
+
+
+def test_a_file_without_rows_is_said_to_have_none(tab, tmp_path):
+    planned(tab, csv_of(tmp_path / "orders.csv", []))
+    assert "The file has no rows below the names of its columns." in tab.plan.text.value
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("orders.2026.csv", "orders.2026-rates.csv"),
+        ("orders.csv.gz", "orders-rates.csv"),
+        (f"{'x' * 240}.csv", f"{'x' * 100}-rates.csv"),
+    ],
+)
+def test_a_result_is_named_like_its_source(tmp_path, name, result):
+    assert _result_of(tmp_path / name, tmp_path) == tmp_path / result
+
+
+def test_a_row_shows_the_reason_that_was_chosen_else_the_most_pressing_one():
+    row = ReviewRow(1, ("x",), "partial", "0.06250", ("as_of_after_edition", "partial"), "")
+    pressing = "The rate lacks its local or district part."
+    chosen = "The sale is after what the rates cover; the newest was used."
+    assert _why(row, "") == f"{pressing} 1 further reason."
+    assert _why(row, "as_of_after_edition") == f"{chosen} 1 further reason."
+    assert _why(replace(row, codes=("partial",)), "") == pressing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import ipywidgets
 import pytest
@@ -89,6 +90,8 @@ def test_the_embedded_service_is_one_click(panel):
     assert panel.session.service_name == "embedded service"
     assert "embedded service" in panel.head.value
     assert not panel.key.opened
+    assert panel.session.code.endswith("svc_tools.connect('embedded')")
+    assert panel.session.address is None, "its own address is none that a key would be for"
 
 
 def test_half_a_configuration_is_said_in_the_panel(monkeypatch):
@@ -104,3 +107,65 @@ def test_a_client_given_leaves_the_form_closed(service):
         panel = svc_tools.panel(client)
         assert not panel.key.opened
         assert service in panel.head.value
+
+
+def test_a_key_given_while_the_embedded_service_starts_is_the_later_choice(
+    panel, service, monkeypatch
+):
+    go, asked = threading.Event(), []
+
+    def slow(name):
+        asked.append(name)
+        go.wait(10)
+        return Svc("key-of-the-embedded", base_url="http://127.0.0.1:9")
+
+    monkeypatch.setattr("svc_tools.widgets.key_area.config.connect", slow)
+    panel.key.embedded.click()
+    assert panel.key.embedded.disabled, "it is not started twice"
+    typed(panel, service, KEY)
+    go.set()
+    for thread in threading.enumerate():
+        if thread.name == "svc-tools panel":
+            thread.join(10)
+    panel.session.background.settle()
+    assert asked == ["embedded"]
+    assert panel.session.service_name == service
+    assert service in panel.head.value
+    assert not panel.key.embedded.disabled
+
+
+def test_an_embedded_service_that_does_not_start_is_said_and_can_be_tried_again(panel, monkeypatch):
+    def broken(_name):
+        raise OSError("no room for its database")
+
+    monkeypatch.setattr("svc_tools.widgets.key_area.config.connect", broken)
+    panel.key.embedded.click()
+    panel.session.background.settle()
+    assert "No room for its database" in panel.key.message.html
+    assert not panel.key.embedded.disabled
+    assert panel.key.opened
+
+
+def test_the_first_screen_says_what_to_do_and_names_no_service(panel, service):
+    assert "First choose who answers" in panel.key.note.value
+    assert panel.key.note.layout.display == ""
+    assert "none yet" in panel.head.value
+    typed(panel, service, KEY)
+    assert "none yet" not in panel.head.value
+    panel.key.change.click()
+    assert panel.key.note.layout.display == "none"
+
+
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(panel):
+    for key in ("a-secret\nb", "a-secret\u200by", "a-secret\x00", "\u201ca-secret\u201d"):
+        typed(panel, "https://rates.example", key)
+        assert "HTTP header" in panel.key.form.errors["key"]
+        assert "a-secret" not in str(panel.key.form.get_state()) + panel.key.message.html
+        assert not panel.session.connected
+
+
+def test_blanks_around_a_key_are_no_part_of_it(panel, faults):
+    typed(panel, f" {faults.base_url} ", f"  {KEY}\r\n")
+    panel.lookup.form.submit(state="TX", zip="78701")
+    panel.session.background.settle()
+    assert faults.seen[0].headers["x-api-key"] == KEY

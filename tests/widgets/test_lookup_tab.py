@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
-from support.faults import GOOD, HANG, KEY, RESET, answer, echoing
+from pydantic import SecretStr
+from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
 from svc_sdk import Svc
@@ -157,3 +159,65 @@ def test_the_panel_holds_the_three_tabs_and_shows_the_chosen_one(scripted):
     assert [page.layout.display for page in panel.pages] == ["none", "none", ""]
     assert scripted.base_url in repr(panel)
     assert "\n" not in repr(panel)
+
+
+def test_an_answer_names_the_service_that_was_asked_though_another_is_chosen_meanwhile(
+    tab, faults, service
+):
+    go, asked = threading.Event(), tab.session.service_name
+
+    def slow(seen):
+        go.wait(10)
+        return echo(seen)
+
+    faults.will(slow)
+    tab.form.submit(state="TX", zip="78701")
+    assert faults.asked.wait(10)
+    tab.session.use_key(SecretStr(KEY), service)
+    go.set()
+    tab.session.background.settle()
+    assert asked in tab.card.value
+    assert service not in tab.card.value
+    assert asked in tab.code.code
+    look_up(tab)
+    assert service in tab.card.value
+    assert service in tab.code.code
+
+
+def test_markup_from_the_service_is_text_in_the_card_and_in_messages(tab, faults):
+    bad = "<img src=x onerror=alert(1)>"
+    body = json.loads(GOOD)
+    body["rate"] |= {"city": bad, "county": bad}
+    body["meta"] |= {"source": bad, "warnings": [bad, {"code": bad, "message": bad}]}
+    refused = {"error": {"code": bad, "message": bad, "support_reference": bad}}
+    faults.will(answer(body=json.dumps(body).encode()), answer(400, json.dumps(refused).encode()))
+    look_up(tab)
+    look_up(tab)
+    for html in (next(iter(tab.history.past.values())).card, tab.message.html):
+        assert "&lt;img" in html
+        assert "<img" not in html
+
+
+def test_a_rate_beyond_five_decimals_is_not_rounded_into_one_that_looks_right(tab, faults):
+    long = GOOD.replace(
+        b'"combined_rate": "0.08250"', b'"combined_rate": "0.08250000000000000000001"'
+    )
+    faults.will(answer(body=long))
+    look_up(tab)
+    assert "The answer cannot be used" in tab.message.html
+    assert tab.card.value == ""
+    assert tab.copy_rate.text == ""
+
+
+def test_an_error_that_nobody_foresaw_is_told_and_the_form_is_free_again(tab, monkeypatch):
+    monkeypatch.setattr("svc_tools.widgets.lookup_tab._answer", lambda *_: 1 // 0)
+    look_up(tab)
+    assert "not foreseen" in tab.message.html
+    assert not tab.form.busy
+    assert tab.history.rows[0]["cells"][3:] == ["no rate", "failed"]
+
+
+def test_the_day_that_was_asked_for_stands_in_the_history(tab):
+    look_up(tab, when="date", as_of="2026-05-01")
+    assert tab.history.rows[0]["cells"][2] == "2026-05-01"
+    assert "on 2026-05-01" in tab.card.value

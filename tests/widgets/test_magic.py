@@ -75,3 +75,31 @@ def test_it_works_in_ipython_and_shows_a_card_and_errors_as_one_line(service, mo
     assert "too short" in done.stdout + done.stderr
     assert "Support reference" in done.stdout + done.stderr
     assert KEY not in done.stdout + done.stderr
+
+
+UNCONFIGURED = """
+import svc_tools
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "svc_tools")
+shell.run_cell("one = %svc WA 47.61,-122.33")
+shell.run_cell("two = %svc TX 78701")
+print(shell.user_ns["one"].rate.state, shell.user_ns["two"].combined_rate_string)
+"""
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_with_nothing_configured_the_embedded_service_answers_and_says_so_once(chosen):
+    first = "client = svc_tools.connect('embedded')"
+    script = UNCONFIGURED.replace(
+        "import svc_tools", f"import svc_tools\n{first if chosen else ''}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("WA 0.08250\n")
+    assert done.stdout.count("No service is configured: the embedded service answers.") == (
+        0 if chosen else 1
+    )
+    assert "Warning" not in done.stdout + done.stderr

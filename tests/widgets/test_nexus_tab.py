@@ -7,20 +7,13 @@ import threading
 import pytest
 from support.faults import KEY
 from support.nexus_service import NexusService
+from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, there, tick
 
 from svc_sdk import Svc
 from svc_tools.nexus import receipts
 from svc_tools.widgets.nexus_rows import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
-
-FIVE = [
-    {"state": "CA", "nexus_type": "economic", "registered_at": "2019-04-01"},
-    {"state": "DE", "nexus_type": "economic", "registered_at": "2019-05-01", "notes": "<b>old</b>"},
-    {"state": "MT", "nexus_type": "economic", "registered_at": "2019-06-01"},
-    {"state": "NY", "nexus_type": "economic", "registered_at": "2019-07-01"},
-    {"state": "TX", "nexus_type": "physical", "address": "500 W 2nd St, Austin"},
-]
 
 
 @pytest.fixture(autouse=True)
@@ -58,52 +51,11 @@ def lean_tab(lean, scripted, tmp_path):
     return NexusTab(Session(scripted, folder=tmp_path / "work"))
 
 
-def click(tab, button):
-    button.click()
-    tab.session.background.settle()
-
-
-def planned(tab):
-    """The tab with its plan made of the service's records."""
-    click(tab, tab.register.list_button)
-    click(tab, tab.plan.make_button)
-    return tab
-
-
-def row(tab, name):
-    """The checkboxes of a record that is shown, such as "TX physical"."""
-    return next(one for one in tab.plan.rows.rows if one.row and " ".join(one.row.key) == name)
-
-
-def tick(tab, *names):
-    for name in names:
-        row(tab, name).remove.value = True
-
-
-def previewed(tab, *names):
-    tick(planned(tab), *names)
-    click(tab, tab.apply.preview_button)
-    return tab
-
-
-def confirm(tab, box, text):
-    box.typed.value = text
-    click(tab, box.button)
-
-
-def there(client):
-    return [(record.state, record.nexus_type) for record in client.list_nexus().nexus]
-
-
-def said(section):
-    return section.message.html
-
-
 def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
     planned(tab)
     assert "5 records in 5 states, from the service" in tab.register.records.value
     assert "nothing ticked" in tab.plan.summary.value
-    assert not any(one.remove.value or (one.replace and one.replace.value) for one in tab.plan.rows.rows)
+    assert not any(box.value for one in tab.plan.rows.rows for box in one.view.children[:-1])
     assert tab.apply.preview_button.disabled
     assert [one.row.state for one in tab.plan.rows.rows][:2] == ["DE", "MT"]
 
@@ -192,14 +144,14 @@ def test_the_page_is_told_while_a_removal_must_not_be_cut_off(lean_tab, lean):
     marked = []
 
     def before(*_):
-        marked.append("svc-busy" in lean_tab.apply.message._dom_classes)
+        marked.append("svc-busy" in lean_tab.apply.said._dom_classes)
 
     lean.before = before
     previewed(lean_tab, "DE economic", "MT economic")
-    assert "svc-busy" not in lean_tab.apply.message._dom_classes
+    assert "svc-busy" not in lean_tab.apply.said._dom_classes
     confirm(lean_tab, lean_tab.apply.confirm, "2")
     assert marked == [True, True]
-    assert "svc-busy" not in lean_tab.apply.message._dom_classes
+    assert "svc-busy" not in lean_tab.apply.said._dom_classes
 
 
 def test_what_changed_on_the_service_since_the_preview_is_left_alone(tab, client):
@@ -297,7 +249,8 @@ def test_a_lost_answer_is_settled_by_the_same_plan_and_never_sent_twice(lean_tab
 
 
 def test_stop_ends_after_the_request_under_way(lean_tab, lean):
-    lean.before = lambda state, _: lean_tab.apply.running.stop_button.click() if state == "DE" else None
+    stop = lean_tab.apply.running.stop_button
+    lean.before = lambda state, _: stop.click() if state == "DE" else None
     previewed(lean_tab, "DE economic", "MT economic", "NY economic")
     confirm(lean_tab, lean_tab.apply.confirm, "3")
     assert lean.sent == [("DELETE", "DE", "economic")]

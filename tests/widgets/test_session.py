@@ -43,6 +43,8 @@ def test_half_a_configuration_is_told_and_not_raised(monkeypatch, name, value, s
     assert not session.connected
     assert said in str(session.configuration_error)
     assert KEY not in str(session.configuration_error)
+    session.use_key(SecretStr(KEY), "https://rates.example")
+    assert session.configuration_error is None
 
 
 def test_a_key_given_later_is_used_and_everybody_is_told(service):

@@ -45,8 +45,14 @@ def test_a_quota_a_delay_and_a_strange_page_say_what_helps():
     assert "quota" in told(quota).title
     wait = svc_sdk.RateLimitError("x", status_code=429, error_code="C", retry_after=7)
     assert "Wait 7 seconds" in told(wait).what_to_do
+    for delay, words in ((1, "Wait 1 second,"), (0.4, "Wait 1 second,"), (0, "Wait a moment,")):
+        short = svc_sdk.RateLimitError("x", status_code=429, error_code="C", retry_after=delay)
+        assert words in told(short).what_to_do
     page = svc_sdk.NotFoundError("x", status_code=404, response_body="<html>")
     assert "address of the service" in told(page).what_to_do
+    gateway = svc_sdk.AuthError("x", status_code=401, response_body="<html>")
+    assert "does not accept the key" in told(gateway).title
+    assert told(gateway).text == "X (status 401)", "one attempt is not counted"
 
 
 @pytest.mark.parametrize(

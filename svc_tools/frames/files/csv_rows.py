@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from threading import Event as Gone
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from svc_tools.frames.files.csv_dialect import dialect_of
 from svc_tools.frames.files.csv_text import Utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
     from svc_tools.frames.files.csv_dialect import Dialect
@@ -22,6 +23,27 @@ __all__ = ["CsvRows"]
 
 _BLOCK = 8 << 20
 """Bytes that are read at once; no row may be longer."""
+_LET_GO = 5.0
+"""Seconds that Arrow's threads get to let go of what they held, which takes them milliseconds."""
+
+
+class _Refusal:
+    """What Arrow calls for a row of another width, and holds as long as it reads.
+
+    Arrow reads ahead in a thread of its own, which lets go of this a moment after the reader was
+    closed. Python's end in that moment would abort the process: the thread could not have the lock
+    that it needs for it. So whoever reads waits for it.
+    """
+
+    def __init__(self, broken: list[csv.InvalidRow], gone: Gone) -> None:
+        self._broken, self._gone = broken, gone
+
+    def __call__(self, row: csv.InvalidRow) -> str:
+        self._broken.append(row)
+        return "error"
+
+    def __del__(self) -> None:
+        self._gone.set()
 
 
 class CsvRows:
@@ -50,9 +72,9 @@ class CsvRows:
             with (
                 closing(Utf8(self._path, self._dialect.encoding)) as text,
                 pa.PythonFile(text, mode="r") as file,
-                self._reader(file, wanted, broken) as reader,
+                closing(self._batches(file, wanted, broken)) as batches,
             ):
-                for batch in reader:
+                for batch in batches:
                     self._unchanged.check()
                     if batch.num_rows:
                         table = pa.Table.from_batches([batch.cast(_plain(batch, schema))])
@@ -67,37 +89,50 @@ class CsvRows:
     def close(self) -> None:
         """Nothing is held open between two readings."""
 
-    def _reader(
+    def _batches(
         self, file: pa.NativeFile, wanted: Sequence[int], broken: list[csv.InvalidRow]
+    ) -> Generator[pa.RecordBatch]:
+        """The rows as Arrow reads them; at the end no thread of Arrow's has to do with them."""
+        gone = Gone()
+        reader = None
+        try:
+            reader = self._reader(file, wanted, _Refusal(broken, gone))
+            yield from reader
+        finally:
+            if reader is not None:
+                reader.close()
+            reader = None  # an exception may keep this frame
+            pass
+
+    def _reader(
+        self, file: pa.NativeFile, wanted: Sequence[int], refusal: _Refusal
     ) -> csv.CSVStreamingReader:
         count = len(self.schema)
         keys = [str(number) for number in range(count)]  # two columns may have one name
-
-        def refuse(row: csv.InvalidRow) -> str:
-            broken.append(row)
-            return "error"
-
-        return csv.open_csv(
-            file,
-            csv.ReadOptions(
-                use_threads=False,  # only then rows are counted
-                block_size=_BLOCK,
-                column_names=keys,
-                skip_rows_after_names=1,
-            ),
-            csv.ParseOptions(
-                delimiter=self._dialect.delimiter,
-                newlines_in_values=True,
-                ignore_empty_lines=count > 1,
-                invalid_row_handler=refuse,
-            ),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(keys, pa.string()),
-                include_columns=[keys[position] for position in wanted],
-                strings_can_be_null=True,
-                null_values=[""],
-            ),
-        )
+        try:
+            return csv.open_csv(
+                file,
+                csv.ReadOptions(
+                    use_threads=False,  # only then rows are counted
+                    block_size=_BLOCK,
+                    column_names=keys,
+                    skip_rows_after_names=1,
+                ),
+                csv.ParseOptions(
+                    delimiter=self._dialect.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=count > 1,
+                    invalid_row_handler=refusal,
+                ),
+                csv.ConvertOptions(
+                    column_types=dict.fromkeys(keys, pa.string()),
+                    include_columns=[keys[position] for position in wanted],
+                    strings_can_be_null=True,
+                    null_values=[""],
+                ),
+            )
+        finally:
+            del refusal  # an exception keeps this frame, and only Arrow may hold it
 
     def _explained(self, error: pa.ArrowInvalid, broken: list[csv.InvalidRow]) -> FileError:
         name = self._path.name

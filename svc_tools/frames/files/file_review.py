@@ -62,6 +62,7 @@ def review_page(
     *,
     columns: Sequence[str] = (),
     code: str | None = None,
+    prefix: str = "",
     start: int = 0,
     count: int = 25,
 ) -> ReviewPage:
@@ -70,9 +71,10 @@ def review_page(
     The file is read by chunks up to the last of these rows, so no file is too large.
 
     Args:
-        path: the enriched file; its added columns have no prefix.
+        path: the enriched file.
         columns: which of the user's own columns to show.
         code: only rows with this code among their reasons.
+        prefix: stands before the names of its added columns.
         start: how many rows to pass over.
         count: how many rows to take.
 
@@ -85,9 +87,10 @@ def review_page(
         # ours stand behind the user's own
         last = {name: place for place, name in enumerate(names)}
         first = {name: place for place, name in reversed(list(enumerate(names)))}
-        if lacking := [name for name in (*_READ, *columns) if name not in last]:
+        ours = [prefix + name for name in _READ]
+        if lacking := [name for name in (*ours, *columns) if name not in last]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
-        positions = [*(last[name] for name in _READ), *(first[name] for name in columns)]
+        positions = [*(last[name] for name in ours), *(first[name] for name in columns)]
         found: list[ReviewRow] = []
         seen = passed = 0
         for chunk in rows.chunks(positions):

@@ -12,6 +12,7 @@ from svc_tools.frames.columns import propose
 from svc_tools.frames.files.cell_kinds import cell_text
 from svc_tools.frames.files.chunk import Chunk
 from svc_tools.frames.files.opening import open_rows
+from svc_tools.frames.files.workbook_rows import WorkbookRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,7 @@ class FileView:
         unclear: arguments that several columns could answer, or one of another party; a person
             has to choose.
         notes: how the file was understood, in sentences.
+        sheets: the sheets of a workbook, in order; none for other files.
     """
 
     path: Path
@@ -42,6 +44,7 @@ class FileView:
     found: Mapping[str, str]
     unclear: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
 
 
 def view_of_file(
@@ -78,6 +81,7 @@ def view_of_file(
             found={role: str(label) for role, label in proposed.found.items()},
             unclear={role: tuple(map(str, some)) for role, some in proposed.unclear.items()},
             notes=tuple(rows.notes),
+            sheets=rows.sheets if isinstance(rows, WorkbookRows) else (),
         )
     finally:
         rows.close()

@@ -13,7 +13,7 @@ from svc_tools.frames.files import Chunk, FileError, open_writer
 from svc_tools.frames.files.file_memory import with_memory
 from svc_tools.frames.files.file_rates import added_columns, enriched_rows
 from svc_tools.frames.files.file_totals import FileTotals
-from svc_tools.frames.files.writing import CsvWriter
+from svc_tools.frames.files.writing import CsvWriter, as_text
 from svc_tools.frames.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class FileWriting:
                 enriched = self._enriched(chunk, self._layout.used, number, held)
                 totals.add(enriched, self._terms.prefix, taxed=taxed)
                 added = added_columns(enriched, self._terms)
-                writer.write(self._joined(chunk, added, schema))
+                writer.write(self._joined(chunk, added, schema, kind))
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))
                 number += len(enriched)
@@ -122,12 +122,14 @@ class FileWriting:
         whole.attrs = enriched.attrs
         return whole
 
-    def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema) -> Chunk:
+    def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
         kept = [chunk.table.column(position) for position in self._layout.kept]
         ours = [
             column.cast(field.type)
             for column, field in zip(added.columns, list(schema)[len(kept) :], strict=True)
         ]
+        if kind == "csv":  # a sheet holds texts as texts, and Parquet is opened by no spreadsheet
+            ours = [as_text(column) for column in ours]
         stored = {
             place: chunk.stored[position]
             for place, position in enumerate(self._layout.kept)

@@ -32,6 +32,7 @@ __all__ = [
     "check_report",
     "check_rows",
     "kind_of",
+    "kind_to_read",
     "open_rows",
     "open_writer",
 ]
@@ -100,7 +101,7 @@ def _kind_to_read(path: Path) -> str:
         raise FileError(f"there is no file {path}")
     if not path.is_file():
         raise FileError(f"{path} is a pipe or a device, and it is read twice: save it to a file")
-    kind = kind_of(path, _KINDS)
+    kind = kind_to_read(path)
     if kind is None:
         raise FileError(
             f"{path.name} is of no kind that can be read; expected .csv, .tsv, .txt, .xlsx or"
@@ -118,6 +119,11 @@ def _kind_to_read(path: Path) -> str:
             f"{path.name} is not what its name says, but {_CALLED[str(first)]}: rename it"
         )
     return kind
+
+
+def kind_to_read(path: Path) -> str | None:
+    """`csv`, `xlsx` or `parquet` by the end of the name; `None` where it is none that is read."""
+    return kind_of(path, _KINDS)
 
 
 def kind_of(path: Path, kinds: dict[str, str] | None = None) -> str | None:

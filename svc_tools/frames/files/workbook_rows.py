@@ -41,6 +41,7 @@ class WorkbookRows:
         self._path = path
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
         self._count = 0
+        self.sheets: tuple[str, ...] = ()
         self.notes: list[str] = []
         try:
             names, kinds = self._read(sheet)
@@ -118,6 +119,7 @@ class WorkbookRows:
     def _sheet(self, book: Any, named: str | None) -> str:  # noqa: ANN401  # openpyxl has no types
         """The sheet to read: the one that was named, or the first that a person sees."""
         sheets = {one.title: one.sheet_state for one in book.worksheets}
+        self.sheets = tuple(sheets)
         if named is not None and named not in sheets:
             raise FileError(
                 f"{self._path.name} has no sheet {named!r}; it has: {', '.join(map(repr, sheets))}"

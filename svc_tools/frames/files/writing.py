@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.chunk import Chunk
 
-__all__ = ["MOST_SHEET_ROWS", "CsvWriter", "ParquetWriter", "SheetWriter", "Writer"]
+__all__ = ["MOST_SHEET_ROWS", "CsvWriter", "ParquetWriter", "SheetWriter", "Writer", "as_text"]
 
 MOST_SHEET_ROWS = 1_048_575
 """A sheet's rows less the header."""
@@ -29,6 +29,7 @@ _AT_ONCE = 16_384
 """Rows that are put together at once: twice as fast as many more, which fit no cache."""
 _NONE = pa.scalar("", pa.large_string())
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NEED_MARKS = ('"', ",", "\r", "\n")
 
 
 class Writer(Protocol):
@@ -109,6 +110,21 @@ class CsvWriter:
                 self._file.write(_letters(piece))
 
 
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column, with an apostrophe before texts that a spreadsheet would run as a formula.
+
+    For a CSV, and for texts that came from a service: a user's own cells stay as they are.
+    """
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    if not any(_may_hold(chunk, _FORMULA_STARTS) for chunk in column.cast(_NONE.type).chunks):
+        return column
+    starts = pa.array(_FORMULA_STARTS, column.type)
+    runs = pc.is_in(pc.utf8_slice_codeunits(column, 0, 1), starts)
+    mark, none = pa.scalar("'", column.type), pa.scalar("", column.type)
+    return pc.if_else(runs, pc.binary_join_element_wise(mark, column, none), column)
+
+
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The cells of a column as they are written."""
     kind = column.type
@@ -125,7 +141,7 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The cells in quotation marks where they hold a mark, a comma or an end of line."""
-    if not any(map(_may_need_marks, column.chunks)):
+    if not any(_may_hold(chunk, _NEED_MARKS) for chunk in column.chunks):
         return column
     needs = pc.match_substring_regex(column, '[",\r\n]')
     mark = pa.scalar('"', pa.large_string())
@@ -133,10 +149,10 @@ def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(needs, pc.binary_join_element_wise(mark, doubled, mark, _NONE), column)
 
 
-def _may_need_marks(texts: pa.LargeStringArray) -> bool:
-    """Whether a cell might; looked for in the letters of all cells at once."""
-    letters = bytes(_letters(texts))
-    return any(one in letters for one in (b'"', b",", b"\r", b"\n"))
+def _may_hold(texts: pa.LargeStringArray, letters: tuple[str, ...]) -> bool:
+    """Whether a cell might hold one of these; looked for in the letters of all cells at once."""
+    held = bytes(_letters(texts))
+    return any(one.encode() in held for one in letters)
 
 
 def _letters(texts: pa.LargeStringArray) -> memoryview:

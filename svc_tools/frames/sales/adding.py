@@ -40,6 +40,9 @@ _AMOUNT_REASONS = {
 }
 _NO_NUMBER = "amount: not a number of dollars such as 12.50"
 _SHOWN = 5
+_UNKNOWN, _OUTSIDE = -1, -2
+"""Instead of a state's number."""
+_LOST = ("rows", "cents", "unsized")
 
 
 class Adding:
@@ -59,6 +62,7 @@ class Adding:
         self._orders = Orders() if "transaction" in columns.columns else None
         self._whole: Counter[str] = Counter()
         self._channels: Counter[str] = Counter()
+        self._lost = {name: np.zeros(len(_STATES) + 1, np.int64) for name in _LOST}
         self.left_out = LeftOut()
         self.rows = 0
 
@@ -74,6 +78,7 @@ class Adding:
         days, no_day = days_of_rows(frame[self._columns.columns["date"]], self._tz)
         states, no_state = self._states(frame)
         kept = self.left_out.take([no_amount, no_day, no_state], len(frame))
+        self._lose(~kept & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
         if not kept.any():
             return
         market = self._marketplace(frame, kept)
@@ -125,9 +130,31 @@ class Adding:
         frame.attrs["svc_sales"] = {
             "rows": self.rows,
             "left_out": self.left_out.told(),
+            "uncounted": self._told_lost(),
             "notes": [*self._columns.notes, *self.left_out.sentences(), *self._said()],
         }
         return frame
+
+    def _lose(
+        self, rows: np.ndarray, states: np.ndarray, cents: np.ndarray, unsized: np.ndarray
+    ) -> None:
+        """Keep what may be sold beside what is counted, by state; the last place is any state.
+
+        A row without a state and a day is no sale (a line of totals, an empty one); one of a
+        place outside of the states is none of theirs.
+        """
+        at = np.flatnonzero(rows & (states != _OUTSIDE))
+        sold = np.where(unsized, 0, np.maximum(cents, 0))
+        for name, values in zip(_LOST, (np.ones_like(cents), sold, unsized), strict=True):
+            np.add.at(self._lost[name], states[at], values[at])
+
+    def _told_lost(self) -> list[dict[str, object]]:
+        """The same in plain values; the state is "" where it may be any."""
+        return [
+            {"state": state} | {name: int(of[place]) for name, of in self._lost.items()}
+            for place, state in enumerate((*_STATES, ""))
+            if self._lost["rows"][place]
+        ]
 
     def _amounts(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
         column = frame[self._columns.columns["amount"]]
@@ -167,7 +194,7 @@ class Adding:
             return np.full(len(frame), _STATES.index(str(code)), np.int64), unread
         column = frame[self._columns.columns["state"]]
         codes, values = factorized(column, column.name)
-        numbers = np.full(len(values) + 1, -1, np.int64)
+        numbers = np.full(len(values) + 1, _UNKNOWN, np.int64)
         outside = np.zeros(len(values) + 1, bool)
         blank = np.zeros(len(values) + 1, bool)
         blank[-1] = True
@@ -177,6 +204,8 @@ class Adding:
             outside[place] = isinstance(code, Elsewhere)
             if isinstance(code, str):
                 numbers[place] = _STATES.index(code)
+            elif outside[place]:
+                numbers[place] = _OUTSIDE
         states = numbers[codes]
         unknown = states < 0
         cell = column.iloc

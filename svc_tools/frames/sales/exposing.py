@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
@@ -94,11 +95,14 @@ def exposure_of_file(
 
     Raises:
         FileError: the file cannot be read.
-        ValueError: as for `df.svc.exposure()`.
+        ValueError: as for `df.svc.exposure()`; or a file is given twice.
     """
     terms = _terms(register, thresholds)
     given = _given(amount, date, state, channel, retail, taxable, transaction)
     paths = [Path(one) for one in (path, *more)]
+    twice = [one for one, times in Counter(one.resolve() for one in paths).items() if times > 1]
+    if twice:
+        raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
     dailies = [
         daily_sales_of_file(one, given, tz=tz, sheet=sheet, delimiter=delimiter, encoding=encoding)
         for one in paths

@@ -38,6 +38,7 @@ def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataF
     added.attrs["svc_sales"] = {
         "rows": sum(one["rows"] for one in noted),
         "left_out": [cause for one in noted for cause in one["left_out"]],
+        "uncounted": [part for one in noted for part in one["uncounted"]],
         "notes": [
             f"{path.name}: {note}"
             for path, one in zip(paths, noted, strict=True)

@@ -1,0 +1,182 @@
+"""The card of an answer: exact, escaped, loud where a part is not known."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cards import answer, text_of
+
+from svc_sdk import TaxResponse, units_to_rate
+from svc_sdk._card import card, headline
+from svc_sdk._reading import percent, sentence, with_percentages
+
+PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
+
+
+def test_the_card_says_what_the_answer_says():
+    said = text_of(card(answer(source="The list", edition="2026-10"), day="on 2026-05-01"))
+    assert "Austin, Travis, TX 78701" in said
+    assert "8.25 % combined rate, on 2026-05-01" in said
+    for part in ("State 6.25 %", "County 0.00 %", "City 1.00 %", "Districts 1.00 %"):
+        assert part in said
+    assert "high one published rate fits the place" in said
+    assert "not published (the publisher gives an edition, and no date for the rate)" in said
+    assert "The list" in said
+    assert "2026-10" in said
+    assert "The service has no warnings." in said
+
+
+def test_an_answer_shows_itself_in_a_notebook_without_the_toolkit():
+    html = answer()._repr_html_()
+    assert "8.25 %" in text_of(html)
+    assert "<script" not in html
+    assert "var(" not in html  # untrusted notebooks keep plain values only
+
+
+def test_a_partial_answer_suggests_no_whole_rate():
+    one = answer({"combined_district_rate": "0.00000"}, warnings=[PARTIAL])
+    said = text_of(card(one))
+    assert headline(one) == "At least 8.25 %"
+    assert "PARTIAL: a part of the rate is not known." in said
+    assert "known so far: not the whole rate" in said
+    assert "Districts not known" in said
+    assert "combined rate" not in said
+    assert "Not 0.125 % but more (districts_not_covered)" in said
+
+
+@pytest.mark.parametrize("one", [answer({"combined_rate": None}), answer(confidence="none")])
+def test_no_rate_is_no_rate_and_no_figure_stands_for_it(one):
+    said = text_of(card(one))
+    assert headline(one) == "No rate"
+    assert "Combined no rate" in said
+    assert "8.25 %" not in said
+
+
+def test_everything_from_the_service_is_escaped():
+    bad = "<script>alert('x')</script>\""
+    one = answer(
+        {"city": bad, "county": bad, "zip": bad, "state": bad},
+        confidence=bad,
+        resolved_via=bad,
+        effective_date=bad,
+        effective_date_basis=bad,
+        warnings=[bad, {"code": bad, "message": bad}, {"code": bad}],
+        source=bad,
+        edition=bad,
+    )
+    html = card(one, day=bad, facts=[(bad, bad)], notes=[bad])
+    assert "script" not in re.findall(r"<\s*/?\s*(\w+)", html)
+    assert "alert('x')</script>" not in html
+    text_of(html)
+
+
+@given(
+    st.lists(st.integers(0, 30_000), min_size=4, max_size=4),
+    st.booleans(),
+)
+def test_the_figures_are_exact_and_the_bar_is_no_wider_than_its_place(units, partial):
+    names = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
+    rates = dict(zip(names, map(units_to_rate, units), strict=True))
+    rates["combined_rate"] = units_to_rate(sum(units))
+    one = answer(rates, warnings=[PARTIAL] if partial else [])
+    html = card(one)
+    shown = Decimal(re.search(r"(\d+\.\d+) %", headline(one))[1])
+    assert shown == Decimal(sum(units)) / 1000
+    widths = [Decimal(width) for width in re.findall(r"width:(\d+\.\d+)%;background", html)]
+    assert sum(widths) <= (Decimal("75.05") if partial else Decimal("100.05"))
+    assert len(widths) == sum(1 for one in units if one)
+
+
+@given(st.integers(-(10**60), 10**60), st.integers(0, 90))
+def test_a_percentage_has_every_digit_of_its_rate(digits, places):
+    sign = (0 if digits >= 0 else 1, tuple(map(int, str(abs(digits)))), -places)
+    shown = percent(Decimal(sign))
+    text, unit = shown.split(" ")
+    assert unit == "%"
+    assert re.fullmatch(r"-?\d+\.\d{2,}", text)
+    assert Decimal(text).as_tuple().sign == sign[0]
+    whole, _, fraction = text.lstrip("-").partition(".")
+    assert int(whole + fraction) * 10**places == abs(digits) * 100 * 10 ** len(fraction)
+    assert len(fraction) == 2 or fraction[-1] != "0"
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [("0.08250", "8.25 %"), ("0.08625", "8.625 %"), ("0", "0.00 %"), ("0.1", "10.00 %")],
+)
+def test_a_percentage_has_two_decimals_and_no_idle_zeros(rate, said):
+    assert percent(Decimal(rate)) == said
+
+
+def test_a_bare_answer_is_a_card_that_claims_nothing():
+    one = TaxResponse.model_validate({"rate": {"combined_rate": "0.08250"}})
+    said = text_of(one._repr_html_())
+    assert "8.25 % combined rate" in said
+    assert said.count("not known") == 5  # the four parts, and delivery
+    assert "Confidence not stated" in said
+    assert "Decided by not stated" in said
+    assert "In force since not published" in said
+
+
+def test_a_zero_rate_is_a_rate_and_has_no_bar():
+    names = ("state_rate", "county_rate", "city_rate", "combined_district_rate", "combined_rate")
+    html = card(answer(dict.fromkeys(names, "0.00000")))
+    assert "0.00 % combined rate" in text_of(html)
+    assert "svc-bar" not in html
+
+
+def test_a_national_rate_is_a_part_where_there_is_one():
+    assert "Country 5.00 %" in text_of(card(answer({"country_rate": "0.05000"})))
+    assert "Country" not in text_of(card(answer()))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [(True, "taxable"), (False, "not taxable"), ("maybe", "not known whether")]
+)
+def test_delivery_is_said_as_the_service_says_it(given, said):
+    assert f"Delivery charges {said}" in text_of(card(answer({"freight_taxable": given})))
+
+
+@pytest.mark.parametrize(
+    ("warning", "said"),
+    [
+        ("odd", "in words"),
+        ("Something else", "Something else"),
+        ({"code": "odd"}, "in words (odd)"),
+        ({"code": "new_one"}, "new_one"),
+        ({"code": "odd", "message": {"no": "text"}}, "in words (odd)"),
+        ({"code": "odd", "message": "its own, 0.08250"}, "its own, 8.25 % (odd)"),
+        (
+            {
+                "code": "place_input_mismatch",
+                "customer_input_place": "Pflug",
+                "resolved_place_name": "Austin",
+            },
+            "The place given is Pflug, and the rate is that of Austin (place_input_mismatch)",
+        ),
+    ],
+)
+def test_a_warning_is_a_sentence_and_keeps_its_code(warning, said):
+    (one,) = answer(warnings=[warning]).warnings
+    assert sentence(one, {"odd": "in words"}) == said
+
+
+def test_only_rates_become_percentages():
+    text = "0.08250, 1.00000; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
+    assert (
+        with_percentages(text) == "8.25 %, 100.00 %; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
+    )
+
+
+def test_a_zero_that_is_not_covered_is_no_part_and_another_figure_is_one():
+    only_state = {"code": "local_rates_not_covered"}
+    zero = {"county_rate": "0.00000", "city_rate": "0.00000", "combined_district_rate": "0.00000"}
+    said = text_of(card(answer(zero, warnings=[only_state])))
+    assert said.count("not known") >= 4
+    assert "State 6.25 %" in said
+    kept = text_of(card(answer({**zero, "city_rate": "0.01000"}, warnings=[only_state])))
+    assert "City 1.00 %" in kept
