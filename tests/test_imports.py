@@ -56,6 +56,13 @@ sys.argv[1:] = ["serve", "--port", "0", "--db", "postgresql://user@host/database
 main()
 """
 
+PANEL_WITHOUT_SERVICE = """
+import sys
+from svc_tools.cli import main
+sys.argv[1:] = ["panel", "--embedded", "--no-browser"]
+main()
+"""
+
 
 ENRICHED = f"""
 import sys; sys.path.insert(0, {str(ROOT / "tests")!r})
@@ -178,7 +185,7 @@ def test_each_part_works_with_only_its_own_extra(installed, code, tmp_path, monk
         ),
         (
             ("bulk", "pandas", "report", "nexus", "notebook", "cli", "page"),
-            "import sys; sys.argv[1:] = ['panel', '--embedded']\nfrom svc_tools.cli import main; main()",
+            PANEL_WITHOUT_SERVICE,
             "svc-tax-tools[service]",
         ),
         (

@@ -237,7 +237,7 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
             found.append(_removal_planned(one, expected))
         if record is not None:
             add = addition(record)
-            found.append(_as_planned(one, add, f"Then add this record of {one.named} again.", None))
+            found.append(as_planned(one, add, f"Then add this record of {one.named} again."))
     return tuple(found)
 
 
@@ -246,10 +246,13 @@ def _removal_planned(one: Wanted, expected: int | None) -> PlannedRequest:
     purpose = f"Remove {every} of {one.state}"
     if expected is not None and expected > 1:
         purpose += f" ({counted(expected, 'record')})"
-    return _as_planned(one, removal(one), f"{purpose}.", expected)
+    return as_planned(one, removal(one), f"{purpose}.", expected)
 
 
-def _as_planned(one: Wanted, call: Call, purpose: str, expected: int | None) -> PlannedRequest:
+def as_planned(
+    one: Wanted, call: Call, purpose: str, expected: int | None = None
+) -> PlannedRequest:
+    """What a call is for, and how many records it should delete, beside what is sent."""
     return PlannedRequest(
         one.state,
         one.nexus_type,

@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from svc_tools.nexus.problems import ProblemsError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date, datetime
@@ -40,25 +42,15 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 Key = int | tuple[str, str]
 """A row by its number, or all rows of one state and type."""
 
-_PROBLEMS = 10
 
-
-class PlanError(ValueError):
+class PlanError(ProblemsError):
     """A plan, or its file, cannot be used as it is.
 
     Attributes:
         problems: every problem, a sentence each, with the row where there is one.
     """
 
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        shown = "; ".join(self.problems[:_PROBLEMS])
-        more = len(self.problems) - _PROBLEMS
-        super().__init__(f"plan: {shown}" + (f"; and {more} more problems" if more > 0 else ""))
-
-    def __reduce__(self) -> tuple[type[PlanError], tuple[tuple[str, ...]]]:
-        """Pickled with its problems."""
-        return PlanError, (self.problems,)
+    of = "plan"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.nexus.problems import ProblemsError
 from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
 
 if TYPE_CHECKING:
@@ -34,28 +35,17 @@ NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
 """What a record holds (WIRE)."""
 
-_PROBLEMS = 10
 _HEADS = ("State", "Type", "Registered at", "Address", "Notes")
 
 
-class RegisterError(ValueError):
+class RegisterError(ProblemsError):
     """The register cannot be used as it is.
 
     Attributes:
         problems: every problem, a sentence each, with the row where there is one.
     """
 
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        shown = "; ".join(self.problems[:_PROBLEMS])
-        more = len(self.problems) - _PROBLEMS
-        super().__init__(
-            f"nexus register: {shown}" + (f"; and {more} more problems" if more > 0 else "")
-        )
-
-    def __reduce__(self) -> tuple[type[RegisterError], tuple[tuple[str, ...]]]:
-        """Pickled with its problems."""
-        return RegisterError, (self.problems,)
+    of = "nexus register"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.nexus.ability import able, listed
 from svc_tools.nexus.apply_job import Job, dry_receipt
-from svc_tools.nexus.apply_requests import ApplyError, PlannedRequest, Wanted, addition, misfit
+from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_planned, misfit
 from svc_tools.nexus.apply_run import Run
 from svc_tools.nexus.receipt import STATUSES, Receipt, ReceiptItem
 from svc_tools.nexus.words import NO_UNDO_NOTE
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.nexus.ability import Abilities, Listed
+    from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.apply_run import Progress
     from svc_tools.nexus.receipt import Record
 
@@ -36,17 +37,7 @@ def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
         with suppress(ValueError):  # what cannot be sent is said then
             call = addition(one.record or {})
             purpose = f"Add the record of {one.named} again, as it was."
-            found.append(
-                PlannedRequest(
-                    one.state,
-                    one.nexus_type,
-                    call.method,
-                    call.path,
-                    call.params,
-                    call.json,
-                    purpose,
-                )
-            )
+            found.append(as_planned(one, call, purpose))
     return tuple(found)
 
 

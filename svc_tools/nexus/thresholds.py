@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.nexus.problems import ProblemsError
 from svc_tools.shown import NOTHING, Table, as_html, as_text, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import date
     from pathlib import Path
 
@@ -42,23 +42,16 @@ Measured = Literal[
 ]
 Base = Literal["gross", "retail", "taxable"]
 Certainty = Literal["high", "medium", "low"]
-_PROBLEMS = 10
 
 
-class ThresholdsError(ValueError):
+class ThresholdsError(ProblemsError):
     """A file of thresholds cannot be used as it is.
 
     Attributes:
         problems: every problem, a sentence each, with the row where there is one.
     """
 
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        shown = "; ".join(self.problems[:_PROBLEMS])
-        more = len(self.problems) - _PROBLEMS
-        super().__init__(
-            f"thresholds: {shown}" + (f"; and {more} more problems" if more > 0 else "")
-        )
+    of = "thresholds"
 
 
 @dataclass(frozen=True, slots=True)

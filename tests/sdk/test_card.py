@@ -44,6 +44,7 @@ def test_a_partial_answer_suggests_no_whole_rate():
     assert "PARTIAL: a part of the rate is not known." in said
     assert "known so far: not the whole rate" in said
     assert "Districts not known" in said
+    assert "Known so far 8.25 %" in said
     assert "combined rate" not in said
     assert "Not 0.125 % but more (districts_not_covered)" in said
 

@@ -221,3 +221,13 @@ def test_the_day_that_was_asked_for_stands_in_the_history(tab):
     look_up(tab, when="date", as_of="2026-05-01")
     assert tab.history.rows[0]["cells"][2] == "2026-05-01"
     assert "on 2026-05-01" in tab.card.value
+
+
+def test_an_old_trouble_does_not_stand_beside_a_new_question(tab, faults):
+    faults.will(answer(404, b'{"error": {"code": "NOT_FOUND"}}'))
+    look_up(tab)
+    assert tab.message.html
+    look_up(tab, zip="787")
+    assert tab.message.html == ""
+    tab.history.show(12_345)  # a row that is gone by now
+    assert tab.history.shown == -1

@@ -102,7 +102,7 @@ class CsvRows:
             if reader is not None:
                 reader.close()
             reader = None  # an exception may keep this frame
-            pass
+            gone.wait(_LET_GO)
 
     def _reader(
         self, file: pa.NativeFile, wanted: Sequence[int], refusal: _Refusal
