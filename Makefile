@@ -29,7 +29,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 $(READY): pyproject.toml constraints.txt
-	@echo "Installing into $(VENV) (about a minute) ..."
+	@echo "Installing into $(VENV) (a minute or two) ..."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@

@@ -78,7 +78,9 @@ def card(
         what = "the service gives none that it could stand by"
     said = escape(f"{what}, {day}" if day else what)
     return (
-        '<div class="svc-card" style="max-width:720px;overflow-wrap:anywhere">'
+        # the classes: what stands between two dollar signs is money to it, not a formula
+        '<div class="svc-card tex2jax_ignore mathjax_ignore"'
+        ' style="max-width:720px;overflow-wrap:anywhere">'
         f'<p style="margin:0;font-weight:bold">{escape(place)}</p>'
         '<p style="margin:4px 0 8px 0"><span class="svc-rate" data-svc="rate"'
         f' style="font-size:32px;font-weight:bold">{escape(headline(answer))}</span>'

@@ -113,6 +113,8 @@ _NARROW = 32
 """A column whose longest cell is longer may be wrapped, so that none is pushed out of sight."""
 _PARAGRAPH = "margin:.15em 0"
 _RULE = "border-bottom:1px solid currentColor"
+_NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""JupyterLab sets what stands between two dollar signs as a formula, sums of money too."""
 
 
 def as_html(title: str, sentences: Sequence[str], tables: Sequence[Table]) -> str:
@@ -124,7 +126,7 @@ def as_html(title: str, sentences: Sequence[str], tables: Sequence[Table]) -> st
         parts.append(_html(table) if table.rows else none)
         if table.more:
             parts.append(_paragraph(escape(table.more)))
-    return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
+    return f'<div class="{_NO_FORMULAS}" style="overflow-x:auto">{"".join(parts)}</div>'
 
 
 def _paragraph(markup: str) -> str:

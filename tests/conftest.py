@@ -12,6 +12,7 @@ import sys
 import pytest
 from hypothesis import settings
 from support.faults import KEY, serving
+from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
 
 from svc_sdk import Svc
@@ -37,7 +38,10 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory):
-    """The user's folders and configuration are the tests' own, also in subprocesses."""
+    """The user's folders and configuration are the tests' own, also in subprocesses.
+
+    In the end no key that the tests used is in any file that they or the tools wrote.
+    """
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA"):
@@ -47,6 +51,8 @@ def _own_home(tmp_path_factory):
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")
         yield
+    for key in (KEY, TYPED_KEY):
+        assert files_with(key, tmp_path_factory.getbasetemp())[0] == []
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
     sales: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Sales of 12 to 24 months: CSV, XLSX or Parquet; may be repeated.",
+            help="Sales of this year and the three before (CSV, XLSX, Parquet); repeatable.",
             rich_help_panel=_SALES,
         ),
     ] = None,

@@ -47,7 +47,7 @@ def repairs(asked: Asked) -> list[str]:
     """How many rows were understood only after something was mended."""
     told = {
         "state_from_zip": "rows whose state was taken from the ZIP",
-        "zip_repaired": "rows whose ZIP was tidied up (94105.0, 2134, 941051804 …)",
+        "zip_repaired": "rows whose ZIP was tidied up (such as 2134 for 02134)",
     }
     counted = ((text, asked.count(attribute)) for attribute, text in told.items())
     return [f"{text}: {count:,}" for text, count in counted if count]

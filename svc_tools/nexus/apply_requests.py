@@ -24,6 +24,7 @@ __all__ = [
     "Wanted",
     "addition",
     "as_listed",
+    "as_planned",
     "beyond",
     "fitted",
     "misfit",

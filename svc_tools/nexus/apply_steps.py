@@ -101,7 +101,11 @@ class Steps:
         follow(self.tracks, event)
 
     def tell(self, track: Track, kind: str, verdict: Verdict, **facts: object) -> None:
-        """Say what became of one item; this process knows it even where the disk does not."""
+        """Say what became of one item; this process knows it even where the disk does not.
+
+        Raises:
+            JournalError: it could not be written.
+        """
         event: Event = {
             "event": kind,
             "at": now(),

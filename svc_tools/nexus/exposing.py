@@ -1,4 +1,4 @@
-"""`exposure`: sales of 12 to 24 months against every state's threshold. Pure; frames in and out."""
+"""`exposure`: sales against every state's threshold. Pure; frames in and out."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ def _uncounted(lost: Uncounted) -> str:
     some = f"{dollars(lost.cents)}, and " if lost.cents and lost.unsized else ""
     sums = f"{some}amounts that cannot be read" if lost.unsized else dollars(lost.cents)
     return (
-        f"Not counted: {counted(lost.rows, 'row')} that may be sales to the state ({sums}); what"
-        " was left out says why."
+        f"Not counted: {counted(lost.rows, 'row')} that may be sales to the state ({sums}); the"
+        " list of what was left out says why."
     )
 
 

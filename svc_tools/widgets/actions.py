@@ -14,7 +14,7 @@ import traitlets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LARGE", "CopyButton", "DownloadButton"]
+__all__ = ["LARGE", "CopyButton", "DownloadButton", "told_size"]
 
 LARGE = 10_000_000
 """Bytes above which a file is not sent through the kernel's connection: it is linked, or named."""

@@ -98,7 +98,11 @@ class Form(anywidget.AnyWidget):
         self.on_msg(self._received)
 
     def submit(self, **given: str | SecretStr) -> None:
-        """Send the form as the page does; `given` replaces what stands in it."""
+        """Send the form as the page does; `given` replaces what stands in it.
+
+        Raises:
+            ValueError: a name that is of no field.
+        """
         secrets, texts = {}, dict(self.values)
         for name, value in given.items():
             if name not in self._entries:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc, TaxResponse
 
-__all__ = ["SvcMagics", "parsed", "register"]
+__all__ = ["SvcMagics", "completions", "parsed", "register"]
 
 _USAGE = (
     "expected a state and a place, and a date where it is not today: %svc TX 78701,"
@@ -101,6 +101,9 @@ class SvcMagics(Magics):
 
         The place is a ZIP, coordinates (`47.61,-122.33`), the name of a place, or an address.
         `answer = %svc TX 78701` keeps the answer.
+
+        Raises:
+            UsageError: the line cannot be read, or the lookup failed: one line, what to do in it.
         """
         try:
             question = parsed(line)

@@ -39,7 +39,7 @@ COLUMNS = {
 
 _BY_NAME = "(by its name)"
 _HELP = (
-    "Optional. 12 to 24 months of sales (CSV, XLSX or Parquet) with state,"
+    "Optional. Sales of this year and the three before (CSV, XLSX or Parquet) with state,"
     " day, amount and, where marketplaces sell for you, the channel. Nothing of it is sent"
     " anywhere."
 )

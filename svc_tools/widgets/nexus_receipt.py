@@ -105,7 +105,7 @@ class ReceiptSection(Section):
         if receipt is None:
             return
         self.message.clear()
-        self.result.value = receipt_html(receipt)
+        self.result.value = _receipt_html(receipt)
         self.download.show(receipt.path)
         self.download_records.show(receipt.restore_file)
         shown(self.undo_button, receipt.undoable)
@@ -203,7 +203,7 @@ def _plan_to_go_on_with(receipt: Receipt, opened: Plan | None) -> Path | None:
     return None if is_open else kept(receipt.plan_id)
 
 
-def receipt_html(receipt: Receipt) -> str:
+def _receipt_html(receipt: Receipt) -> str:
     """The receipt: its sentence, what to know, and a row for each request; escaped."""
     flagged = receipt.counts["flagged"]
     unknown = receipt.counts["unknown"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus import PlanRow
 
-__all__ = ["PAGE", "PlanRows", "RowOfPlan"]
+__all__ = ["PAGE", "PlanRows", "RowOfPlan", "facts_html"]
 
 PAGE = 20
 """Rows on a page."""

@@ -8,11 +8,10 @@ import pytest
 from support.browser import browser, panel_page
 from support.by_hand import use_key
 from support.pages import served_page
+from support.secrets import TYPED_KEY
 from support.serving import serving_service
 
 from svc_sdk import Svc
-
-KEY = "browser-key-7f3e9a1c5b"
 
 RECORDS = (
     ("TX", "economic", "2019-10-01"),
@@ -52,14 +51,14 @@ class Account:
 @pytest.fixture(scope="session")
 def account(_own_home, tmp_path_factory):
     db = tmp_path_factory.mktemp("account") / "service.db"
-    with serving_service(db, key=KEY) as (_, url), Svc(KEY, base_url=url) as client:
+    with serving_service(db, key=TYPED_KEY) as (_, url), Svc(TYPED_KEY, base_url=url) as client:
         yield Account(url, client)
 
 
 @pytest.fixture(scope="session")
 def served(account, tmp_path_factory):
     cwd = tmp_path_factory.mktemp("page")
-    with served_page(cwd=cwd, SVC_API_KEY=KEY, SVC_BASE_URL=account.url) as page:
+    with served_page(cwd=cwd, SVC_API_KEY=TYPED_KEY, SVC_BASE_URL=account.url) as page:
         yield page
 
 
@@ -87,7 +86,7 @@ def page(opened, served, account):
     page, seen = opened
     page.get_by_role("tab", name="Lookup").click()
     if account.url not in page.locator(".svc-service").inner_text():
-        use_key(page, account.url, KEY)
+        use_key(page, account.url, TYPED_KEY)
     yield page
     assert seen.outside(served.origin) == []
     assert seen.complaints == []

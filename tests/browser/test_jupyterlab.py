@@ -7,12 +7,10 @@ import os
 import pytest
 from playwright.sync_api import expect
 from support.browser import new_page
-from support.by_hand import look_up, rate, shown, use_key
+from support.by_hand import choose, look_up, rate, shown, use_key
 from support.jupyter import jupyterlab, run_all, save
-from support.secrets import files_with
+from support.secrets import TYPED_KEY, files_with
 from support.waiting import until
-
-KEY = "browser-key-7f3e9a1c5b"
 
 CELL = """
 import logging, sys
@@ -20,6 +18,18 @@ logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
 import svc_tools
 panel = svc_tools.panel()
 panel
+"""
+
+BESIDE = """
+from IPython.display import HTML, display
+from svc_tools.shown import Table, as_html
+import svc_sdk, svc_tools
+class Money:
+    def _repr_html_(self):
+        why = "$1,234.00 of $5,000.00 are used"
+        return as_html("Sums", [why], [Table("By state", ("~Why",), ((why,),))])
+service = svc_tools.connect("embedded")
+display(Money(), service.lookup("NJ", zip="07030"), HTML("<p>$x^2$</p>"), svc_tools.panel(service))
 """
 
 
@@ -38,7 +48,7 @@ def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(
     ):
         page.goto(address)
         panel = run_all(page)
-        use_key(panel, account.url, KEY)
+        use_key(panel, account.url, TYPED_KEY)
         look_up(panel, "CA", "94105")
         expect(rate(panel)).to_have_text("8.625 %")
         save(page)
@@ -47,16 +57,78 @@ def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(
         assert "8.625 %" in saved
         assert seen.outside(address.partition("/lab")[0]) == []
         assert seen.complaints == []
-    found, written = files_with(KEY, tmp_path)
+    found, written = files_with(TYPED_KEY, tmp_path)
     assert found == []
     assert {"panel.ipynb", "jupyterlab.log"} <= {path.name for path in written}
+
+
+def test_a_file_and_a_cleanup_in_jupyterlab(chrome, account, tmp_path):
+    orders = tmp_path / "orders.csv"
+    orders.write_text("order,state,zip\n1,TX,78701\n2,CA,94105\n")
+    account.fill()
+    before = account.records()
+    keys = {"SVC_API_KEY": TYPED_KEY, "SVC_BASE_URL": account.url}
+    with (
+        jupyterlab(tmp_path, CELL, SVC_RECEIPTS=str(tmp_path / "receipts"), **keys) as (address, _),
+        new_page(chrome) as (page, seen),
+    ):
+        page.goto(address)
+        panel = run_all(page)
+        panel.get_by_role("tab", name="File").click()
+        choose(page, panel, orders)
+        press(panel, "Show the plan")
+        press(panel, "Run")
+        download = shown(panel.get_by_role("button", name="Download"))
+        expect(download).to_be_visible()
+        with page.expect_download() as found:
+            download.click()
+        assert found.value.path().read_text("utf-8-sig").count("0.08625") == 1
+        panel.get_by_role("tab", name="Nexus").click()
+        press(panel, "List from the service")
+        expect(shown(panel.get_by_text("5 records in 5 states"))).to_be_visible()
+        press(panel, "Make the plan")
+        for record in ("OR economic", "NH economic"):
+            panel.get_by_role("checkbox", name=f"Remove {record}").check()
+        press(panel, "Preview the requests")
+        shown(panel.get_by_label("Type 2, the number of records")).fill("2")
+        press(panel, "Remove 2 records")
+        expect(shown(panel.get_by_role("button", name="Preview the undo"))).to_be_visible()
+        assert {state for state, _, _ in account.records()} == {"TX", "CA", "WA"}
+        press(panel, "Preview the undo")
+        shown(panel.get_by_label("Type 2, the number of records")).fill("2")
+        press(panel, "Add 2 records again")
+        expect(shown(panel.get_by_text("2 records: 2 there again"))).to_be_visible()
+        assert account.records() == before
+        assert seen.outside(address.partition("/lab")[0]) == []
+        assert seen.complaints == []
+
+
+def press(panel, name):
+    shown(panel.get_by_role("button", name=name, exact=True)).click()
+
+
+def test_figures_beside_the_panel_are_no_formulas_and_lie_on_nothing(chrome, tmp_path):
+    gaps = """card => [...card.querySelectorAll(".svc-grounds tr")].map(row => {
+      const words = document.createRange();
+      words.selectNodeContents(row.cells[0]);
+      return row.cells[1].getBoundingClientRect().left - words.getBoundingClientRect().right;
+    })"""
+    with jupyterlab(tmp_path, BESIDE) as (address, _), new_page(chrome) as (page, _seen):
+        page.goto(address)
+        run_all(page)
+        expect(page.locator(".svc-panel").first).to_be_visible()
+        shown_here = page.locator(".jp-OutputArea")
+        expect(shown_here.locator("mjx-container")).to_have_count(1)  # what is a formula
+        expect(shown_here.get_by_text("$1,234.00 of $5,000.00 are used")).to_have_count(2)
+        card = shown_here.locator(".svc-card")
+        assert min(card.evaluate(gaps)) >= 0
 
 
 def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
     chrome, account, tmp_path
 ):
     cells = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.length"
-    keys = {"SVC_API_KEY": KEY, "SVC_BASE_URL": account.url}
+    keys = {"SVC_API_KEY": TYPED_KEY, "SVC_BASE_URL": account.url}
     with (
         jupyterlab(tmp_path, CELL, **keys) as (address, notebook),
         new_page(chrome) as (page, _),

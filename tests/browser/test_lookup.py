@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from support.browser import panel_page
 from support.by_hand import look_up, rate, shown, tab_to, use_key
 from support.faults import HANG
+from support.secrets import TYPED_KEY
 from support.serving import serving_service
 from support.waiting import until
 
@@ -61,11 +62,11 @@ def test_a_wrong_key_is_said_and_the_right_one_still_goes_in(page, account):
     look_up(page, "TX", "78701")
     expect(shown(page.get_by_text("does not accept the key"))).to_be_visible()
     expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
-    use_key(page, account.url, "browser-key-7f3e9a1c5b")
+    use_key(page, account.url, TYPED_KEY)
     look_up(page, "TX", "78701")
     expect(rate(page)).to_be_visible()
     assert page.locator("input[type=password]").evaluate_all("all => all.map(e => e.value)") == [""]
-    for key in ("wrong-key-0123456789", "browser-key-7f3e9a1c5b"):
+    for key in ("wrong-key-0123456789", TYPED_KEY):
         assert key not in page.content()
 
 
@@ -98,7 +99,7 @@ def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_cancelled(page, a
     page.get_by_role("tab", name="Lookup").click()
     shown(page.get_by_role("button", name="Cancel")).click()
     expect(shown(page.get_by_text("Cancelled"))).to_be_visible()
-    use_key(page, account.url, "browser-key-7f3e9a1c5b")
+    use_key(page, account.url, TYPED_KEY)
     look_up(page, "CA", "94105")
     expect(rate(page)).to_be_visible()
 

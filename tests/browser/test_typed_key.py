@@ -6,9 +6,8 @@ from playwright.sync_api import expect
 from support.browser import panel_page
 from support.by_hand import look_up, rate, use_key
 from support.pages import served_page
-from support.secrets import files_with
+from support.secrets import TYPED_KEY, files_with
 
-KEY = "browser-key-7f3e9a1c5b"
 HOMES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR")
 
 
@@ -19,7 +18,7 @@ def test_a_key_that_is_typed_on_the_page_is_written_nowhere(chrome, account, tmp
     own = dict.fromkeys((*HOMES, "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"), str(folders["home"]))
     own |= {"TMPDIR": str(folders["temporary"])}
     with served_page(cwd=folders["work"], **own) as served, panel_page(chrome, served) as (page, _):
-        use_key(page, account.url, KEY)
+        use_key(page, account.url, TYPED_KEY)
         look_up(page, "TX", "78701")
         expect(rate(page)).to_be_visible()
         token = served.url.partition("token=")[2]
@@ -32,7 +31,7 @@ def test_a_key_that_is_typed_on_the_page_is_written_nowhere(chrome, account, tmp
 
 def _nothing_written(folder, token):
     """No key and no token is in any file, and there are files."""
-    for secret in (KEY, token):
+    for secret in (TYPED_KEY, token):
         found, written = files_with(secret, folder)
         assert found == []
         assert written

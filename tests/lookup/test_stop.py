@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import itertools
 import threading
 import time
 from collections import Counter
@@ -149,6 +150,14 @@ def enriched(tmp_path, scripted, cache, **more):
 def test_a_file_that_is_stopped_while_asking_leaves_what_was_found(
     scripted, faults, tmp_path, cache, stop
 ):
+    number = itertools.count(1)
+
+    def answers_some_before_the_stop(seen):
+        if next(number) > 100:
+            stop.wait(60)
+        return echo(seen)
+
+    faults.will(answers_some_before_the_stop)
     run = enriched(tmp_path, scripted, cache, progress=stage_by_stage("asking", stop), stop=stop)
     found = run.totals.statuses["ok"]
     assert (run.stopped, run.interrupted, run.resumable) == (STOPPED, True, True)

@@ -34,6 +34,14 @@ def use_key(panel, address, key):
     expect(panel.get_by_label("Address of the service")).to_be_hidden()
 
 
+def choose(page, panel, path):
+    """Upload a file with the page's own dialog."""
+    with page.expect_file_chooser() as chooser:
+        shown(panel.get_by_role("button", name="Choose a file")).click()
+    chooser.value.set_files(path)
+    expect(shown(panel.get_by_text(f"Uploaded: {path.name}"))).to_be_visible()
+
+
 def tab_to(page, name, *, most=60):
     """Press Tab until what has the focus is called `name`; no mouse."""
     for _ in range(most):

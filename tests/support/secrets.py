@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
-import gzip
+import contextlib
 import io
 import json
 import zipfile
 import zlib
 from urllib.parse import quote, quote_plus
+
+TYPED_KEY = "browser-key-7f3e9a1c5b"
+"""What a person types on the panel in the tests of a browser."""
 
 
 def forms_of(secret):
@@ -28,21 +31,19 @@ def files_with(secret, *folders):
     """The files below folders that hold a secret, also inside archives, and how many there are."""
     forms = forms_of(secret)
     paths = sorted({path for folder in folders for path in folder.rglob("*") if path.is_file()})
-    return [path for path in paths if any(_holds(path.read_bytes(), form) for form in forms)], paths
+    return [path for path in paths if _holds(path.read_bytes(), forms)], paths
 
 
-def _holds(content, form):
-    return any(form in part for part in _parts(content))
+def _holds(content, forms):
+    return any(form in part for part in _parts(content) for form in forms)
 
 
 def _parts(content):
     yield content
-    if content[:2] == b"\x1f\x8b":
-        yield gzip.decompress(content)
-    if content[:4] == b"PK\x03\x04":
-        try:
+    with contextlib.suppress(zipfile.BadZipFile, zlib.error):  # tests cut archives off
+        if content[:2] == b"\x1f\x8b":
+            yield zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content)
+        if content[:4] == b"PK\x03\x04":
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 for name in archive.namelist():
                     yield archive.read(name)
-        except (zipfile.BadZipFile, zlib.error):
-            return

@@ -50,7 +50,7 @@ Stage = Literal["reading", "asking", "writing"]
 
 _NOTED = {
     "state_from_zip": "rows whose state was taken from the ZIP",
-    "zip_repaired": "rows whose ZIP was tidied up (94105.0, 2134, 941051804 …)",
+    "zip_repaired": "rows whose ZIP was tidied up (such as 2134 for 02134)",
 }
 
 
