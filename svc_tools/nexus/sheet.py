@@ -12,6 +12,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
+from svc_tools.csv_cells import cells_of_any_length
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
@@ -46,7 +48,6 @@ _WORKBOOKS = {".xlsx", ".xlsm"}
 _OTHER_SHEETS = {".xls", ".xlsb", ".ods", ".numbers"}
 _BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, IndexError)
 """What the reader raises for a file that is no workbook, or one that was cut or damaged."""
-_MOST_CELL = 1_000_000
 _WORKBOOK_NEEDS = (
     "to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as CSV (UTF-8)"
 )
@@ -185,8 +186,9 @@ def _csv(text: str) -> list[list[object]]:
     body = text[said.end() :] if said else text
     header = next((line for line in body.splitlines() if line.strip(" ,;\t")), "")
     separator = said[1] if said else max(_SEPARATORS, key=header.count)
-    csv.field_size_limit(max(csv.field_size_limit(), _MOST_CELL))
-    return [[*cells] for cells in csv.reader(io.StringIO(body, newline=""), delimiter=separator)]
+    with cells_of_any_length():
+        reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)
+        return [[*cells] for cells in reader]
 
 
 def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[object]]:

@@ -8,8 +8,9 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svc_tools.csv_cells import cells_of_any_length
 from svc_tools.frames.files.chunk import FileError
-from svc_tools.frames.files.csv_marks import cells_of_any_length, check_marks
+from svc_tools.frames.files.csv_marks import check_marks
 from svc_tools.frames.files.csv_text import open_bytes
 
 if TYPE_CHECKING:

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import threading
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.csv_cells import cells_of_any_length
 from svc_tools.frames.files.chunk import FileError
 from svc_tools.frames.files.csv_text import Utf8, open_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["cells_of_any_length", "check_marks"]
+__all__ = ["check_marks"]
 
 _BLOCK = 4 << 20
 _MARK = ord('"')
-_LONGEST = 2**31 - 1
-_limit = threading.Lock()
-
-
-@contextmanager
-def cells_of_any_length() -> Iterator[None]:
-    """Have Python's reader take cells of more than 131,072 letters for the length of the block."""
-    with _limit:  # the limit is the whole process's
-        before = csv.field_size_limit(_LONGEST)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(before)
 
 
 def check_marks(path: Path, encoding: str, delimiter: str) -> None:

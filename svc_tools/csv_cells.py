@@ -1,0 +1,27 @@
+"""Cells of any length for Python's own CSV reader, whose limit is the whole process's."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["cells_of_any_length"]
+
+_LONGEST = 2**31 - 1
+_limit = threading.Lock()
+
+
+@contextmanager
+def cells_of_any_length() -> Iterator[None]:
+    """Have Python's reader take cells of more than 131,072 letters for the length of the block."""
+    with _limit:
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
