@@ -15,8 +15,8 @@ from svc_tools.frames import SvcAccessor
 from svc_tools.frames.charting.charts import save_chart, tax_by_state
 from svc_tools.frames.reports.workbook import write_workbook
 from svc_tools.frames.summary import summarize
-from svc_tools.frames.whole_file import whole_file
 from svc_tools.printing import print_text
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from svc_tools.frames.enriched import require_columns
 from svc_tools.frames.review_codes import advice_on, codes_of_rows
 from svc_tools.frames.totals import Money, money
 from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
+from svc_tools.shown import capital
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -198,4 +199,4 @@ def _sentence(code: str, city: str) -> str:
     if code == "place_input_mismatch" and city:
         return f"The city given is not the place the rate is for: {city}."
     meaning = meaning_of(code)
-    return f"{meaning[:1].upper()}{meaning[1:]}." if meaning else f"{code}."
+    return f"{capital(meaning)}." if meaning else f"{code}."

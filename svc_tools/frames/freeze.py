@@ -14,11 +14,11 @@ from svc_tools.frames.changed import changes_of
 from svc_tools.frames.enriched import texts
 from svc_tools.frames.questions import ask
 from svc_tools.frames.used_answers import lookups_of
-from svc_tools.frames.whole_file import whole_file
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
 from svc_tools.shown import as_html
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

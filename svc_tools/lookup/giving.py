@@ -152,15 +152,25 @@ def give(
             driver.end(memory.grace)
 
 
-class _Source(Generic[T]):
-    """Items, and the error that their source ended with.
+class _Ended:
+    """The error that a source of items ended with.
 
     It is raised after what came before it: that was asked for, and paid.
     """
 
+    _error: Exception | None = None
+
+    def check(self) -> None:
+        """Raise what the source raised."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Source(_Ended, Generic[T]):
+    """Items."""
+
     def __init__(self, places: Iterable[T]) -> None:
         self._items: Iterator[T] = iter(places)
-        self._error: Exception | None = None
 
     def fill(self, intake: _Intake[T]) -> bool:
         """Take items in; whether there are more."""
@@ -175,18 +185,12 @@ class _Source(Generic[T]):
             intake.add(item)
         return True
 
-    def check(self) -> None:
-        """Raise what the source raised."""
-        if self._error is not None:
-            raise self._error
 
-
-class _AwaitedSource(Generic[T]):
+class _AwaitedSource(_Ended, Generic[T]):
     """As `_Source`, of an asynchronous iterable."""
 
     def __init__(self, places: AsyncIterable[T]) -> None:
         self._items = aiter(places)
-        self._error: Exception | None = None
 
     async def fill(self, intake: _Intake[T]) -> bool:
         """Take one item in; whether there may be more."""
@@ -199,11 +203,6 @@ class _AwaitedSource(Generic[T]):
             return False
         intake.add(item)
         return True
-
-    def check(self) -> None:
-        """Raise what the source raised."""
-        if self._error is not None:
-            raise self._error
 
 
 def _left(lookups: Lookups) -> Outcome:

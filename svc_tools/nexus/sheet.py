@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.csv_cells import cells_of_any_length
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,16 +137,13 @@ def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) 
         OSError: it cannot be written; a file that was there is left as it was.
     """
     require_csv(path)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(heads)
-    writer.writerows(rows)
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_text(text.getvalue(), encoding="utf-8-sig", newline="")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        whole_file(path) as draft,
+        draft.open("w", encoding="utf-8-sig", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(heads)
+        writer.writerows(rows)
 
 
 def _there(value: object) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
+from svc_tools.shown import capital
 from svc_tools.widgets.trouble import Trouble, told
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def spoken(text: str, name: str = "") -> str:
     line = _USED.sub(lambda found: f"{FIELDS[found[1]]} from column ", line)
     line = _FIXED.sub(lambda found: f"{FIELDS[found[1]]} {found[2]} for all rows", line)
     if not (name and line.startswith(name)):
-        line = f"{line[:1].upper()}{line[1:]}"
+        line = capital(line)
     return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.config import EmbeddedSvc
-from svc_tools.shown import counted
+from svc_tools.shown import capital, counted
 from svc_tools.widgets.code import Name, as_code
 from svc_tools.widgets.trouble import Trouble
 
@@ -66,8 +66,7 @@ def ended(run: FileRun, *, goes: bool) -> Trouble | str:
         again = "No cache keeps the answers, so “Go on” asks for all places again."
     if run.interrupted:
         return f"It was stopped. {there} {again}"
-    text = f"{run.stopped}. {there}"
-    return Trouble("The run ended early", f"{text[:1].upper()}{text[1:]}", again)
+    return Trouble("The run ended early", f"{capital(run.stopped)}. {there}", again)
 
 
 def _done(run: FileRun) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import ipywidgets
 
 from svc_tools import config
+from svc_tools.shown import capital
 from svc_tools.widgets.form import Entry, Form, Values
 from svc_tools.widgets.parts import button, message_area, note
 
@@ -96,7 +97,7 @@ class KeyArea:
             if field is None:
                 self.message.show_trouble(error)
             else:
-                self.form.errors = {field: f"{rest[:1].upper()}{rest[1:]}."}
+                self.form.errors = {field: f"{capital(rest)}."}
 
     def _use_embedded(self, _button: object) -> None:
         self.embedded.disabled = True

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from svc_tools.places import STATES, Cells, Place, Refusal, question
+from svc_tools.shown import capital
 from svc_tools.widgets.code import as_code
 from svc_tools.widgets.form import Entry
 
@@ -194,4 +195,4 @@ def _refused(reason: str, mode: str) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capital(text)}."

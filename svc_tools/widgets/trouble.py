@@ -20,7 +20,7 @@ from svc_sdk import (
 )
 from svc_tools.config import ConfigurationError
 from svc_tools.lookup.stopping import is_foreign
-from svc_tools.shown import counted
+from svc_tools.shown import capital, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,7 +158,7 @@ def _sentence(text: str) -> str:
     line = " ".join(text.split())
     found = _ARGUMENT.match(line)
     rest = line[found.end() :] if found else line
-    return rest[:1].upper() + rest[1:]
+    return capital(rest)
 
 
 def _of_file(error: OSError, text: str) -> str:

@@ -1,6 +1,6 @@
 """The plan as a file: ticked in a spreadsheet, mangled by it, and read back without trust."""
 
-from __future__ import annotations
+from __future__ import errno
 
 import csv
 import io
@@ -352,19 +352,23 @@ def test_a_workbook_that_was_cut_off_is_said(plan, tmp_path):
         read_plan(path)
 
 
-def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path):
+def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path, monkeypatch):
     path = plan.tick(1).write(tmp_path / "plan.csv")
     before = path.read_bytes()
-    blocked = tmp_path / ".plan.csv.part"
-    blocked.mkdir()
-    with pytest.raises(OSError, match="part"):
-        plan.write(path)
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "no space is left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("svc_tools.whole_file.os.fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            plan.write(path)
     assert path.read_bytes() == before
     folder = tmp_path / "folder.csv"
     folder.mkdir()
     with pytest.raises(OSError, match="folder"):
         plan.write(folder)
-    assert not (tmp_path / ".folder.csv.part").exists()  # nothing half-written stays behind
+    assert {one.name for one in tmp_path.iterdir()} == {"plan.csv", "folder.csv"}  # no draft stays
 
 
 def test_the_register_too_is_written_and_read_back(tmp_path):

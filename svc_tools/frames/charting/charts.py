@@ -16,7 +16,7 @@ from svc_tools.frames.charting.chart_panels import described, headline_of, notes
 from svc_tools.frames.enriched import require_columns
 from svc_tools.frames.reports.summary_words import exact_dollars
 from svc_tools.frames.summary import Summary, summarize
-from svc_tools.frames.whole_file import whole_file
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

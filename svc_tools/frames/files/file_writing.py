@@ -14,7 +14,7 @@ from svc_tools.frames.files.file_memory import with_memory
 from svc_tools.frames.files.file_rates import added_columns, enriched_rows
 from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.writing import CsvWriter, as_text
-from svc_tools.frames.whole_file import whole_file
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping

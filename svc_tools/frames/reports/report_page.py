@@ -17,8 +17,8 @@ from svc_tools.frames.reports.summary_words import (
     stake_sentence,
 )
 from svc_tools.frames.what_to_do import meaning_of
-from svc_tools.frames.whole_file import whole_file
 from svc_tools.meanings import MEANINGS
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -21,7 +21,7 @@ from svc_tools.frames.reports.report_facts import facts_of
 from svc_tools.frames.reports.sheet_table import Column, column_letters
 from svc_tools.frames.reports.sources_sheet import write_sources
 from svc_tools.frames.reports.summary_sheet import Ties, write_summary
-from svc_tools.frames.whole_file import whole_file
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
