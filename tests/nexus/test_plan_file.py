@@ -1,8 +1,9 @@
 """The plan as a file: ticked in a spreadsheet, mangled by it, and read back without trust."""
 
-from __future__ import errno
+from __future__ import annotations
 
 import csv
+import errno
 import io
 import subprocess
 from dataclasses import replace
