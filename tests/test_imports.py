@@ -46,6 +46,7 @@ EXTRAS = {
         "bokeh_sampledata",
     },
     "postgres": {"pg8000"},
+    "excel": {"xlwings", "openpyxl", "fastapi", "uvicorn", "keyring"},
 }
 
 

@@ -1,0 +1,1 @@
+"""Rates and nexus as functions of a spreadsheet: one registry, and an adapter for each host."""

@@ -1,0 +1,211 @@
+"""The functions of the spreadsheet: names, arguments and help, the same in every adapter.
+
+What they compute is in `functions`; how a spreadsheet hands values over is the adapters' matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CATEGORY", "FUNCTIONS", "Function", "Parameter", "function"]
+
+CATEGORY = "Sales tax"
+"""Under what a spreadsheet lists the functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument of a function; one cell, a range or a constant.
+
+    Attributes:
+        name: as the spreadsheet shows it.
+        help: what to give, in a sentence.
+        optional: whether it may be left out.
+    """
+
+    name: str
+    help: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the spreadsheet.
+
+    Attributes:
+        name: as it stands in a formula.
+        help: what it gives, in a sentence or two.
+        parameters: its arguments, the optional ones last.
+        spills: whether one cell of input may give several cells of output. The others give one
+            cell for each cell of their ranges.
+        volatile: whether it is computed again whenever anything is.
+    """
+
+    name: str
+    help: str
+    parameters: tuple[Parameter, ...] = ()
+    spills: bool = False
+    volatile: bool = False
+
+    @property
+    def signature(self) -> str:
+        """The name with its arguments, the optional ones in brackets."""
+        shown = (f"[{one.name}]" if one.optional else one.name for one in self.parameters)
+        return f"{self.name}({', '.join(shown)})"
+
+
+_STATE = Parameter("state", "The state: TX or Texas. One cell, or a range like that of the ZIPs.")
+_ZIP = Parameter("zip", "The ZIP Code or ZIP+4, as text or number (2134 is read as 02134).")
+_AS_OF = Parameter(
+    "as_of",
+    "The day of the sale: a date cell, or text such as 2026-05-01. Left out: today, so that the"
+    " cell changes with time.",
+    optional=True,
+)
+_ACCEPT = Parameter(
+    "accept",
+    '"partial" also takes a rate that lacks its local or district part; left out, such a cell'
+    " shows #PARTIAL.",
+    optional=True,
+)
+_ONE_ZIP = (_STATE, _ZIP, _AS_OF)
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function(
+        "SVC_RATE",
+        "The combined sales-tax rate of a ZIP Code on a day, as a fraction: 0.0825 is 8.25 %.",
+        (*_ONE_ZIP, _ACCEPT),
+    ),
+    Function(
+        "SVC_RATE_ADDRESS",
+        "The combined sales-tax rate of a street address on a day, as a fraction.",
+        (
+            _STATE,
+            Parameter("address", "The street address, or the whole address in one line."),
+            Parameter("city", "The city, where the address does not name it.", optional=True),
+            Parameter("zip", "The ZIP Code, where the address does not name it.", optional=True),
+            _AS_OF,
+            _ACCEPT,
+        ),
+    ),
+    Function(
+        "SVC_RATE_PLACE",
+        "The combined sales-tax rate of a city or county by its name on a day, as a fraction.",
+        (_STATE, Parameter("place", "The name of the city or county."), _AS_OF, _ACCEPT),
+    ),
+    Function(
+        "SVC_RATE_GEO",
+        "The combined sales-tax rate of a point on a day, as a fraction.",
+        (
+            _STATE,
+            Parameter("lat", "The latitude in degrees, such as 30.2672."),
+            Parameter("lng", "The longitude in degrees, such as -97.7431."),
+            _AS_OF,
+            _ACCEPT,
+        ),
+    ),
+    Function(
+        "SVC_TAX",
+        "The tax on an amount, computed exactly and rounded to the cent.",
+        (
+            Parameter("amount", "The taxable amount in dollars, a whole number of cents."),
+            *_ONE_ZIP,
+            Parameter(
+                "rounding",
+                "half_up (left out), half_even, up or down: what becomes of a fraction of a cent.",
+                optional=True,
+            ),
+            _ACCEPT,
+        ),
+    ),
+    Function(
+        "SVC_SUM",
+        "The exact sum of amounts; an error where a cell holds an error or a text that is no"
+        " number, which SUM would pass over.",
+        (Parameter("range", "The amounts. Empty cells count as nothing."),),
+    ),
+    Function(
+        "SVC_LOOKUP",
+        "The fields of an answer for each row of a range, side by side.",
+        (
+            Parameter(
+                "range",
+                "Rows of state, ZIP and (if there is a third column) day; or columns under"
+                " headings: state, zip, address, city, place, lat, lng, as_of.",
+            ),
+            Parameter(
+                "fields",
+                "Which fields, as a list in one text or as a range; SVC_FIELDS() shows them all.",
+                optional=True,
+            ),
+            Parameter("headers", "TRUE puts the names of the fields on top.", optional=True),
+        ),
+        spills=True,
+    ),
+    Function(
+        "SVC_FIELD",
+        "One field of the answer for a ZIP Code; SVC_FIELDS() shows which there are.",
+        (Parameter("field", "The name of the field, such as county_rate."), *_ONE_ZIP),
+    ),
+    Function(
+        "SVC_CONFIDENCE",
+        "How sure the service is of the rate: exact, high, medium or low.",
+        _ONE_ZIP,
+    ),
+    Function(
+        "SVC_WARNINGS",
+        "What to know of the rate, or why there is none, in sentences; empty where nothing is.",
+        _ONE_ZIP,
+    ),
+    Function(
+        "SVC_STATUS",
+        "What became of the question, in one word to branch on: ok, partial, unresolved, invalid,"
+        " unsupported, failed or not_attempted.",
+        _ONE_ZIP,
+    ),
+    Function(
+        "SVC_FIELDS",
+        "The fields of an answer, with their units and meanings.",
+        spills=True,
+    ),
+    Function(
+        "SVC_ASOF",
+        "When the service gave the answer for a ZIP Code (UTC); without arguments, the oldest"
+        " answer that cells of this session show.",
+        tuple(Parameter(one.name, one.help, optional=True) for one in _ONE_ZIP),
+        volatile=True,
+    ),
+    Function(
+        "SVC_SOURCE",
+        "Which service and rate book answer; for a ZIP Code, where its rate comes from.",
+        tuple(Parameter(one.name, one.help, optional=True) for one in _ONE_ZIP),
+        volatile=True,
+    ),
+    Function(
+        "SVC_NEXUS",
+        "The nexus registrations of the account: state, type, since when, address and notes.",
+        (Parameter("state", "One state; all of them where left out.", optional=True),),
+        spills=True,
+    ),
+    Function(
+        "SVC_NEXUS_STATUS",
+        'Whether the account is registered in a state: "registered" or "not registered".',
+        (
+            Parameter("state", "The state: TX or Texas."),
+            Parameter(
+                "type", "physical, economic or marketplace; any where left out.", optional=True
+            ),
+        ),
+    ),
+)
+
+_BY_NAME = {one.name: one for one in FUNCTIONS}
+
+
+def function(name: str) -> Function:
+    """The function of that name, in capitals.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _BY_NAME[name]
