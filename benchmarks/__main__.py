@@ -25,6 +25,7 @@ PARTS = (
     "nexus",
     "dask_frames",
     "files",
+    "excel",
     "service",
     "boundaries",
 )

@@ -3,7 +3,7 @@
     python -m benchmarks.answering [seconds of latency]
 
 It prints its address, and ends with its standard input. Each answer is for the ZIP that was asked
-about, about 700 bytes of JSON.
+about, about 700 bytes of JSON. `/count` says how many there were.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _ZIP = re.compile(rb"zip=([0-9]{5})")
 
 class Answering(asyncio.Protocol):
     latency = 0.0
+    answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -46,6 +47,10 @@ class Answering(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         found = _ZIP.search(url)
         body = _BODY % (found[1] if found else b"78701")
+        if url == b"/count":
+            body = b"%d" % Answering.answered
+        else:
+            Answering.answered += 1
         self.answer = _HEAD % len(body) + body
 
     def on_message_complete(self) -> None:

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk.errors import SvcError
 
-__all__ = ["DEFAULT_BASE_URL", "Settings", "as_secret", "no_cookies", "shared_tls"]
+__all__ = [
+    "DEFAULT_BASE_URL",
+    "Settings",
+    "as_secret",
+    "checked_url",
+    "no_cookies",
+    "shared_tls",
+]
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 """Where `svc-tools serve` listens unless told otherwise."""
@@ -50,7 +57,7 @@ class Settings:
         cls, api_key: SecretStr, base_url: str, timeout: float, max_retries: int
     ) -> Settings:
         """Settings of the constructor's arguments, or the `ValueError`/`TypeError` naming one."""
-        url = _checked_url(base_url)
+        url = checked_url(base_url)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float):
             raise TypeError(f"timeout: expected seconds as a number, not {timeout!r}")
         if not (math.isfinite(timeout) and timeout > 0):
@@ -173,7 +180,8 @@ def _checked_key(secret: SecretStr) -> SecretStr:
     return stripped
 
 
-def _checked_url(base_url: str) -> httpx.URL:
+def checked_url(base_url: str) -> httpx.URL:
+    """The address of a service, or the `ValueError`/`TypeError` that says what is expected."""
     expected = "expected an address such as 'https://rates.example' or 'http://127.0.0.1:8642'"
     if not isinstance(base_url, str):
         raise TypeError(f"base_url: {expected}, not {type(base_url).__name__}")

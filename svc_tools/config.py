@@ -34,6 +34,7 @@ __all__ = [
     "connect",
     "database",
     "embedded_source",
+    "excel_folder",
     "receipt_folder",
     "running_embedded",
     "service_name",
@@ -52,6 +53,8 @@ CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
 """How long rates of today are kept, where that is to be longer than until the day's end."""
 RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
+EXCEL_VARIABLE = "SVC_EXCEL"
+"""The folder of what the spreadsheets' adapters keep: the service's address, the local server."""
 
 _OFF = {"off", "no", "none", "false", "0"}
 """What people write for "off": no file is meant by it."""
@@ -314,17 +317,32 @@ def receipt_folder() -> Path:
     Raises:
         ConfigurationError: `SVC_RECEIPTS` is no path, or nothing knows the user's data folder.
     """
-    told = os.environ.get(RECEIPTS_VARIABLE, "").strip()
+    return _own_folder(RECEIPTS_VARIABLE, "data", "nexus", "receipts")
+
+
+def excel_folder() -> Path:
+    """Where the spreadsheets' adapters keep their settings: `SVC_EXCEL`, else the user's own.
+
+    Raises:
+        ConfigurationError: `SVC_EXCEL` is no path, or nothing knows the user's folder.
+    """
+    return _own_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
+
+
+def _own_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:
+    """The folder that a variable names, else one in the user's folder of that kind."""
+    told = os.environ.get(variable, "").strip()
     if told:
-        return _path(RECEIPTS_VARIABLE, told)
+        return _path(variable, told)
     try:
-        from platformdirs import user_data_dir  # noqa: PLC0415 - of an extra
+        import platformdirs  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError:
         raise ConfigurationError(
-            f"The folder of the receipts is not known: set {RECEIPTS_VARIABLE}, or install what"
-            " finds it: pip install 'svc-tax-tools[nexus]'"
+            f"The folder of the {what} is not known: set {variable}, or install what finds it:"
+            f" pip install 'svc-tax-tools[{name}]'"
         ) from None
-    return Path(user_data_dir("svc-tools", appauthor=False)) / "nexus"
+    dirs = {"data": platformdirs.user_data_dir, "config": platformdirs.user_config_dir}
+    return Path(dirs[kind]("svc-tools", appauthor=False)) / name
 
 
 def cache_path() -> Path | None:

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from hypothesis import settings
+from support.command import COMMANDS
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
@@ -24,6 +25,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # how long an example takes says how busy the machine is
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_configure(config):
+    COMMANDS.alone_are_measured()
+
+
+def pytest_collection_modifyitems(items):
+    """What hypothesis runs a hundred times runs unmeasured: it is twice as fast, and shows as much."""
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,9 +60,13 @@ def _own_home(tmp_path_factory):
             patch.setenv(name, str(home))
         for name in [name for name in os.environ if name.startswith("SVC_") and "TEST" not in name]:
             patch.delenv(name)
+        COMMANDS.alone_are_measured()
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")
+        # nor is the keyring of the person who runs the tests asked for a key
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
+        COMMANDS.end()
     for key in (KEY, TYPED_KEY):
         assert files_with(key, tmp_path_factory.getbasetemp())[0] == []
 

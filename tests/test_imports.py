@@ -46,7 +46,7 @@ EXTRAS = {
         "bokeh_sampledata",
     },
     "postgres": {"pg8000"},
-    "excel": {"xlwings", "openpyxl", "fastapi", "uvicorn", "keyring"},
+    "excel": {"xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring"},
 }
 
 

@@ -13,6 +13,7 @@ from svc_tools import config
 from svc_tools.cli.book import book
 from svc_tools.cli.cache import cache
 from svc_tools.cli.enrich import enrich
+from svc_tools.cli.excel import excel
 from svc_tools.cli.keys import keys
 from svc_tools.cli.lookup import lookup
 from svc_tools.cli.nexus import nexus
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(book, name="book")
 app.add_typer(cache, name="cache")
+app.add_typer(excel, name="excel")
 app.add_typer(keys, name="keys")
 app.add_typer(nexus, name="nexus")
 app.command()(lookup)

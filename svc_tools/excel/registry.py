@@ -120,8 +120,8 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "SVC_SUM",
-        "The exact sum of amounts; an error where a cell holds an error or a text that is no"
-        " number, which SUM would pass over.",
+        "The exact sum of amounts; an error where a cell holds an error or a text (also a number"
+        " kept as text), which SUM would pass over.",
         (Parameter("range", "The amounts. Empty cells count as nothing."),),
     ),
     Function(
@@ -165,7 +165,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "SVC_FIELDS",
-        "The fields of an answer, with their units and meanings.",
+        "The fields of an answer under headings, with their forms and meanings.",
         spills=True,
     ),
     Function(
@@ -183,7 +183,8 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "SVC_NEXUS",
-        "The nexus registrations of the account: state, type, since when, address and notes.",
+        "The nexus registrations of the account under headings: state, type, since when, address"
+        " and notes.",
         (Parameter("state", "One state; all of them where left out.", optional=True),),
         spills=True,
     ),

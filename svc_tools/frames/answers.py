@@ -19,8 +19,8 @@ from svc_tools.frames.factorizing import combined
 from svc_tools.frames.jurisdictions import encode
 from svc_tools.frames.onto_rows import OntoRows
 from svc_tools.lookup import Found, Outcome, refused
-from svc_tools.lookup.review import as_of_status, review_reasons, told_day
-from svc_tools.places import Question, Refusal, same_place
+from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
+from svc_tools.places import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
 __all__ = ["Answerer", "answer_columns", "answerer", "results"]
-
-MISMATCH = "place_input_mismatch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +162,8 @@ class _Told:
         """The warnings of each question, each once, and ours."""
         if {None}.issuperset(map(attrgetter("named_city"), self.asked.parts)):
             return self.coded("warnings").of(_each_once)
-        pairs = zip(self.asked.questions, self.found, strict=True)
-        return _coded([_warnings(*pair) for pair in pairs])
+        cities = map(attrgetter("named_city"), self.asked.questions)
+        return _coded(list(map(warnings_of, self.found, cities)))
 
     @cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -285,21 +283,6 @@ def _coded(values: Sequence[Any]) -> _Coded:
 
 def _each_once(codes: tuple[str, ...] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(codes or ()))
-
-
-def _warnings(one: Question | Refusal, found: Found | None) -> tuple[str, ...]:
-    """The warnings of the answer, each once, and ours where the row's city is another (SPEC 2.4).
-
-    That is compared here where the city was not sent.
-    """
-    if found is None:
-        return ()
-    codes = found.warnings
-    if isinstance(one, Question) and one.named_city and found.resolved_city:
-        known = (found.resolved_city, *found.accepted_places)
-        if not any(same_place(one.named_city, name) for name in known):
-            codes = (*codes, MISMATCH)
-    return _each_once(codes) if len(codes) > 1 else codes
 
 
 def _local_day(moment: datetime) -> date:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.lookup.outcomes import NO_SUM, PARTIAL_CODES, STATUSES
+from svc_tools.places import same_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,6 +22,7 @@ __all__ = [
     "law_since",
     "review_reasons",
     "told_day",
+    "warnings_of",
 ]
 
 OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
@@ -35,6 +37,7 @@ _EARLIEST = timedelta(hours=14)
 """The day begins so much before that of UTC where it begins first."""
 _DOUBTFUL = frozenset({"low", "none"})
 _SPANS = "zip_spans_jurisdictions"
+_MISMATCH = "place_input_mismatch"
 
 REVIEW_REASONS = {
     "partial": (
@@ -61,7 +64,7 @@ REVIEW_REASONS = {
         "the run ended before the row was asked for",
         "run again: only what is missing is asked for",
     ),
-    "place_input_mismatch": (
+    _MISMATCH: (
         "the city given is not the place that the rate is for",
         "one of city and ZIP is wrong, and with it perhaps the rate",
     ),
@@ -133,6 +136,24 @@ _BY_WARNING = (
     - set(STATUSES)
     - {_SPANS, "several_rates", "effective_after_sale", "low_confidence"}
 )
+
+
+def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
+    """The warnings of an answer, each once, and ours where the row's city is another (SPEC 2.4).
+
+    Args:
+        found: the answer.
+        named_city: the row's city where it was not sent (`Question.named_city`): it is compared
+            here.
+    """
+    if found is None:
+        return ()
+    codes = found.warnings
+    if named_city and found.resolved_city:
+        known = (found.resolved_city, *found.accepted_places)
+        if not any(same_place(named_city, name) for name in known):
+            codes = (*codes, _MISMATCH)
+    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
 
 
 def review_reasons(

@@ -2,95 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING
 
-from svc_sdk import (
-    AuthError,
-    ForbiddenError,
-    NotFoundError,
-    PaymentRequiredError,
-    RateLimitError,
-    ServiceError,
-    SvcError,
-    TransportError,
-    ValidationError,
-)
+from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.lookup.stopping import is_foreign
-from svc_tools.shown import capital, counted
+from svc_tools.lookup.trouble import Trouble, one_line, told_of_service
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import UnionType
 
 __all__ = ["Trouble", "told"]
-
-_ARGUMENT = re.compile(r"[a-z_]{2,20}: (?=\S)")
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What is said of an error.
-
-    Attributes:
-        title: what happened, in a few words.
-        text: the sentence that says what it was.
-        what_to_do: what the person can do.
-        reference: what to quote to support; `None` where the service gave none.
-    """
-
-    title: str
-    text: str
-    what_to_do: str
-    reference: str | None = None
-
-
-_OF_SERVICE: Mapping[type[SvcError], tuple[str, str]] = {
-    AuthError: (
-        "The service does not accept the key",
-        "Check the API key and the address of the service, then give the key again.",
-    ),
-    PaymentRequiredError: (
-        "The account has a billing problem",
-        "Settle it with the service, then try again: the same request is refused until then.",
-    ),
-    ForbiddenError: (
-        "The account's plan does not include this",
-        "Ask for a plan that includes it, or use another account.",
-    ),
-    NotFoundError: (
-        "The service knows no rate for this place",
-        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    RateLimitError: (
-        "The service asks for fewer requests",
-        "Wait a moment, then try again.",
-    ),
-    ValidationError: (
-        "The service does not accept the request",
-        "Correct what is named, then try again.",
-    ),
-    ServiceError: (
-        "The service has trouble of its own",
-        "Try again in a few minutes; if it stays so, quote the reference to support.",
-    ),
-    TransportError: (
-        "The service does not answer",
-        "Check its address and the network, then try again.",
-    ),
-}
-_FOREIGN = (
-    "The answer is not the service's",
-    "Check the address of the service: another program answered, such as a gateway.",
-)
-_QUOTA = (
-    "The account's quota is used up",
-    "Wait for the next period, or ask for a larger quota: more requests are refused until then.",
-)
-
 
 _OF_OTHERS: tuple[tuple[type[BaseException] | UnionType, str, str], ...] = (
     (ConfigurationError, "The configuration cannot be used", "Correct it, then open this again."),
@@ -119,8 +40,8 @@ def told(error: BaseException) -> Trouble:
     An error that nobody foresaw is said to be one: with its kind, and without a stack trace.
     """
     if isinstance(error, SvcError):
-        return _of_service(error)
-    text = _sentence(str(error)) or type(error).__name__
+        return told_of_service(error)
+    text = one_line(str(error)) or type(error).__name__
     if isinstance(error, OSError):
         text = _of_file(error, text)
     for kind, title, what_to_do in _OF_OTHERS:
@@ -132,33 +53,6 @@ def told(error: BaseException) -> Trouble:
         text if text == name else f"{name}: {text}",
         "Try again; if it stays so, report these words.",
     )
-
-
-def _of_service(error: SvcError) -> Trouble:
-    title, what_to_do = _OF_SERVICE.get(type(error), _OF_SERVICE[ServiceError])
-    if is_foreign(error) and not isinstance(error, AuthError):
-        title, what_to_do = _FOREIGN
-    elif isinstance(error, RateLimitError):
-        if error.error_code == "QUOTA_EXCEEDED":
-            title, what_to_do = _QUOTA
-        elif error.retry_after:
-            seconds = ceil(error.retry_after)
-            what_to_do = f"Wait {counted(seconds, 'second')}, then try again."
-    facts = [f"status {error.status_code}" if error.status_code is not None else ""]
-    facts += [f"after {error.attempts} attempts" if error.attempts > 1 else ""]
-    known = ", ".join(fact for fact in facts if fact)
-    text = _sentence(error.message)
-    return Trouble(
-        title, f"{text} ({known})" if known else text, what_to_do, error.support_reference
-    )
-
-
-def _sentence(text: str) -> str:
-    """The message on one line, without the name of an argument before it."""
-    line = " ".join(text.split())
-    found = _ARGUMENT.match(line)
-    rest = line[found.end() :] if found else line
-    return capital(rest)
 
 
 def _of_file(error: OSError, text: str) -> str:

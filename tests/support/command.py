@@ -6,14 +6,24 @@ import os
 import subprocess
 import sys
 
+from support.warm import Commands
 
-def svc_tools(*arguments, **environment):
-    """One command in 80 columns, with changes to the environment."""
+COMMANDS = Commands()
+AT_THE_START = ("PYTHON", "TZ", "LC_", "LANG")
+"""How the variables begin that Python reads before any command does."""
+
+
+def svc_tools(*arguments, folder=None, **environment):
+    """One command in 80 columns, with changes to the environment; where it runs, if not here."""
+    changed = os.environ | {"COLUMNS": "80"} | environment
+    if hasattr(os, "fork") and not any(name.startswith(AT_THE_START) for name in environment):
+        return COMMANDS.run(arguments, changed, folder)
     return subprocess.run(
-        [sys.executable, "-m", "svc_tools", *arguments],
+        [sys.executable, "-m", "svc_tools", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        env=os.environ | {"COLUMNS": "80"} | environment,
+        cwd=folder,
+        env=changed,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass, field
 from html import unescape
@@ -59,9 +58,7 @@ def run(name, folder, *, again=True):
     """
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}})
-    # what the kernel runs is measured by its own tests
-    env = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
-    with client.setup_kernel(env=env):
+    with client.setup_kernel():
         for number, cell in enumerate(notebook.cells):
             client.execute_cell(cell, number)
         client.set_widgets_metadata()

@@ -1,0 +1,8 @@
+"""The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
+
+Keep this file beside the workbook, under this name; nothing in it needs to be changed. Excel reads
+it when the functions are imported: once, and again after an update of svc-tools.
+"""
+
+from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
+from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call

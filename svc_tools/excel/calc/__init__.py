@@ -1,0 +1,8 @@
+"""LibreOffice Calc: the functions of the registry as an add-in, built as an extension (`.oxt`)."""
+
+from __future__ import annotations
+
+from svc_tools.excel.calc.extension import write_addin
+from svc_tools.excel.calc.names import calc_name
+
+__all__ = ["calc_name", "write_addin"]

@@ -1,0 +1,176 @@
+# ruff: noqa: INP001 - a file of the extension, no module of a package
+"""The local server of the spreadsheets, as Calc's add-in asks it: `svc-tools excel serve`.
+
+Standard library alone, Python 3.8 and later: LibreOffice brings its own Python.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Server", "ServerError", "server_file"]
+
+_VARIABLE = "SVC_EXCEL"
+"""The folder of the server's file, where it is not the user's own."""
+_START = "Start it in a terminal: svc-tools excel serve"
+_WAIT = 600.0
+"""Seconds for an answer: behind it may be thousands of lookups."""
+_CALM = 2.0
+"""Seconds after a failure in which cells are not asked for again: each would fail on its own."""
+_TRIES = 2
+_OK, _UNAUTHORIZED = 200, 401
+
+
+class ServerError(Exception):
+    """The server gave no answer; the message says why, and what to do."""
+
+
+def server_file() -> Path:
+    """Where `svc-tools excel serve` says its address; the rule is that of `config.excel_folder`."""
+    told = os.environ.get(_VARIABLE, "").strip()
+    folder = Path(told).expanduser() if told else _own_folder() / "svc-tools" / "excel"
+    return folder / "server.json"
+
+
+def _own_folder() -> Path:
+    """The folder of a user's settings, by the system's custom."""
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA", "").strip()
+        return Path(local) if local else Path.home() / "AppData" / "Local"
+    told = os.environ.get("XDG_CONFIG_HOME", "").strip()
+    if told and Path(told).is_absolute():
+        return Path(told)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path.home() / ".config"
+
+
+class Server:
+    """The server that runs now: it is found anew whenever its file changes."""
+
+    def __init__(self) -> None:
+        self._stamp: object = None
+        self._url = ""
+        self._token = ""
+        self._certificate: str | None = None
+        self._connection: http.client.HTTPConnection | None = None
+        self._failed: tuple[float, str] | None = None
+        self.starts = 0
+
+    def __repr__(self) -> str:
+        """The address; never the token."""
+        return f"Server({self._url!r})"
+
+    def find(self) -> int:
+        """Read the server's file if it changed; a number that grows with each change.
+
+        Raises:
+            ServerError: there is no such file, or it cannot be used.
+        """
+        path = server_file()
+        try:
+            about = path.stat()
+            stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
+            if stamp != self._stamp:
+                self._read(path)
+                self._stamp = stamp
+        except FileNotFoundError:
+            raise ServerError(f"The local server was never started. {_START}") from None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ServerError(f"{path} cannot be read. {_START}") from None
+        return self.starts
+
+    def ask(self, method: str, path: str, content: Any = None) -> Any:  # noqa: ANN401 - JSON
+        """The JSON that a request gives.
+
+        Raises:
+            ServerError: there is no answer.
+        """
+        if self._failed is not None and time.monotonic() - self._failed[0] < _CALM:
+            before = self.starts
+            if self.find() == before:
+                raise ServerError(self._failed[1])
+        try:
+            answer = self._answer(method, path, content)
+        except ServerError as error:
+            self._failed = (time.monotonic(), str(error))
+            raise
+        self._failed = None
+        return answer
+
+    def forget_failure(self) -> None:
+        """Let the next request be sent, however short a time ago one failed."""
+        self._failed = None
+
+    def _answer(self, method: str, path: str, content: Any) -> Any:  # noqa: ANN401 - JSON
+        self.find()
+        body = None if content is None else json.dumps(content, allow_nan=False).encode()
+        status, answer = self._sent(method, path, body)
+        if status == _UNAUTHORIZED:
+            raise ServerError(f"The local server does not know this add-in's token. {_START}")
+        if status != _OK:
+            raise ServerError(f"The local server refused the question (status {status}).")
+        try:
+            return json.loads(answer)
+        except ValueError:
+            raise ServerError(f"{self._url} is no server of svc-tools. {_START}") from None
+
+    def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        """Send it: once more where a connection that was kept had been closed meanwhile."""
+        for _ in range(_TRIES):
+            fresh = self._connection is None
+            try:
+                connection = self._connection or self._connected()
+                self._connection = connection
+                headers = {"Authorization": "Bearer " + self._token}
+                if body is not None:
+                    headers["Content-Type"] = "application/json"
+                connection.request(method, path, body, headers)
+                response = connection.getresponse()
+                return response.status, response.read()
+            except ssl.SSLError as error:
+                self._close()
+                reason = getattr(error, "verify_message", "") or error.reason or "TLS failed"
+                raise ServerError(f"{self._url} cannot be trusted: {reason}. {_START}") from None
+            except TimeoutError:
+                self._close()
+                raise ServerError(f"{self._url} did not answer in {_WAIT:.0f} s.") from None
+            except (OSError, http.client.HTTPException):
+                self._close()
+                if fresh:
+                    break
+        raise ServerError(f"The local server does not answer. {_START}")
+
+    def _connected(self) -> http.client.HTTPConnection:
+        parts = urllib.parse.urlsplit(self._url)
+        host, port = parts.hostname or "localhost", parts.port
+        if parts.scheme != "https":
+            return http.client.HTTPConnection(host, port, timeout=_WAIT)
+        trusted = ssl.create_default_context(cafile=self._certificate)
+        if self._certificate is not None:  # that very certificate, whoever signed it
+            trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return http.client.HTTPSConnection(host, port, timeout=_WAIT, context=trusted)
+
+    def _read(self, path: Path) -> None:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        url, token = str(found["url"]).rstrip("/"), str(found["token"])
+        if urllib.parse.urlsplit(url).hostname not in {"localhost", "127.0.0.1", "::1"}:
+            raise ValueError
+        self._url, self._token = url, token
+        self._certificate = found.get("certificate") or None
+        self._close()
+        self._failed = None
+        self.starts += 1
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None

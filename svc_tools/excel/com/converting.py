@@ -1,0 +1,105 @@
+"""Cells as COM hands them over, and results as COM can carry them. Pure.
+
+COM has traps: an error value arrives as an integer, so that an error that xlwings does not know
+would be a number of minus two billions; a Decimal that goes out is cut to four places; an integer
+beyond 32 bits is refused; a text of an array is refused beyond 255 characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svc_tools.excel.cell_errors import CellError
+from svc_tools.excel.values import OMITTED, ErrorCell, scalar
+
+if TYPE_CHECKING:
+    from svc_tools.excel.values import Argument, Result, Scalar
+
+__all__ = ["TEXT_LIMIT", "ComCell", "ComResult", "cut", "from_com", "scalar_from_com", "to_com"]
+
+ComCell = str | float | bool
+"""What a cell of a result is made of; an empty one is ""."""
+ComResult = ComCell | list[list[ComCell]]
+
+TEXT_LIMIT = 32_767
+"""The characters that a cell holds."""
+_LIMIT_IN_ARRAY = 255
+
+_ERRORS_FROM = -2146828288
+"""Where the codes of error values begin: COM sends this plus the number that VBA knows."""
+_ERRORS = {
+    2000: "#NULL!",
+    2007: "#DIV/0!",
+    2015: "#VALUE!",
+    2023: "#REF!",
+    2029: "#NAME?",
+    2036: "#NUM!",
+    2042: "#N/A",
+    2043: "#GETTING_DATA",
+    2045: "#SPILL!",
+    2046: "#CONNECT!",
+    2047: "#BLOCKED!",
+    2048: "#UNKNOWN!",
+    2049: "#FIELD!",
+    2050: "#CALC!",
+}
+_ERROR_NUMBERS = range(2000, 3000)
+
+
+def from_com(value: object) -> Argument:
+    """An argument as `evaluate` takes it: left out, one cell, or rows of cells."""
+    if value is OMITTED:
+        return OMITTED
+    if not isinstance(value, list | tuple):
+        return scalar_from_com(value)
+    rows = [list(row) if isinstance(row, list | tuple) else [row] for row in value]
+    if [len(row) for row in rows] == [1]:
+        return scalar_from_com(rows[0][0])
+    return [[scalar_from_com(cell) for cell in row] for row in rows]
+
+
+def scalar_from_com(value: object) -> Scalar:
+    """One cell; an integer that is an error's code becomes that error.
+
+    Raises:
+        BadValueError: it is of a kind that no cell has.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value - _ERRORS_FROM
+        if number in _ERROR_NUMBERS:
+            return ErrorCell(_ERRORS.get(number, f"#ERROR{number}"))
+        return float(value)
+    return scalar(value)
+
+
+def to_com(result: Result) -> ComResult:
+    """A result as COM carries it: text, float and bool alone, or in rows.
+
+    Raises:
+        TypeError: it holds what a cell cannot hold, such as a Decimal.
+    """
+    if isinstance(result, list):
+        return [[_cell(cell, _LIMIT_IN_ARRAY) for cell in row] for row in result]
+    return _cell(result, TEXT_LIMIT)
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters as Excel counts them (UTF-16), with "…" where cut."""
+    data = text.encode("utf-16-le", "replace")
+    if len(data) <= 2 * limit:
+        return text
+    return data[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
+
+
+def _cell(value: object, limit: int) -> ComCell:
+    if value is None:
+        return ""
+    if isinstance(value, CellError):
+        return cut(value.text, limit)
+    if isinstance(value, str):
+        return cut(value, limit)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(f"a cell of Excel cannot be given a {type(value).__name__}")

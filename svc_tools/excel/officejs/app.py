@@ -1,0 +1,202 @@
+"""The local server's answers: what Excel loads, what the cells ask, and the task pane's matters."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from pydantic import SecretStr
+from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
+from starlette.responses import Response
+
+from svc_tools.excel.cell_errors import CellError
+from svc_tools.excel.evaluating import evaluate
+from svc_tools.excel.officejs import pane
+from svc_tools.excel.officejs.guard import (
+    Guard,
+    TooLargeError,
+    failed,
+    refusal,
+    too_large,
+)
+from svc_tools.excel.officejs.help_page import help_page
+from svc_tools.excel.officejs.in_thread import in_thread
+from svc_tools.excel.officejs.manifest import manifest
+from svc_tools.excel.officejs.metadata import metadata
+from svc_tools.excel.officejs.page import OFFICE_JS, page
+from svc_tools.excel.officejs.script import functions_script
+from svc_tools.excel.officejs.wire import BadRequestError, read_calls, results_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import ASGIApp
+
+    from svc_tools.excel.desk import Desk
+    from svc_tools.excel.officejs.gate import Gate
+
+__all__ = ["make_app"]
+
+_STATIC = Path(__file__).parent / "static"
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".png": "image/png"}
+_MADE = {"days.js", "functions.js"}
+"""Files of the folder that are not served as they stand."""
+
+_HOSTS = (
+    "https://*.officeapps.live.com https://*.live.com https://*.office.com https://*.office365.com"
+    " https://*.sharepoint.com https://*.microsoft365.com https://*.cloud.microsoft"
+)
+"""The pages in which Excel on the web shows an add-in: every one around it has to be named."""
+_SCRIPTS = f"https://{urlsplit(OFFICE_JS).hostname} https://ajax.aspnetcdn.com"
+"""Where office.js comes from, which the host demands, and what it loads itself."""
+_OFFICE_PAGE = (
+    f"default-src 'none'; script-src 'self' {_SCRIPTS}; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
+    f" frame-ancestors 'self' {_HOSTS}"
+)
+_OWN_PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self';"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def make_app(desk: Desk, gate: Gate) -> ASGIApp:
+    """The app over the process's desk, behind its gate.
+
+    Args:
+        desk: where all cells ask, from whichever program they come.
+        gate: who may ask, and the address and token that Excel is told.
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_exception_handler(HTTPException, _no_such_page)
+    app.add_exception_handler(TooLargeError, _too_large)
+    app.add_exception_handler(Exception, _failed)
+    _add_files(app, gate)
+    _add_cells(app, desk)
+    _add_pane(app, desk)
+    _add_static(app)  # the last, for it takes every name
+    return Guard(app, gate)
+
+
+def _add_files(app: FastAPI, gate: Gate) -> None:
+    """What Excel, and a person who sets it up, load."""
+
+    @app.get("/excel/")
+    async def explained() -> Response:
+        return _page(help_page(gate), _OWN_PAGE)
+
+    @app.get("/excel/manifest.xml")
+    async def told() -> Response:
+        name = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
+        return Response(manifest(gate), media_type="application/xml", headers=name)
+
+    @app.get("/excel/functions.json")
+    async def described() -> Response:
+        return _json(metadata())
+
+    @app.options("/excel/functions.json")
+    async def may_be_read() -> Response:
+        return Response(status_code=204, headers={"access-control-allow-methods": "GET"})
+
+    @app.get("/excel/functions.js")
+    async def functions() -> Response:
+        return Response(functions_script(gate), media_type="text/javascript")
+
+    @app.get("/excel/taskpane.html")
+    async def task_pane(office: str = "") -> Response:
+        token = gate.token.get_secret_value()
+        in_office = office == "1"
+        return _page(page(token, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
+
+
+def _add_cells(app: FastAPI, desk: Desk) -> None:
+    """What the functions ask, those of Excel and those of Calc."""
+
+    @app.post("/excel/batch")
+    async def batch(request: Request) -> Response:
+        body = await request.body()
+        try:
+            answer = await in_thread(functools.partial(_computed, desk, body))
+        except BadRequestError as error:
+            return refusal(400, "INVALID_INPUT", str(error))
+        return Response(answer, media_type="application/json")
+
+
+def _add_static(app: FastAPI) -> None:
+    """The files of the add-in as they stand, by their names."""
+
+    @app.get("/excel/{name}")
+    async def file(name: str) -> Response:
+        path = {one.name: one for one in _STATIC.iterdir()}.get(name)
+        if path is None or path.suffix not in _KINDS or name in _MADE:
+            raise HTTPException(404)
+        return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
+
+
+def _add_pane(app: FastAPI, desk: Desk) -> None:
+    """What the task pane shows and does; what is wrong is in its answers."""
+
+    @app.get("/excel/status")
+    async def status() -> Response:
+        return await _told(lambda: pane.status(desk))
+
+    @app.post("/excel/refresh")
+    async def refresh() -> Response:
+        return await _told(lambda: pane.refresh(desk))
+
+    @app.post("/excel/key")
+    async def use_key(request: Request) -> Response:
+        try:
+            given = json.loads(await request.body())
+            address, key = str(given["address"]), SecretStr(str(given["key"]))
+        except (ValueError, TypeError, KeyError):
+            return refusal(
+                400, "INVALID_INPUT", 'expected {"address": the service\'s, "key": the account\'s}'
+            )
+        return await _told(lambda: pane.use_key(desk, address, key))
+
+    @app.delete("/excel/key")
+    async def forget_key() -> Response:
+        return await _told(lambda: pane.forget_key(desk))
+
+    @app.post("/excel/embedded")
+    async def use_embedded() -> Response:
+        return await _told(lambda: pane.use_embedded(desk))
+
+
+def _computed(desk: Desk, body: bytes) -> bytes:
+    """The results of a body's calls, all of their places asked for together."""
+    calls = read_calls(body)
+    results = iter(evaluate(desk, [one for one in calls if not isinstance(one, CellError)]))
+    return results_json(one if isinstance(one, CellError) else next(results) for one in calls)
+
+
+async def _told(work: Callable[[], pane.Told]) -> Response:
+    return _json(await in_thread(work))
+
+
+def _json(content: Mapping[str, object]) -> Response:
+    return Response(json.dumps(content), media_type="application/json")
+
+
+def _page(html: str, policy: str) -> Response:
+    return Response(html, media_type="text/html", headers={"content-security-policy": policy})
+
+
+async def _no_such_page(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    code = "METHOD_NOT_ALLOWED" if status == 405 else "NOT_FOUND"  # noqa: PLR2004 - HTTP's number
+    return refusal(status, code, "There is no such page here; see /excel/")
+
+
+async def _too_large(_request: Request, _error: Exception) -> Response:
+    return too_large()
+
+
+async def _failed(_request: Request, _error: Exception) -> Response:
+    return failed()

@@ -1,0 +1,39 @@
+"""`functions.js` as Excel loads it: the shipped files, with the server's address and token."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svc_tools.excel.officejs.gate import ROOT
+from svc_tools.excel.officejs.metadata import ROWS, day_at, function_id, zeros_kept
+from svc_tools.excel.registry import FUNCTIONS
+
+if TYPE_CHECKING:
+    from svc_tools.excel.officejs.gate import Gate
+
+__all__ = ["functions_script"]
+
+_FILES = [Path(__file__).parent / "static" / name for name in ("days.js", "functions.js")]
+_PLACE = "__CONFIG__"
+
+
+def functions_script(gate: Gate) -> str:
+    """The JavaScript that associates every function of the registry and asks this server."""
+    config = {
+        "url": f"{gate.origin}{ROOT}batch",
+        "token": gate.token.get_secret_value(),
+        "functions": [
+            {
+                "id": function_id(one.name),
+                "f": one.name,
+                "zeros": zeros_kept(one),
+                "day": day_at(one),
+                "rows": one.name == ROWS,
+            }
+            for one in FUNCTIONS
+        ],
+    }
+    script = "\n".join(path.read_text(encoding="utf-8") for path in _FILES)
+    return script.replace(_PLACE, json.dumps(config), 1)

@@ -1,0 +1,174 @@
+// The functions of the add-in: every call of a moment travels in one question to the local server.
+//
+// Excel hands over what stands in the cells; nothing is computed here. The server fills in its address,
+// its token and the list of functions.
+(() => {
+  "use strict";
+
+  const config = __CONFIG__;
+
+  const WINDOW_MS = 20; // how long calls are gathered
+  const MOST_CALLS = 20_000; // of one question
+  const MOST_CHARACTERS = 4_000_000; // of one question; a single larger call travels alone
+
+  const NO_SERVER =
+    "The local server does not answer: start `svc-tools excel serve`, then recalculate";
+  const NO_TOKEN =
+    "The local server does not know this add-in: load the manifest that" +
+    " `svc-tools excel serve` names into Excel again";
+  const NO_SENSE = "The local server gave an answer that cannot be read: are two versions mixed?";
+
+  let waiting = new Map(); // the text of a call -> the call, and those who wait for its result
+  let timer = null;
+
+  // --- from the cells -----------------------------------------------------------------------------
+
+  /** An error value of the sheet, in whichever of its forms Excel hands it over; else null. */
+  function errorIn(value) {
+    if (typeof value.code === "string") return value.code; // CustomFunctions.Error
+    if (value.basicType === "Error" || value.type === "Error") {
+      return String(value.basicValue ?? "#VALUE!");
+    }
+    return null;
+  }
+
+  function cell(value, keepsZeros) {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") {
+      if (!Number.isFinite(value)) return { error: "#NUM!" };
+      return value === 0 && !keepsZeros ? "" : value; // an empty cell may come as 0
+    }
+    if (typeof value !== "object") return value;
+    const error = errorIn(value);
+    if (error !== null) return { error };
+    if (value.basicType === "Empty" || value.type === "Empty") return "";
+    // a number with its format, a text or an entity of a data type
+    return "basicValue" in value ? cell(value.basicValue, keepsZeros) : { error: "#VALUE!" };
+  }
+
+  /** An argument as the server reads it: null where left out, a scalar, or rows. */
+  function argument(value, keepsZeros) {
+    if (value === null || value === undefined) return null;
+    if (!Array.isArray(value)) return cell(value, keepsZeros);
+    const rows = value.map((row) =>
+      (Array.isArray(row) ? row : [row]).map((one) => cell(one, keepsZeros)),
+    );
+    return rows.length === 1 && rows[0].length === 1 ? rows[0][0] : rows;
+  }
+
+  // --- into the cells -----------------------------------------------------------------------------
+
+  function failure(kind, message) {
+    const { notAvailable, invalidValue } = CustomFunctions.ErrorCode;
+    return new CustomFunctions.Error(kind === "value" ? invalidValue : notAvailable, message);
+  }
+
+  function shown(value) {
+    if (value === null || value === undefined) return ""; // null would be shown as 0
+    return typeof value === "object" ? failure(value.e, value.m) : value;
+  }
+
+  function settle(callers, result) {
+    if (result && "v" in result) {
+      const rows = Array.isArray(result.v) ? result.v : [[result.v]];
+      for (const one of callers) one.resolve(rows.map((row) => row.map(shown)));
+    } else {
+      const { e, m } = result && "e" in result ? result : { e: "na", m: NO_SENSE };
+      for (const one of callers) one.reject(failure(e, m));
+    }
+  }
+
+  // --- questions ----------------------------------------------------------------------------------
+
+  /** Ask the server; each question once: what failed is asked again by recalculating, not here. */
+  async function ask(calls) {
+    const dated = calls.filter(([, one]) => svcDays.hasDay(one));
+    try {
+      const days = dated.length > 0 ? await svcDays.behind() : 0;
+      const moved = ([text, one]) => (days ? JSON.stringify(svcDays.moved(one, days)) : text);
+      const results = await answered(calls.map(moved));
+      if (results.length !== calls.length) throw new Error(NO_SENSE);
+      calls.forEach(([, one], at) => settle(one.callers, results[at]));
+    } catch (error) {
+      const failed = error instanceof svcDays.UnknownCount ? dated : calls;
+      for (const [, one] of failed) settle(one.callers, { e: "na", m: error.message });
+      if (failed.length < calls.length) ask(calls.filter((one) => !failed.includes(one)));
+    }
+  }
+
+  async function answered(asked) {
+    let response;
+    try {
+      response = await fetch(config.url, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${config.token}` },
+        body: `{"calls":[${asked.join(",")}]}`,
+        cache: "no-store",
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+      });
+    } catch {
+      throw new Error(NO_SERVER);
+    }
+    if (response.status === 401 || response.status === 403) throw new Error(NO_TOKEN);
+    let answer;
+    try {
+      answer = await response.json();
+    } catch {
+      throw new Error(response.ok ? NO_SENSE : `The local server failed (${response.status})`);
+    }
+    if (!response.ok) throw new Error(answer?.error?.message ?? NO_SENSE);
+    if (!Array.isArray(answer?.results)) throw new Error(NO_SENSE);
+    return answer.results;
+  }
+
+  /** Send what waits: one question, or a few where it is too much for one. */
+  function send() {
+    const calls = [...waiting].filter(([, one]) => one.callers.size > 0); // some were cancelled
+    waiting = new Map();
+    timer = null;
+    let part = [];
+    let characters = 0;
+    for (const call of calls) {
+      const full = part.length === MOST_CALLS || characters + call[0].length > MOST_CHARACTERS;
+      if (part.length > 0 && full) {
+        ask(part);
+        part = [];
+        characters = 0;
+      }
+      part.push(call);
+      characters += call[0].length;
+    }
+    if (part.length > 0) ask(part);
+  }
+
+  function call(described, given, invocation) {
+    const a = given.map((value, at) => argument(value, described.zeros.includes(at)));
+    while (a.length > 0 && a[a.length - 1] === null) a.pop();
+    const { f } = described;
+    const text = JSON.stringify({ f, a });
+    return new Promise((resolve, reject) => {
+      const caller = { resolve, reject };
+      if (!waiting.has(text)) waiting.set(text, { described, f, a, callers: new Set() });
+      const { callers } = waiting.get(text);
+      callers.add(caller);
+      timer ??= setTimeout(send, WINDOW_MS);
+      if (!invocation) return;
+      invocation.onCanceled = () => {
+        callers.delete(caller); // nobody looks at the result any more
+        reject(failure("na", "Cancelled"));
+      };
+    });
+  }
+
+  function associate() {
+    for (const described of config.functions) {
+      CustomFunctions.associate(described.id, (...all) =>
+        call(described, all.slice(0, -1), all[all.length - 1]), // Excel adds the invocation
+      );
+    }
+  }
+
+  if ("CustomFunctions" in globalThis) associate();
+  else globalThis.Office?.onReady(associate);
+})();

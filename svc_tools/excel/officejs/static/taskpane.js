@@ -1,0 +1,253 @@
+// The pane: who answers, refresh, the key, and the functions. It asks this computer's own server
+// alone; the key leaves its field in one message, and the field is emptied before that is sent.
+"use strict";
+
+const svcPane = (() => {
+  const TOKEN = new URLSearchParams(location.search).get("token") ?? "";
+  const GONE = {
+    title: "The local server does not answer",
+    text: "The functions and this pane need it.",
+    what_to_do: "Start it with: svc-tools excel serve. Then press Check again.",
+  };
+  const STRANGE = {
+    title: "The local server does not know this pane",
+    text: "Its address is of an earlier run of the server.",
+    what_to_do: "Close the pane and open it from the ribbon, or from the address that is printed.",
+  };
+  const $ = (id) => document.getElementById(id);
+  const excel = () => globalThis.Excel?.run !== undefined;
+
+  async function ask(method, path, body) {
+    let answer;
+    try {
+      answer = await fetch(path, {
+        method,
+        headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        cache: "no-store",
+      });
+    } catch {
+      return { trouble: GONE };
+    }
+    if (answer.status === 401 || answer.status === 403) return { trouble: STRANGE };
+    try {
+      return await answer.json();
+    } catch {
+      return { trouble: { ...GONE, text: `It answered with the status ${answer.status}.` } };
+    }
+  }
+
+  // a live region is read out when its text changes: the same words twice are no change
+  const later = {};
+  function say(id, text) {
+    clearTimeout(later[id]);
+    $(id).textContent = "";
+    if (text) later[id] = setTimeout(() => ($(id).textContent = text), 30);
+  }
+
+  function complain(trouble) {
+    const box = $("trouble");
+    box.hidden = !trouble;
+    if (!trouble) return;
+    box.querySelector(".title").textContent = trouble.title;
+    box.querySelector(".text").textContent = trouble.text;
+    box.querySelector(".what").textContent = trouble.what_to_do;
+    box.querySelector(".reference").hidden = !trouble.reference;
+    box.querySelector(".reference code").textContent = trouble.reference ?? "";
+  }
+
+  function moment(iso) {
+    if (!iso) return "–";
+    return new Date(iso).toLocaleString("sv-SE").slice(0, 16); // 2026-05-01 14:30, everywhere
+  }
+
+  function draw(status) {
+    const ok = !status.trouble;
+    $("state").textContent = ok ? "Connected" : "Not connected";
+    $("state").dataset.state = ok ? "good" : "bad";
+    complain(status.trouble);
+    if (status.service === undefined) return; // the local server itself is gone
+    $("service").textContent = status.service;
+    $("source").textContent = status.source;
+    $("source").hidden = !status.source;
+    $("kept").textContent = status.kept.toLocaleString("en-US");
+    $("oldest").textContent = moment(status.oldest);
+    $("notes").textContent = status.notes;
+    $("notes").hidden = !status.notes;
+    $("locked").textContent = status.locked ?? "";
+    $("locked").hidden = !status.locked;
+    $("key-form").hidden = $("other").hidden = $("embedded-help").hidden = Boolean(status.locked);
+    $("forget").hidden = !status.has_key;
+    $("embedded").hidden = $("embedded-help").hidden = Boolean(status.locked) || status.embedded;
+    $("other").hidden = $("forget").hidden && $("embedded").hidden;
+    const address = $("address");
+    if (address !== document.activeElement && !address.value) address.value = status.address;
+  }
+
+  async function check() {
+    $("state").textContent = "Asking the service …";
+    delete $("state").dataset.state;
+    const source = document.querySelector(".source");
+    source.setAttribute("aria-busy", "true");
+    const status = await ask("GET", "status");
+    source.setAttribute("aria-busy", "false");
+    draw(status);
+    return status;
+  }
+
+  // one act at a time; not "disabled": the focus would be lost
+  let busy = false;
+  function onPress(id, act) {
+    $(id).addEventListener("click", async (event) => {
+      event.preventDefault();
+      if (busy) return;
+      busy = true;
+      for (const one of document.querySelectorAll("button")) one.setAttribute("aria-disabled", "true");
+      try {
+        await act();
+      } finally {
+        busy = false;
+        for (const one of document.querySelectorAll("button")) one.removeAttribute("aria-disabled");
+      }
+    });
+  }
+
+  async function recalculate() {
+    if (!excel()) return "Recalculate the workbook to see it.";
+    try {
+      await Excel.run(async (context) => {
+        context.workbook.application.calculate(Excel.CalculationType.full);
+        await context.sync();
+      });
+      return "The workbook is recalculated.";
+    } catch {
+      return "Excel did not recalculate: press Ctrl+Alt+F9 when no cell is being edited.";
+    }
+  }
+
+  async function refresh() {
+    say("said", "Asking anew …");
+    const answer = await ask("POST", "refresh");
+    if (answer.trouble) {
+      say("said", "");
+      draw({ ...answer });
+      return;
+    }
+    const done = await recalculate();
+    say("said", `${answer.said} ${done}`);
+    await check();
+  }
+
+  function fault(field, text) {
+    $(`${field}-error`).textContent = text;
+    if (text) $(field).setAttribute("aria-invalid", "true");
+    else $(field).removeAttribute("aria-invalid");
+  }
+
+  async function useKey() {
+    const address = $("address").value.trim();
+    let key = $("key").value.trim();
+    fault("address", address ? "" : "Give the address of the service, such as https://rates.example.");
+    fault("key", key ? "" : "Give the API key of your account.");
+    if (!address || !key) {
+      $(address ? "key" : "address").focus();
+      return;
+    }
+    $("key").value = "";
+    say("key-said", "Asking the service …");
+    const sent = ask("POST", "key", { address, key });
+    key = "";
+    await settled(await sent);
+  }
+
+  // what came of another key, or of none
+  async function settled(answer) {
+    const { trouble } = answer;
+    if (trouble) {
+      say("key-said", "");
+      const field = trouble.field ?? "key";
+      const reference = trouble.reference ? `For support: ${trouble.reference}` : "";
+      const told = [trouble.title, trouble.text, reference, trouble.what_to_do].filter(Boolean);
+      fault(field, told.map((one) => (one.endsWith(".") ? one : `${one}.`)).join(" "));
+      $(field).focus();
+      return;
+    }
+    say("key-said", `${answer.said} ${await recalculate()}`);
+    $("address").value = "";
+    await check();
+  }
+
+  async function chosen(method, path) {
+    fault("address", "");
+    fault("key", "");
+    await settled(await ask(method, path));
+  }
+
+  async function example(formula) {
+    if (!excel()) {
+      try {
+        await navigator.clipboard.writeText(formula);
+        say("functions-said", `Copied: ${formula}`);
+      } catch {
+        say("functions-said", `Copy it by hand: ${formula}`);
+      }
+      return;
+    }
+    try {
+      const told = await Excel.run(async (context) => {
+        const cell = context.workbook.getSelectedRange().getCell(0, 0);
+        cell.load("address,formulas");
+        await context.sync();
+        if (cell.formulas[0][0] !== "") return `${cell.address} is not empty: choose an empty cell.`;
+        cell.formulas = [[formula]];
+        await context.sync();
+        return `${formula} is in ${cell.address}.`;
+      });
+      say("functions-said", told);
+    } catch {
+      say("functions-said", "Excel did not take the formula: choose one empty cell, then try again.");
+    }
+  }
+
+  function theme() {
+    const host = globalThis.Office?.context?.officeTheme;
+    if (!host?.bodyBackgroundColor) return;
+    const parts = host.bodyBackgroundColor.match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
+    const dark = host.isDarkTheme ?? parts[0] * 0.3 + parts[1] * 0.59 + parts[2] * 0.11 < 128;
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    document.documentElement.style.setProperty("--paper", host.bodyBackgroundColor);
+    document.documentElement.style.setProperty("--ink", host.bodyForegroundColor);
+  }
+
+  function inHost() {
+    theme();
+    if (!excel()) return;
+    $("freezing").hidden = false;
+    $("functions-note").textContent = "Each with an example for an empty cell.";
+    for (const one of document.querySelectorAll("[data-formula]")) one.textContent = "Insert the example";
+  }
+
+  function start() {
+    onPress("refresh", refresh);
+    onPress("again", async () => {
+      say("said", "");
+      await check();
+    });
+    onPress("use-key", useKey);
+    onPress("forget", () => chosen("DELETE", "key"));
+    onPress("embedded", () => chosen("POST", "embedded"));
+    $("key-form").addEventListener("submit", (event) => event.preventDefault());
+    for (const one of document.querySelectorAll("[data-formula]")) {
+      one.addEventListener("click", () => example(one.dataset.formula));
+    }
+    svcFreeze.start({ onPress, say, ask });
+    inHost();
+    globalThis.Office?.onReady?.().then(inHost);
+    check().then((status) => {
+      if (status.trouble && status.service !== undefined) $("account").open = true;
+    });
+  }
+  return { start };
+})();
+
+svcPane.start();

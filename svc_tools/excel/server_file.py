@@ -1,0 +1,115 @@
+"""`server.json`: where the local server of the spreadsheets listens, and the token it expects.
+
+Calc's add-in reads it, and so does the next run of the server: address and token stay the same, so
+that a manifest which Excel knows stays valid. Only its owner can read the file.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+from pydantic import SecretStr
+
+from svc_tools import config
+from svc_tools.excel.own_files import read_object, write_object
+
+__all__ = ["Server", "known_port", "known_token", "publish", "read", "server_path", "withdraw"]
+
+_TOKEN_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What the file says of the server.
+
+    Attributes:
+        url: its address, such as `https://localhost:8643`, without a path.
+        token: what its callers prove themselves with.
+        pid: its process while it runs; `None` once it was stopped.
+        certificate: the file of its certificate, where it serves https: callers on this machine
+            trust that one alone.
+    """
+
+    url: str
+    token: SecretStr
+    pid: int | None
+    certificate: Path | None = None
+
+
+def server_path() -> Path:
+    """Where the file is."""
+    return config.excel_folder() / "server.json"
+
+
+def read() -> Server | None:
+    """The server that runs, or ran last; `None` where there was none.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    found = read_object(server_path())
+    url, token, pid = found.get("url"), found.get("token"), found.get("pid")
+    if not (isinstance(url, str) and isinstance(token, str) and url and token):
+        return None
+    certificate = found.get("certificate")
+    return Server(
+        url,
+        SecretStr(token),
+        pid if isinstance(pid, int) else None,
+        Path(certificate) if isinstance(certificate, str) and certificate else None,
+    )
+
+
+def publish(url: str, token: SecretStr, certificate: Path | None = None) -> None:
+    """Say that this process serves at an address, and with which certificate, if any.
+
+    Raises:
+        ConfigurationError: the file cannot be written.
+    """
+    held = None if certificate is None else certificate.absolute()
+    _write(Server(url.rstrip("/"), token, os.getpid(), held))
+
+
+def withdraw() -> None:
+    """Say that it serves no longer, where nobody else took its place; address and token stay.
+
+    Raises:
+        ConfigurationError: the file cannot be read or written.
+    """
+    server = read()
+    if server is not None and server.pid == os.getpid():
+        _write(replace(server, pid=None))
+
+
+def known_token() -> SecretStr:
+    """The token of the last run, so that manifests stay valid; else a new one.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    server = read()
+    return SecretStr(secrets.token_urlsafe(_TOKEN_BYTES)) if server is None else server.token
+
+
+def known_port() -> int | None:
+    """The port of the last run; `None` where there was none.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    server = read()
+    return None if server is None else httpx.URL(server.url).port
+
+
+def _write(server: Server) -> None:
+    content = {
+        "url": server.url,
+        "token": server.token.get_secret_value(),
+        "pid": server.pid,
+        "certificate": None if server.certificate is None else str(server.certificate),
+    }
+    write_object(server_path(), content)

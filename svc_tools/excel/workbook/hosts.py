@@ -1,0 +1,116 @@
+"""The spreadsheets that the sheets are written for: names of functions, what works, first steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Host", "Step", "calc", "excel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the first steps.
+
+    Attributes:
+        title: when it is done.
+        text: what to do.
+        button: the caption and the macro of a button that does it, if there is one.
+    """
+
+    title: str
+    text: str
+    button: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A spreadsheet program, as far as the sheets differ in it.
+
+    Attributes:
+        name: what it is called in a sentence.
+        naming: the name in a formula of a function of the registry.
+        macros: whether it has the macros, and buttons for them.
+        spills: whether a formula's values go into the cells beside it by themselves.
+        empty_is_zero: whether an empty cell reaches a function as 0.
+        steps: what to do before the first formula computes.
+        refresh: how the rates are asked for anew.
+        unset: what its cells show while it does not know the functions.
+    """
+
+    name: str
+    naming: Callable[[str], str]
+    macros: bool
+    spills: bool
+    empty_is_zero: bool
+    steps: tuple[Step, ...]
+    refresh: str
+    unset: str
+
+
+def excel(version: str) -> Host:
+    """Excel on Windows with xlwings, of which the workbook carries the VBA of that version."""
+    return Host(
+        name="Excel",
+        naming=str,
+        macros=True,
+        spills=True,
+        empty_is_zero=False,
+        steps=(
+            Step(
+                "Once on this computer",
+                "Run `svc-tools excel install` in a terminal; it says what it does and what is"
+                " missing. Then in Excel, under File > Options > Trust Center > Trust Center"
+                " Settings > Macro Settings, tick “Trust access to the VBA project object"
+                " model”: the import of step 2 needs it.",
+            ),
+            Step(
+                "Once in this workbook",
+                "Press the button, then Ctrl+Alt+F9. Until then cells with our functions show"
+                " #NAME?. Keep the file svc_udfs.py in the folder of the workbook; a copy of the"
+                f" workbook needs it beside itself as well. The workbook is made for xlwings"
+                f" {version}; after an update of xlwings make a new one.",
+                ("Import functions", "ImportPythonUDFs"),
+            ),
+            Step(
+                "Then work",
+                "Look a place up, put your own lines in place of the example orders, see what your"
+                " nexus register says. Yellow cells are yours to type in; all others are computed.",
+            ),
+        ),
+        refresh="the macro SVC_REFRESH",
+        unset="#NAME?",
+    )
+
+
+def calc(naming: Callable[[str], str]) -> Host:
+    """LibreOffice Calc with the add-in; functions have the names that its files know them by."""
+    return Host(
+        name="LibreOffice Calc",
+        naming=naming,
+        macros=False,
+        spills=False,
+        empty_is_zero=True,
+        steps=(
+            Step(
+                "Once on this computer",
+                "Run `svc-tools excel calc-addin` in a terminal: it makes the extension. Install it"
+                " under Tools > Extension Manager > Add, and start LibreOffice again.",
+            ),
+            Step(
+                "Before you open this file",
+                "Run `svc-tools excel serve` in a terminal and leave it running: the cells ask it."
+                " Then compute everything once with Ctrl+Shift+F9.",
+            ),
+            Step(
+                "Then work",
+                "Look a place up, put your own lines in place of the example orders, see what your"
+                " nexus register says. Yellow cells are yours to type in; all others are computed.",
+            ),
+        ),
+        refresh="the menu of the extension",
+        unset="#NAME?",
+    )

@@ -1,0 +1,243 @@
+"""The task pane in a browser, as a person sees and uses it, with the keyboard too."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+from support.by_hand import tab_to
+from support.excel_server import local_server
+from support.faults import answer, echoing, serving
+from support.keyrings import use_keyring
+from support.secrets import TYPED_KEY, files_with
+from support.taskpane import STAND_IN, pane_page
+
+import svc_tools
+from svc_sdk import Svc
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.evaluating import run
+
+AUSTIN = ("TX", "78701", "2026-05-01")
+
+
+@pytest.fixture
+def keyring(monkeypatch, tmp_path):
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
+    return use_keyring(monkeypatch)
+
+
+@pytest.fixture
+def desk(keyring):
+    return Desk(svc_tools.connect("embedded"), cache=False)
+
+
+@pytest.fixture
+def served(desk):
+    with local_server(desk) as server:
+        yield server
+
+
+@pytest.fixture
+def pane(served, chrome):
+    with pane_page(chrome, served) as (page, seen):
+        yield page
+        assert seen.outside(served.origin) == []
+        assert seen.complaints == []
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def give_key(page, address, key):
+    page.get_by_text("Service and key", exact=True).click()
+    page.get_by_label("Address of the service").fill(address)
+    page.get_by_label("API key").fill(key)
+    button(page, "Check and keep").click()
+
+
+def test_it_says_who_answers_and_what_is_kept(desk, pane):
+    expect(pane.locator("#state")).to_have_text("Connected")
+    expect(pane.locator("#service")).to_have_text("Embedded service")
+    expect(pane.locator("#source")).to_contain_text("Rate book of 20")
+    expect(pane.locator("#kept")).to_have_text("0")
+    run(desk, "SVC_RATE", *AUSTIN)
+    button(pane, "Check again").click()
+    expect(pane.locator("#kept")).to_have_text("1")
+    year = desk.oldest.astimezone().strftime("%Y-%m-%d %H:%M")
+    expect(pane.locator("#oldest")).to_have_text(year)
+    assert not pane.locator("#freezing").is_visible(), "there is no workbook in a browser"
+
+
+def test_a_refresh_says_what_changed_and_recalculates(chrome, keyring):
+    with serving() as faults, Svc("key-0123456789", base_url=faults.base_url) as client:
+        desk = Desk(client, cache=False)
+        run(desk, "SVC_RATE", *AUSTIN)
+        faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
+        with (
+            local_server(desk) as served,
+            pane_page(chrome, served, script=STAND_IN) as (page, _),
+        ):
+            button(page, "Refresh rates").click()
+            expect(page.locator("#said")).to_have_text(
+                "1 place asked again: 1 answer changed. The workbook is recalculated."
+            )
+            assert page.evaluate("standIn.calculated") == ["Full"]
+        assert run(desk, "SVC_RATE", *AUSTIN) == 0.085
+
+
+def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, tmp_path):
+    tab_to(pane, "Service and key")
+    pane.keyboard.press("Enter")
+    pane.keyboard.press("Tab")
+    pane.keyboard.type(account.url)
+    pane.keyboard.press("Tab")
+    pane.keyboard.type(TYPED_KEY)
+    with pane.expect_request("**/excel/key") as sent:
+        pane.keyboard.press("Enter")
+    expect(pane.locator("#service")).to_have_text(account.url)
+    expect(pane.locator("#key-said")).to_contain_text("takes the key. It is kept in")
+    expect(pane.locator("#state")).to_have_text("Connected")
+    assert pane.get_by_label("API key").input_value() == ""
+    assert list(keyring.kept.values()) == [TYPED_KEY]
+    assert sent.value.headers["authorization"] == f"Bearer {served.token}"
+    assert sent.value.post_data_json == {"address": account.url, "key": TYPED_KEY}
+    left = pane.evaluate(
+        "[document.documentElement.outerHTML, location.href, document.cookie,"
+        " {...localStorage}, {...sessionStorage}, performance.getEntries().map(e => e.name)]"
+    )
+    assert TYPED_KEY not in json.dumps(left)
+    assert files_with(TYPED_KEY, tmp_path)[0] == []
+    button(pane, "Forget the key").click()
+    expect(pane.locator("#trouble")).to_contain_text("the keyring has no key for it")
+    assert keyring.kept == {}
+    button(pane, "Use the embedded service").click()
+    expect(pane.locator("#service")).to_have_text("Embedded service")
+
+
+def test_a_wrong_key_is_said_at_its_field_and_is_gone(pane, account, keyring):
+    give_key(pane, account.url, "wrong-key-0123456789")
+    field = pane.get_by_label("API key")
+    expect(pane.locator("#key-error")).to_contain_text("The service does not accept the key.")
+    expect(pane.locator("#key-error")).to_contain_text("For support: ")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    expect(field).to_have_attribute("autocomplete", "new-password")
+    assert keyring.kept == {}
+    expect(pane.locator("#service")).to_have_text("Embedded service")
+
+
+def test_what_is_missing_is_said_before_anything_is_sent(served, chrome):
+    with pane_page(chrome, served) as (page, seen):
+        give_key(page, "", TYPED_KEY)
+        expect(page.locator("#address-error")).to_contain_text("Give the address")
+        expect(page.get_by_label("Address of the service")).to_be_focused()
+        page.get_by_label("Address of the service").fill("https://rates.example")
+        page.get_by_label("API key").fill(" ")
+        button(page, "Check and keep").click()
+        expect(page.locator("#key-error")).to_have_text("Give the API key of your account.")
+        expect(page.locator("#address-error")).to_have_text("")
+        assert not any(address.endswith("/key") for address in seen.asked)
+
+
+def test_a_service_that_is_down_is_said_with_what_to_do(chrome, keyring):
+    refused = {"error": {"code": "X", "message": "It rests.", "support_reference": "req_9"}}
+    with serving() as faults, Svc("key-0123456789", base_url=faults.base_url) as client:
+        faults.will(answer(503, json.dumps(refused).encode()))
+        with (
+            local_server(Desk(client, cache=False)) as served,
+            pane_page(chrome, served) as (page, _),
+        ):
+            expect(page.locator("#state")).to_have_text("Not connected")
+            trouble = page.get_by_role("alert")
+            expect(trouble).to_contain_text("The service has trouble of its own")
+            expect(trouble).to_contain_text("It rests.")
+            expect(trouble).to_contain_text("For support: req_9")
+            expect(page.get_by_label("API key")).to_be_visible()
+
+
+def test_the_local_server_gone_is_said_with_the_command(served, chrome):
+    with pane_page(chrome, served) as (page, _):
+        served.stop()
+        button(page, "Refresh rates").click()
+        expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
+        expect(page.locator("#said")).to_have_text("")
+
+
+def test_a_pane_of_an_earlier_run_says_so(served, chrome):
+    with pane_page(chrome, served) as (page, _):
+        page.evaluate("history.replaceState(null, '', '?token=old')")
+        page.route("**/status", lambda route: route.fulfill(status=401, body="{}"))
+        button(page, "Check again").click()
+        expect(page.get_by_role("alert")).to_contain_text("does not know this pane")
+
+
+@pytest.mark.parametrize(("width", "colours"), [(250, "dark"), (320, "light"), (600, "dark")])
+def test_it_fits_and_can_be_read_at_every_width_and_in_both_colours(served, chrome, width, colours):
+    with pane_page(chrome, served, width=width, colours=colours, script=STAND_IN) as (page, _):
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for ink, paper in PAIRS:
+            assert page.evaluate(CONTRAST, [f"--{ink}", f"--{paper}"]) >= 4.5, (ink, paper)
+        names = page.evaluate(UNNAMED)
+        assert names == [], "every field and button has a name of its own"
+
+
+def test_the_colours_are_those_of_the_office_theme(served, chrome):
+    colours = '{bodyBackgroundColor: "#262626", bodyForegroundColor: "#F0F0F0"}'
+    theme = f"window.Office = {{context: {{officeTheme: {colours}}}, onReady: async () => {{}}}}"
+    with pane_page(chrome, served, script=theme) as (page, _):
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert colour == "rgb(38, 38, 38)"
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_an_example_is_copied_where_there_is_no_workbook(pane):
+    pane.locator("summary", has_text="SVC.RATE(").click()
+    button(pane, "Example of SVC.RATE").click()
+    formula = '=SVC.RATE("CA", "94105", DATE(2026, 2, 1))'
+    expect(pane.locator("#functions-said")).to_have_text(f"Copied: {formula}")
+    assert pane.evaluate("navigator.clipboard.readText()") == formula
+
+
+def test_an_example_goes_into_an_empty_cell_and_never_over_another(served, chrome):
+    with pane_page(chrome, served, script=STAND_IN) as (page, _):
+        page.evaluate("standIn.sheets = {Orders: {B2: 7}}; standIn.selected = ['Orders', 'B2']")
+        page.locator("summary", has_text="SVC.SUM(").click()
+        button(page, "Example of SVC.SUM").click()
+        expect(page.locator("#functions-said")).to_contain_text("Orders!B2 is not empty")
+        page.evaluate("standIn.selected = ['Orders', 'C3']")
+        button(page, "Example of SVC.SUM").click()
+        expect(page.locator("#functions-said")).to_contain_text("is in Orders!C3.")
+        assert page.evaluate("standIn.sheets.Orders") == {"B2": 7, "C3": "=SVC.SUM({19.99; 4})"}
+
+
+PAIRS = (
+    ("ink", "paper"),
+    ("muted", "paper"),
+    ("muted", "shade"),
+    ("bad", "paper"),
+    ("good", "shade"),
+    ("on-accent", "accent"),
+    ("ink", "field"),
+    ("muted", "field"),
+)
+"""Which colours stand on which."""
+
+CONTRAST = """(names) => {
+  const light = (name) => {
+    const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const parts = hex.match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16) / 255)
+      .map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return parts[0] * 0.2126 + parts[1] * 0.7152 + parts[2] * 0.0722;
+  };
+  const [low, high] = names.map(light).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+"""The contrast of two colours (WCAG 2)."""
+
+UNNAMED = """() => [...document.querySelectorAll("button, input")].filter((one) =>
+  !(one.labels?.[0]?.textContent.trim() || one.getAttribute("aria-label") || one.textContent.trim())
+).map((one) => one.outerHTML)"""

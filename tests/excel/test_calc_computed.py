@@ -1,0 +1,306 @@
+"""A real LibreOffice Calc computes formulas of the installed add-in, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from decimal import ROUND_HALF_UP, Decimal
+
+import pytest
+from support.calc import running_calc
+from support.desks import desk_of
+from support.excel_server import excel_serve, local_server
+
+from svc_tools.excel.calc import calc_name, write_addin
+from svc_tools.excel.officejs import app
+from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.workbook import write_example
+
+NOT_AVAILABLE, BAD_VALUE = {"error": "#N/A"}, {"error": "#VALUE!"}
+DAY = '"2026-03-05"'
+XLSX = "Calc MS Excel 2007 XML"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("calc")
+
+
+@pytest.fixture(scope="module")
+def server_file(folder):
+    """Where the add-in finds the server: `svc-tools excel serve`, a program of its own."""
+    settings = folder / "settings"
+    with excel_serve("--port", 0, **os.environ | {"SVC_EXCEL": str(settings)}):
+        yield settings / "server.json"
+
+
+@pytest.fixture(scope="module")
+def calc(folder, server_file):
+    addin = write_addin(folder / "svc-tools.oxt")
+    with running_calc(folder, addin, server_file.parent) as found:
+        yield found
+
+
+@pytest.fixture
+def counted(client, monkeypatch, server_file):
+    """The server of Calc is one of this process, over a new desk; what each request asks."""
+    desk = desk_of(client)
+    requests = []
+
+    def evaluate(asked, calls):
+        requests.append(len(calls))
+        return real(asked, calls)
+
+    real = app.evaluate
+    monkeypatch.setattr(app, "evaluate", evaluate)
+    before = server_file.read_bytes()
+    with local_server(desk) as server:
+        publish(server_file, server)
+        yield desk, requests
+    server_file.write_bytes(before)
+
+
+def publish(server_file, server):
+    server_file.write_text(json.dumps({"url": server.origin, "token": server.token}))
+
+
+def test_every_function_is_offered_with_its_help(calc):
+    for function in FUNCTIONS:
+        told = calc.do("help", name=function.name)
+        assert told["help"] == function.help
+        assert [name for name, _ in told["arguments"]] == [one.name for one in function.parameters]
+        for (_, text), parameter in zip(told["arguments"], function.parameters, strict=True):
+            assert text.startswith(parameter.help)
+
+
+def test_rates_and_tax_are_exact_to_the_cent(calc):
+    cells = {"A1": 94105, "A2": 2134, "A3": "27601", "A4": "07030-5802", "B1": "=DATE(2026;3;5)"}
+    shown = calc.formulas(
+        '=SVC_RATE("CA";A1;B1)',
+        f'=SVC_RATE("Massachusetts";A2;{DAY})',
+        f'=SVC_RATE("NC";A3;{DAY})',
+        f'=SVC_RATE("NJ";A4;{DAY})',
+        f'=SVC_RATE("OR";97201;{DAY})',
+        '=SVC_TAX(4;"CA";A1;B1)',
+        '=SVC_TAX(-4;"CA";A1;B1)',
+        '=SVC_TAX(4;"CA";A1;B1;"half_even")',
+        '=SVC_TAX(0.1+0.2;"CA";A1;B1)',
+        '=ROUND(100*SVC_RATE("CA";A1;B1);3)&" %"',
+        cells=cells,
+    )
+    assert shown[:5] == [0.08625, 0.0625, 0.0725, 0.06625, 0.0]
+    half_up = Decimal("4.00") * Decimal("0.08625")
+    assert shown[5] == float(half_up.quantize(Decimal("0.01"), ROUND_HALF_UP)) == 0.35
+    assert shown[6:9] == [-0.35, 0.34, 0.03]
+    assert shown[9] == "8.625 %"
+
+
+def test_what_is_missing_or_wrong_never_looks_like_a_rate(calc):
+    cells = {"A2": '=""', "A4": "=1/0", "A5": "=NA()"}
+    shown = calc.formulas(
+        f'=SVC_RATE("TX";A1;{DAY})',  # an empty cell
+        f'=SVC_RATE("TX";A2;{DAY})',
+        '=SVC_RATE_GEO("TX";A1;A1)',
+        "=SVC_TAX(A1;A1;A1;A1)",
+        '=SVC_RATE("CA";94105;A1)',  # a day that is an empty cell
+        '=SVC_TAX(12.5;"CA";A1)',
+        '=SVC_TAX(12.345;"CA";94105)',
+        '=SVC_RATE("CA";"none")',
+        '=SVC_RATE("CA";94105;"03/04/2026")',
+        "=SVC_RATE()",
+        f'=SVC_RATE("CA";98101;{DAY})',  # of another state
+        f'=SVC_RATE("CO";80202;{DAY})',
+        f'=SVC_RATE("CO";80202;{DAY};"partial")>0',
+        '=SVC_RATE("TX";A4)',
+        '=SVC_RATE("TX";A5)',
+        cells=cells,
+    )
+    assert shown[:4] == ["", "", "", ""]
+    assert shown[4:10] == [BAD_VALUE] * 6
+    assert shown[10:13] == [NOT_AVAILABLE, "#PARTIAL", 1.0]
+    assert shown[13:] == [{"error": "#DIV/0!"}, NOT_AVAILABLE]
+
+
+def test_errors_are_caught_and_words_are_branched_on(calc):
+    shown = calc.formulas(
+        f'=IFERROR(SVC_RATE("CA";98101;{DAY});"caught")',
+        '=IFERROR(SVC_RATE("CA";"none");"caught")',
+        f'=ISNA(SVC_RATE("CA";98101;{DAY}))',
+        '=ISNA(SVC_RATE("CA";"none"))',
+        f'=IF(SVC_STATUS("CO";80202;{DAY})="partial";"look";"fine")',
+        f'=SVC_STATUS("CA";94105;{DAY})="ok"',
+        f'=LEFT(SVC_WARNINGS("CA";98101;{DAY});29)',
+        '=SVC_NEXUS_STATUS("TX")',
+        f'=SVC_FIELD("resolved_city";"CA";94105;{DAY})',
+        "=LEFT(SVC_SOURCE();16)",
+    )
+    assert shown[:4] == ["caught", "caught", 1.0, 0.0]
+    assert shown[4:6] == ["look", 1.0]
+    assert shown[6] == "ZIP 98101 is not in California"[:29]
+    assert shown[7:] == ["not registered", "San Francisco", "embedded service"]
+
+
+def test_sums_are_exact_and_refuse_what_sum_passes_over(calc):
+    cells = {"A1": 0.1, "A2": 0.2, "B1": 5, "B2": "#PARTIAL", "C1": 5, "C2": "=NA()", "D1": "7"}
+    shown = calc.formulas(
+        "=SVC_SUM(A1:A9)=0.3",
+        "=SVC_SUM(B1:B2)",
+        "=ISERROR(SVC_SUM(C1:C2))",
+        "=SVC_SUM(D1:D2)",
+        "=SUM(B1:B2)",
+        cells=cells,
+    )
+    assert shown[0] == 1.0
+    assert "error" in shown[1]
+    assert shown[2] == 1.0
+    assert "error" in shown[3]
+    assert shown[4] == 5.0
+
+
+def test_ranges_give_a_cell_each_with_errors_where_they_belong(calc):
+    cells = {"A1": "CA", "B1": 94105, "A2": "CA", "B2": 98101, "A3": "CA", "B3": "none"}
+    cells |= {"A4": "", "A5": "CO", "B5": 80202, "A6": "OR", "B6": 97201}
+    calc.do("open")
+    calc.do("fill", cells=cells)
+    arrays = {
+        "D1:D6": f"{{=SVC_RATE(A1:A6;B1:B6;{DAY})}}",
+        "E1:E6": f'{{=IFERROR(SVC_RATE(A1:A6;B1:B6;{DAY});"caught")}}',
+        "F1:G4": '{=SVC_LOOKUP(A1:B2;"combined_rate, resolved_city";TRUE())}',
+        "H1:L3": "{=SVC_NEXUS()}",
+        "M1:M6": f'{{=SVC_STATUS(A1:A6;B1:B6;{DAY})&""}}',
+    }
+    calc.do("fill", cells=arrays)
+    rates = [one[0] for one in calc.do("block", address="D1:D6")]
+    assert rates == ["0.08625", "#N/A", "#VALUE!", "", "#PARTIAL", "0"]
+    caught = [one[0] for one in calc.do("block", address="E1:E6")]
+    assert caught == ["0.08625", "caught", "caught", "", "#PARTIAL", "0"]
+    headings, first, second, below = calc.do("block", address="F1:G4")
+    assert headings == ["combined_rate", "resolved_city"]
+    assert first[1] == "San Francisco"
+    assert second[0] == "#N/A"
+    assert below == ["", ""]
+    register = calc.do("block", address="H1:L3")
+    assert register[0][:2] == ["state", "nexus_type"]
+    assert register[1] == register[2] == [""] * 5  # one row is not repeated
+    calc.do("fill", cells={"N1": '=COUNTIF(M1:M6;"ok")'})
+    assert calc.do("shown", addresses=["N1"]) == [2.0]
+
+
+def test_an_error_in_a_range_is_passed_on_as_its_text(calc):
+    cells = {"A1": 94105, "A2": "=1/0", "B1": '=ISERROR(SVC_RATE("CA";A1:A2))'}
+    cells |= {"C1:C2": f'{{=SVC_RATE("CA";IFERROR(A1:A2;"#DIV/0!");{DAY})}}'}
+    shown = calc.sheet(cells, ["B1", "C1", "C2"])
+    assert shown == [1.0, 0.08625, NOT_AVAILABLE]
+
+
+def test_the_example_workbook_is_computed_whole(calc, folder):
+    example = write_example(folder / "example.xlsx", calc_name)
+    assert calc.do("open", url=example.as_uri()) == ["Start", "Lookup", "Orders", "Nexus"]
+    calc.do("calculate")
+    orders = {row[0]: row for row in calc.do("block", address="A9:J20", sheet=2)}
+    assert orders["EX-1001"][5:9] == ["8.625%", "106.95", "ok", "medium"]
+    assert orders["EX-1007"][6] == "0.25"
+    assert orders["EX-1008"][5:7] == ["0.000%", "0.00"]
+    assert orders["EX-1010"][6] == "-3.60"
+    assert orders["EX-1011"][5:8] == ["#PARTIAL", "#PARTIAL", "partial"]
+    assert orders["EX-1012"][5:8] == ["#N/A", "#N/A", "unresolved"]
+    total, without, partial = calc.do("shown", addresses=["G5", "H5", "I5"], sheet=2)
+    assert "error" in total
+    assert (without, partial) == (2.0, 1.0)
+    assert all(cell == "" for row in calc.do("block", address="F21:J28", sheet=2) for cell in row)
+    names = [row[0] for row in calc.do("block", address="A1:Z60", sheet=0)]
+    assert "#NAME?" not in names
+    calc.do("save", url=(folder / "saved.xlsx").as_uri(), kind=XLSX)
+    with zipfile.ZipFile(folder / "saved.xlsx") as saved:
+        assert "SVC.TOOLS.SVC_RATE(" in saved.read("xl/worksheets/sheet3.xml").decode()
+    calc.do("save", url=(folder / "example.pdf").as_uri(), kind="calc_pdf_Export")
+    assert (folder / "example.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_5000_formulas_of_500_places_ask_twice_and_look_500_up(calc, counted):
+    desk, requests = counted
+    zips = [f"{zip_code:05}" for zip_code in range(10001, 10501)]
+    calc.do("open")
+    calc.do("fill_rows", address="A1:A5000", rows=[[f"'{zips[at % 500]}"] for at in range(5000)])
+    formulas = [[f'=SVC_RATE("NY";A{at + 1};{DAY})'] for at in range(5000)]
+    calc.do("fill_rows", address="B1:B5000", rows=formulas)
+    shown = [one[0] for one in calc.do("block", address="B1:B5000")]
+    assert requests == [1, 499]
+    assert desk.answered == 500
+    assert shown[:500] * 10 == shown
+    assert shown[0] == "0.08875"
+    calc.do("calculate")
+    assert desk.answered == 500
+
+
+def test_arguments_of_every_kind_are_foreseen_as_calc_hands_them_over(calc, counted):
+    _, requests = counted
+    calc.do("open")
+    calc.do("insert", sheet="Other's; sheet", names={"DAY": "$Sheet1.$H$1"})
+    cells = {"A1": "NY", "A2": "10001", "A3": 2134, "H1": "=46143", "B1": "MA", "C1": 12.5}
+    calc.do("fill", cells={"A1": "10003", "A2": "NY"}, sheet=1)
+    calc.do("fill", cells=cells | {"H1": 46143})
+    formulas = [
+        "=SVC_RATE(A1;A2;DAY)",
+        "=IFERROR(ROUND(SVC_RATE($A$1;$A2;$H$1)*100;2);0)",
+        '=SVC_RATE("MA";A3;"2026-03-05";)',
+        "=SVC_RATE($B1;A3;DAY)",
+        "=SVC_RATE($'Other''s; sheet'.A2;$'Other''s; sheet'.A1;H1)",
+        "=SVC_TAX(C1;B1;A3;DAY)+SVC_TAX(D1;B1;A3;DAY)",
+        "=SVC_TAX(D1;D2;D3;DAY)",
+        '=SVC_RATE_GEO("NY";40.7128;-74.006;DAY)',
+        '=SVC_RATE("NY";10004;A9)',
+        '=SVC_FIELD("resolved_city";A1;A2;DAY)&SVC_STATUS(A1;A2;DAY)',
+    ]
+    calc.do("fill_rows", address="J1:J10", rows=[[one] for one in formulas])
+    calc.do("shown", addresses=["J1", "J10"])
+    assert len(requests) == 2, requests
+
+
+def test_a_cell_is_computed_by_a_formula_it_asks_for_itself(calc, counted):
+    _, requests = counted
+    calc.do("open")
+    calc.do("fill", cells={"A1": '="100"&"01"', "A2": '="100"&"03"', "A3": '="100"&"04"'})
+    rows = [[f'=SVC_RATE("NY";A{at};{DAY})'] for at in (1, 2, 3)]
+    calc.do("fill_rows", address="B1:B3", rows=rows)
+    assert calc.do("block", address="B1:B3") == [["0.08875"]] * 3
+    assert requests == [1, 1, 1]
+
+
+def test_the_menu_asks_anew_and_only_then_figures_change(calc, counted, monkeypatch):
+    desk, _ = counted
+    rate = 0.1
+    monkeypatch.setattr(app, "evaluate", lambda _, calls: [rate for _ in calls])
+    formula = '=SVC_RATE("NY";"10001")'
+    assert calc.formulas(formula) == [0.1]
+    rate = 0.2
+    calc.do("calculate")
+    assert calc.do("shown", addresses=["J1"]) == [0.1]
+    refreshed = []
+    whole = desk.refresh
+    monkeypatch.setattr(desk, "refresh", lambda: refreshed.append(1) or whole())
+    calc.do("choose", entry="refresh")
+    assert refreshed == [1]
+    assert calc.do("shown", addresses=["J1"]) == [0.2]
+    calc.do("choose", entry="status")
+
+
+def test_a_server_that_is_gone_shows_no_figure_and_one_on_another_port_is_found(
+    calc, client, server_file
+):
+    before = server_file.read_bytes()
+    formula = f'=SVC_RATE("NY";"10001";{DAY})'
+    try:
+        with local_server(desk_of(client)) as server:
+            publish(server_file, server)
+            assert calc.formulas(formula) == [0.08875]
+        server_file.write_text(server_file.read_text() + " ")  # as a server does that ends
+        assert calc.formulas(formula) == [NOT_AVAILABLE]
+        calc.do("choose", entry="refresh")  # it says so where somebody looks, and nothing breaks
+        with local_server(desk_of(client)) as server:
+            publish(server_file, server)
+            calc.do("calculate")
+            assert calc.do("shown", addresses=["J1"]) == [0.08875]
+    finally:
+        server_file.write_bytes(before)

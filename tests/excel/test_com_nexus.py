@@ -1,0 +1,234 @@
+"""The register cleaned up on the sheet: listed, ticked, previewed, removed and restored."""
+
+from __future__ import annotations
+
+import pytest
+from support.com_cells import ComError
+from support.faults import answer
+from support.nexus_service import NexusService
+
+from svc_tools.excel.workbook.layout import NEXUS_COLUMNS as HEADINGS
+from svc_tools.nexus import read_receipt
+from svc_tools.nexus.words import BEFORE_REMOVING
+
+HEAD = 14
+REFUSED = answer(403, b'{"error": {"code": "TIER_INSUFFICIENT", "message": "not in your plan"}}')
+
+
+@pytest.fixture
+def nexus(faults, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
+    service = NexusService(faults)
+    service.put("DE", "economic", registered_at="2021-01-01", notes="old")
+    service.put("TX", "economic", registered_at="2022-05-01")
+    service.put("TX", "physical", address="500 W 2nd St, Austin")
+    return service
+
+
+@pytest.fixture
+def sheet(excel):
+    sheet = excel.book.add("Nexus")
+    for column, heading in enumerate(HEADINGS, 1):
+        sheet.type((HEAD, column), heading)
+    sheet["A12"] = "…"
+    excel.book.names["SVC_NEXUS_MESSAGE"] = sheet.Range("A12")
+    return sheet
+
+
+def rows(sheet):
+    """What stands below the headings, by heading."""
+    found = []
+    row = HEAD + 1
+    while (row, 2) in sheet.cells:
+        cells = [sheet.cells.get((row, column)) for column in range(1, len(HEADINGS) + 1)]
+        values = [None if cell is None else cell.value for cell in cells]
+        found.append(dict(zip(HEADINGS, values, strict=True)))
+        row += 1
+    return found
+
+
+def tick(sheet, state, kind, mark="x"):
+    for row, one in enumerate(rows(sheet), HEAD + 1):
+        if (one["state"], one["type"]) == (state, kind):
+            sheet.type((row, 1), mark)
+
+
+def test_listing_fills_the_rows_with_what_a_plan_suggests_and_ticks_nothing(excel, sheet, nexus):
+    told = excel.macro("SVC_NEXUS_LIST")
+    assert told.startswith("3 records: 1 could be removed")
+    found = rows(sheet)
+    assert [(one["state"], one["type"], one["decision"]) for one in found] == [
+        ("DE", "economic", "candidate"),
+        ("TX", "economic", "keep"),
+        ("TX", "physical", "keep"),
+    ]
+    assert found[0]["registered_at"] == "2021-01-01"
+    assert "no general sales tax" in found[0]["reason"]
+    assert not any(one["remove"] for one in found)
+    assert nexus.sent == []
+    assert sheet["A12"].value == told
+
+
+def test_a_preview_shows_the_exact_requests_and_sends_none(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    told = excel.macro("SVC_NEXUS_PREVIEW")
+    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in told
+    assert all(note in told for note in BEFORE_REMOVING)
+    assert "can be undone" in told
+    assert rows(sheet)[0]["outcome"].startswith("planned: Would send DELETE")
+    assert [one["outcome"] for one in rows(sheet)[1:]] == [None, None]
+    assert nexus.sent == []
+    assert sheet["A12"].value == told
+
+
+def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    told = excel.macro("SVC_NEXUS_REMOVE")
+    assert told.startswith("1 removal: 1 removed.")
+    assert nexus.sent == [("DELETE", "DE", "economic")]
+    row = rows(sheet)[0]
+    assert row["outcome"].startswith("removed")
+    receipt = read_receipt(row["receipt"])
+    assert receipt.counts["done"] == 1
+    assert row["receipt"] in told
+
+
+@pytest.mark.parametrize(
+    ("pressed", "typed"), [(["no"], []), (["yes"], [False]), (["yes"], ["2"]), (["yes"], [""])]
+)
+def test_without_the_number_nothing_is_sent(excel, sheet, nexus, pressed, typed):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = pressed, typed
+    assert excel.macro("SVC_NEXUS_REMOVE") == "Nothing was sent."
+    assert nexus.sent == []
+
+
+def test_nothing_ticked_removes_nothing(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    assert "Nothing is ticked" in excel.macro("SVC_NEXUS_REMOVE")
+    assert nexus.sent == []
+
+
+def test_a_removed_record_is_restored_as_it_was(excel, sheet, nexus):
+    before = dict(nexus.records)
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes", "yes"], ["1", "1"]
+    excel.macro("SVC_NEXUS_REMOVE")
+    told = excel.macro("SVC_NEXUS_RESTORE")
+    assert told.startswith("1 record: 1 there again.")
+    assert nexus.records == before
+    assert rows(sheet)[0]["outcome"].startswith("restored")
+
+
+def test_a_row_that_was_changed_by_hand_is_refused_by_its_name(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    sheet.type((HEAD + 1, 2), "TX")
+    told = excel.macro("SVC_NEXUS_REMOVE")
+    assert "TX economic" in told
+    assert "must stay as the plan has it" in told
+    assert nexus.sent == []
+
+
+def test_rows_that_excel_sorted_are_still_the_plan(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    for column in range(1, 16):
+        first, second = (HEAD + 1, column), (HEAD + 2, column)
+        cells = sheet.cells.pop(first, None), sheet.cells.pop(second, None)
+        for key, cell in zip((second, first), cells, strict=True):
+            if cell is not None:
+                sheet.cells[key] = cell
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    excel.macro("SVC_NEXUS_REMOVE")
+    assert nexus.sent == [("DELETE", "DE", "economic")]
+
+
+def test_listing_again_asks_before_it_replaces_the_rows(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed = ["no", "yes"]
+    assert excel.macro("SVC_NEXUS_LIST") == "Nothing was changed."
+    assert rows(sheet)[0]["remove"] == "x"
+    nexus.records.pop(("TX", "physical"))
+    assert excel.macro("SVC_NEXUS_LIST").startswith("2 records")
+    assert len(rows(sheet)) == 2
+    assert rows(sheet)[0]["remove"] is None
+
+
+def test_what_stands_in_the_way_is_not_written_over(excel, sheet, nexus):
+    sheet.type((HEAD + 3, 1), "my note")
+    told = excel.macro("SVC_NEXUS_LIST")
+    assert f"something else stands in row {HEAD + 3}" in told
+    assert rows(sheet) == []
+    assert sheet.cells[HEAD + 3, 1].value == "my note"
+
+
+def test_a_service_that_does_not_list_takes_the_persons_own_rows(excel, sheet, nexus):
+    nexus.lists = False
+    assert "Type the records below the headings" in excel.macro("SVC_NEXUS_LIST")
+    for column, value in enumerate((None, "Delaware", "Economic", "2021-01-01"), 1):
+        sheet.type((HEAD + 1, column), value)  # Excel makes a date of the day
+    assert excel.macro("SVC_NEXUS_LIST").startswith("1 record: 1 could be removed")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    told = excel.macro("SVC_NEXUS_REMOVE")
+    assert nexus.sent == [("DELETE", "DE", "economic")]
+    assert "cannot be undone" in "".join(excel.app.told)
+    assert "1 removed" in told
+
+
+def test_a_persons_own_rows_are_compared_with_what_the_service_lists(excel, sheet, nexus):
+    for column, value in enumerate((None, "TX", "economic", "'2019-01-01"), 1):
+        sheet.type((HEAD + 1, column), value)
+    excel.macro("SVC_NEXUS_LIST")
+    by_key = {(one["state"], one["type"]): one for one in rows(sheet)}
+    assert len(by_key) == 3
+    assert "2022-05-01 on the service" in by_key["TX", "economic"]["evidence"]
+    assert by_key["DE", "economic"]["decision"] == "review"
+
+
+def test_a_lost_answer_is_said_in_its_row_and_settled(excel, sheet, nexus):
+    nexus.lost = {"DE"}
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    excel.macro("SVC_NEXUS_REMOVE")
+    assert rows(sheet)[0]["outcome"].startswith("gone")
+    assert rows(sheet)[0]["receipt"]
+
+
+def test_what_was_removed_is_said_also_where_the_sheet_cannot_be_written(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+
+    def refuses(*_):
+        if nexus.sent:
+            raise ComError("no")
+
+    excel.app.on_write = refuses
+    told = excel.macro("SVC_NEXUS_REMOVE")
+    assert told.startswith("1 removal: 1 removed.")
+    assert "Receipt: " in told
+
+
+def test_a_service_that_refuses_the_key_is_said_and_nothing_is_written(excel, sheet, faults):
+    faults.will(REFUSED)
+    assert "not in your plan" in excel.macro("SVC_NEXUS_LIST")
+    assert rows(sheet) == []
+
+
+def test_a_workbook_without_the_sheet_is_told_how_to_get_one(excel, nexus):
+    excel.book.add("Orders")
+    assert "svc-tools excel workbook" in excel.macro("SVC_NEXUS_PREVIEW")
+
+
+def test_without_a_receipt_there_is_nothing_to_restore(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    assert "svc-tools nexus receipts" in excel.macro("SVC_NEXUS_RESTORE")

@@ -1,0 +1,347 @@
+"""The desk: each place is asked for once, whoever asks, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from support.desks import Clock, desk_of, shown, zips_asked
+from support.faults import HANG, KEY, answer, echo, echoing
+
+from svc_sdk import Svc
+from svc_tools.config import ConfigurationError
+from svc_tools.excel import desk as desk_module
+from svc_tools.excel import lookups, settings
+from svc_tools.excel.desk import the_desk
+from svc_tools.excel.evaluating import Call, evaluate, unasked
+from svc_tools.lookup.cache import open_cache
+
+DAY = "2026-02-01"
+DOWN = answer(503, b'{"error": {"code": "DOWN", "message": "not now"}}')
+
+
+def rates(desk, *zips, day=DAY):
+    return [shown(desk, "SVC_RATE", "TX", one, day) for one in zips]
+
+
+def others_wait(desk):
+    """An event that is set as soon as a thread finds that its place is under way."""
+    found = threading.Event()
+
+    class InFlight(dict):
+        def __getitem__(self, place):
+            found.set()
+            return super().__getitem__(place)
+
+    desk._session.in_flight = InFlight()
+    return found
+
+
+def test_5000_formulas_of_500_places_make_500_requests_in_one_run(
+    faults, scripted_desk, monkeypatch
+):
+    runs = []
+
+    def counted(*arguments, **options):
+        runs.append(len(arguments[1]))
+        return look_up(*arguments, **options)
+
+    look_up = lookups.look_up
+    monkeypatch.setattr(lookups, "look_up", counted)
+    calls = [Call("SVC_RATE", ("TX", float(75000 + row % 500), DAY)) for row in range(5000)]
+    assert evaluate(scripted_desk, calls) == [0.0825] * 5000
+    assert runs == [500]
+    assert sorted(zips_asked(faults)) == [str(75000 + one) for one in range(500)]
+    assert evaluate(scripted_desk, calls) == [0.0825] * 5000
+    assert len(faults.seen) == 500  # a recalculation asks nothing
+
+
+def test_formulas_of_different_functions_share_their_places(faults, scripted_desk):
+    names = ("SVC_RATE", "SVC_STATUS", "SVC_CONFIDENCE", "SVC_WARNINGS", "SVC_ASOF", "SVC_SOURCE")
+    calls = [Call(name, ("TX", "75001", DAY)) for name in names]
+    calls += [
+        Call("SVC_TAX", (100.0, "TX", 75001.0, 46054.0)),
+        Call("SVC_LOOKUP", ([["TX", "75001", DAY]],)),
+        Call("SVC_FIELD", ("confidence", "TX", "75001", DAY)),
+    ]
+    evaluate(scripted_desk, calls)
+    assert zips_asked(faults) == ["75001"]
+
+
+def test_threads_that_ask_at_once_share_what_is_under_way(faults, scripted_desk):
+    released = threading.Event()
+
+    def held(seen):
+        released.wait(30)
+        return echo(seen)
+
+    faults.will(held)
+    waiting = others_wait(scripted_desk)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(rates, scripted_desk, "75001")
+        assert faults.asked.wait(30)
+        second = threads.submit(
+            evaluate,
+            scripted_desk,
+            [Call("SVC_RATE", ("TX", one, DAY)) for one in ("75001", "75002")],
+        )
+        assert waiting.wait(30)
+        released.set()
+        assert first.result(30) == [0.0825]
+        assert second.result(30) == [0.0825, 0.0825]
+    assert sorted(zips_asked(faults)) == ["75001", "75002"]
+
+
+def test_a_lookup_that_breaks_releases_whoever_waits_for_it(scripted_desk, monkeypatch):
+    began, go_on = threading.Event(), threading.Event()
+
+    def breaks(*_, **__):
+        began.set()
+        assert go_on.wait(30)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lookups, "look_up", breaks)
+    waiting = others_wait(scripted_desk)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(rates, scripted_desk, "75001")
+        assert began.wait(30)
+        second = threads.submit(rates, scripted_desk, "75001")
+        assert waiting.wait(30)
+        go_on.set()
+        with pytest.raises(KeyboardInterrupt):
+            first.result(30)
+        assert second.result(30)[0].startswith("#NOT_ATTEMPTED The lookup ended before")
+    assert not scripted_desk._session.in_flight
+
+
+def test_an_unforeseen_error_is_a_sentence_without_its_text(scripted_desk, monkeypatch):
+    def breaks(*_, **__):
+        raise RuntimeError(f"secret {KEY}")
+
+    monkeypatch.setattr(lookups, "look_up", breaks)
+    (told,) = rates(scripted_desk, "75001")
+    assert told == (
+        "#FAILED The places could not be looked up (RuntimeError). Refresh, or compute again in a"
+        " minute."
+    )
+
+
+def test_a_failure_is_not_asked_about_again_for_a_minute(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    faults.will(DOWN)
+    (told,) = rates(desk, "75001")
+    assert told.startswith("#FAILED ")
+    assert "minute" in told
+    faults.will(echo)
+    clock.move(seconds=59)
+    assert rates(desk, "75001") == [told]
+    assert len(faults.seen) == 1
+    clock.move(seconds=1)
+    assert rates(desk, "75001") == [0.0825]
+
+
+def test_rates_of_today_end_with_the_day_and_those_of_past_days_stay(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    evaluate(desk, [Call("SVC_RATE", ("TX", "75001")), Call("SVC_RATE", ("TX", "75002", DAY))])
+    faults.will(echoing(rate={"combined_rate": "0.09000"}))
+    clock.move(hours=1)
+    assert shown(desk, "SVC_RATE", "TX", "75001") == 0.0825
+    clock.move(hours=24)
+    assert shown(desk, "SVC_RATE", "TX", "75001") == 0.09
+    assert rates(desk, "75002") == [0.0825]
+    assert zips_asked(faults).count("75002") == 1
+
+
+def test_a_service_that_hangs_does_not_hang_the_sheet(faults, scripted):
+    faults.will(HANG)
+    desk = desk_of(scripted, patience=0.2)
+    (told,) = rates(desk, "75001")
+    assert told.startswith(("#NOT_ATTEMPTED ", "#FAILED "))
+    assert "0.3 s" in told  # what it may take: 0.2 s, and a tenth for its place
+
+
+def test_a_refused_key_is_told_once_for_all(faults, scripted_desk):
+    faults.will(answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}'))
+    calls = [Call("SVC_RATE", ("TX", float(75000 + row), DAY)) for row in range(200)]
+    results = evaluate(scripted_desk, calls)
+    assert {one.word for one in results} <= {"FAILED", "NOT_ATTEMPTED"}
+    assert len(faults.seen) < 50
+    assert not any(KEY in one.text for one in results)
+
+
+def test_refresh_asks_anew_and_shows_the_old_answers_until_the_new_ones_are_in(faults, scripted):
+    desk = desk_of(scripted)
+    assert rates(desk, "75001", "75002") == [0.0825, 0.0825]
+    held, go_on = threading.Event(), threading.Event()
+
+    def later(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen, rate={"combined_rate": "0.09000"})
+
+    faults.will(later)
+    with ThreadPoolExecutor(2) as threads:
+        report = threads.submit(desk.refresh)
+        assert held.wait(30)
+        assert rates(desk, "75001", "75002") == [0.0825, 0.0825]
+        go_on.set()
+        assert report.result(30).sentence == "2 places asked again: 2 answers changed."
+    assert rates(desk, "75001", "75002") == [0.09, 0.09]
+
+
+def test_refresh_keeps_an_old_answer_where_there_is_no_new_one(faults, scripted_desk):
+    rates(scripted_desk, "75001")
+    faults.will(DOWN)
+    (failed,) = rates(scripted_desk, "75002")
+    report = scripted_desk.refresh()
+    assert (report.asked, report.changed, report.failed) == (2, 0, 2)
+    assert report.sentence.startswith(
+        "2 places asked again: none changed. 2 places got no answer ("
+    )
+    assert rates(scripted_desk, "75001") == [0.0825]
+    assert rates(scripted_desk, "75002") == [failed]
+    faults.will(echo)
+    report = scripted_desk.refresh()
+    assert (report.asked, report.changed, report.failed) == (2, 1, 0)
+    assert rates(scripted_desk, "75001", "75002") == [0.0825, 0.0825]
+
+
+def test_two_refreshes_at_once_ask_once(faults, scripted_desk):
+    rates(scripted_desk, "75001")
+    held, go_on = threading.Event(), threading.Event()
+
+    def later(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen)
+
+    faults.will(later)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(scripted_desk.refresh)
+        assert held.wait(30)
+        second = threads.submit(scripted_desk.refresh)
+        go_on.set()
+        assert first.result(30).asked == second.result(30).asked == 1
+    assert len(faults.seen) in {2, 3}  # 3 where the second came after the first had ended
+
+
+def test_refresh_of_nothing_says_so(scripted_desk):
+    assert scripted_desk.refresh().sentence == "There is nothing to ask again."
+
+
+def test_answers_are_kept_for_the_next_session_and_a_refresh_passes_them_by(
+    faults, scripted, tmp_path
+):
+    cache = tmp_path / "answers.db"
+    assert rates(desk_of(scripted, cache=cache), "75001") == [0.0825]
+    desk = desk_of(scripted, cache=cache)
+    faults.will(echoing(rate={"combined_rate": "0.09000"}))
+    assert rates(desk, "75001") == [0.0825]
+    assert len(faults.seen) == 1
+    assert desk.refresh().changed == 1
+    assert rates(desk, "75001") == [0.09]
+    assert rates(desk_of(scripted, cache=open_cache(cache)), "75001") == [0.09]
+    assert len(faults.seen) == 2
+
+
+def test_another_client_begins_anew(faults, scripted_desk):
+    rates(scripted_desk, "75001")
+    faults.will(echoing(rate={"combined_rate": "0.09000"}))
+    with Svc(f"{KEY}2", base_url=faults.base_url, max_retries=0) as other:
+        scripted_desk.use(other)
+        assert scripted_desk.answered == 0
+        assert scripted_desk.oldest is None
+        assert rates(scripted_desk, "75001") == [0.09]
+        assert scripted_desk.client is other
+        assert scripted_desk.source == faults.base_url
+
+
+def test_half_a_configuration_is_an_error_in_the_cells_and_never_another_service(monkeypatch):
+    monkeypatch.setenv("SVC_BASE_URL", "https://rates.example")
+    desk = desk_of(None)
+    (told,) = rates(desk, "75001")
+    assert told.startswith("#FAILED There is an address (https://rates.example) but no key")
+    for name in ("SVC_SOURCE", "SVC_NEXUS"):
+        assert shown(desk, name).startswith("#FAILED There is an address")
+    assert desk.source.startswith("There is an address")
+    with pytest.raises(ConfigurationError):
+        desk.client  # noqa: B018 - asking for it is the test
+
+
+def test_what_a_formula_would_ask_for_is_counted_and_not_asked(faults, scripted_desk):
+    call = Call("SVC_RATE", ("TX", [["75001"], ["75002"], [None], ["x"]], DAY))
+    assert unasked(scripted_desk, call) == 2
+    assert faults.seen == []
+    rates(scripted_desk, "75001")
+    assert unasked(scripted_desk, call) == 1
+    assert unasked(scripted_desk, Call("SVC_RATE", ())) == 0
+    assert unasked(scripted_desk, Call("SVC_FIELDS")) == 0
+
+
+def test_the_oldest_answer_is_told(faults, scripted_desk):
+    assert scripted_desk.oldest is None
+    rates(scripted_desk, "75001")
+    first = scripted_desk.oldest
+    rates(scripted_desk, "75002")
+    assert scripted_desk.oldest == first
+    assert scripted_desk.answered == 2
+
+
+def test_many_threads_ask_for_each_place_once(faults, scripted_desk):
+    drawn = random.Random(6)  # noqa: S311 - the same each time, not a secret
+    bursts = [[str(75000 + drawn.randrange(100)) for _ in range(80)] for _ in range(16)]
+    with ThreadPoolExecutor(8) as threads:
+        for result in threads.map(lambda zips: rates(scripted_desk, *zips), bursts):
+            assert set(result) == {0.0825}
+    asked = zips_asked(faults)
+    assert len(asked) == len(set(asked)) == len({one for zips in bursts for one in zips})
+
+
+def test_the_desk_of_a_process_asks_whom_the_settings_say_and_closes_what_it_opened(
+    faults, monkeypatch
+):
+    made = []
+
+    def client():
+        made.append(Svc(KEY, base_url=faults.base_url, max_retries=0))
+        return made[-1]
+
+    monkeypatch.setattr(settings, "client", client)
+    monkeypatch.setattr(desk_module, "_desks", [])
+    desk = the_desk()
+    assert the_desk() is desk
+    assert made == []  # nobody is asked before the first cell
+    assert rates(desk, "75001") == [0.0825]
+    assert desk.source == faults.base_url
+    desk.use(None)  # as after a change of the settings
+    assert made[0]._http.is_closed
+    assert rates(desk, "75001") == [0.0825]
+    assert len(made) == 2
+    desk.use(made[0])
+    assert made[1]._http.is_closed
+
+
+def test_after_an_outage_only_what_failed_is_asked_again(faults, scripted_desk):
+    rates(scripted_desk, "75001")
+    faults.will(DOWN)
+    rates(scripted_desk, "75002", "75003")
+    faults.will(echo)
+    faults.seen.clear()
+    report = scripted_desk.refresh(failures_only=True)
+    assert (report.asked, report.changed, report.failed) == (2, 2, 0)
+    assert sorted(zips_asked(faults)) == ["75002", "75003"]
+    assert rates(scripted_desk, "75001", "75002", "75003") == [0.0825] * 3
+    assert scripted_desk.refresh(failures_only=True).asked == 0
+
+
+def test_a_cache_that_cannot_be_used_is_noted_and_the_cells_have_their_rates(scripted, tmp_path):
+    folder = tmp_path / "no file"
+    folder.mkdir()
+    desk = desk_of(scripted, cache=folder)
+    assert rates(desk, "75001") == [0.0825]
+    (note,) = desk.notes
+    assert "cannot be used" in note

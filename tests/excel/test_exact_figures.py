@@ -1,0 +1,204 @@
+"""Rates and taxes leave a cell as the numbers that they are: no digit is lost in a float."""
+
+from __future__ import annotations
+
+import random
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Decimal
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.desks import desk_of, shown
+from support.faults import echo
+
+from svc_tools.excel.cell_errors import BadValueError
+from svc_tools.excel.money import cents_of
+from svc_tools.excel.telling import rate_cell
+from svc_tools.excel.values import OMITTED
+from svc_tools.frames.taxes.amounts import whole_cents
+
+DAY = "2026-02-01"
+CENT = Decimal("0.01")
+MODES = {
+    "half_up": ROUND_HALF_UP,
+    "half_even": ROUND_HALF_EVEN,
+    "up": ROUND_UP,
+    "down": ROUND_DOWN,
+}
+
+
+def test_every_rate_from_0_to_2_comes_back_from_its_float():
+    for units in range(200_001):
+        cell = rate_cell(units)
+        exact = Decimal(units).scaleb(-5)
+        assert cell == float(exact)
+        assert Decimal(repr(cell)) == exact
+        assert Decimal(f"{cell:.15g}") == exact  # what a spreadsheet shows and saves
+
+
+@pytest.fixture
+def any_rate(faults, scripted):
+    """A desk whose rate is the ZIP Code's last four digits, in 10^-5, times seven and three."""
+
+    def rate_of(seen):
+        zip_code = int(seen.target.partition("zip=")[2][:5])
+        units = rate_units(zip_code)
+        return echo(seen, rate={"combined_rate": f"0.{units:05d}"}, warnings=[])
+
+    faults.will(rate_of)
+    return desk_of(scripted)
+
+
+def rate_units(zip_code):
+    return (zip_code - 75000) * 73 % 20_000
+
+
+def amounts(count):
+    """Amounts in cents: small and large, refunds, and many that make exact halves of a cent."""
+    drawn = random.Random(20260501)  # noqa: S311 - the same each time, not a secret
+    for number in range(count):
+        size = 10 ** (number % 11 + 1)
+        cents = drawn.randrange(-size, size)
+        yield cents * 500 if number % 3 else cents
+
+
+def test_tax_is_that_of_decimals_on_100_000_cases(any_rate):
+    zips = list(range(75001, 75200))
+    rates = {one: Decimal(rate_units(one)).scaleb(-5) for one in zips}
+    ties = 0
+    for number, (mode, rounding) in enumerate(MODES.items()):
+        cents = list(amounts(25_000))
+        of = [zips[(row + number) % len(zips)] for row in range(len(cents))]
+        column = [[one / 100] for one in cents]
+        asked = [[float(one)] for one in of]
+        result = shown(any_rate, "SVC_TAX", column, "TX", asked, DAY, mode)
+        for one, zip_code, (cell,) in zip(cents, of, result, strict=True):
+            product = Decimal(one).scaleb(-2) * rates[zip_code]
+            exact = product.quantize(CENT, rounding)
+            assert isinstance(cell, float)
+            assert Decimal(f"{cell:.15g}") == exact, (one, rates[zip_code], mode)
+            ties += abs(product) % CENT == Decimal("0.005")
+    assert ties > 1000, ties
+
+
+def test_four_dollars_at_8_625_percent_are_35_cents(faults, scripted):
+    faults.will(lambda seen: echo(seen, rate={"combined_rate": "0.08625"}))
+    desk = desk_of(scripted)
+    assert round(4.00 * 0.08625, 2) == 0.34  # what a sheet shows
+    assert shown(desk, "SVC_TAX", 4.0, "TX", "75001", DAY) == 0.35
+    assert shown(desk, "SVC_TAX", -4.0, "TX", "75001", DAY) == -0.35
+    assert shown(desk, "SVC_TAX", 4.0, "TX", "75001", DAY, "half_even") == 0.34
+    assert shown(desk, "SVC_TAX", 4.0, "TX", "75001", DAY, "Down") == 0.34
+    assert shown(desk, "SVC_TAX", 4.0, "TX", "75001", DAY, None) == 0.35
+
+
+@pytest.mark.parametrize(
+    ("amount", "tax"),
+    [
+        (0.0, 0.0),
+        (-0.0, 0.0),
+        (100, 8.25),
+        (3 * 19.99, 4.95),  # 59.97 and a little: 15 digits are meant
+        (0.1 + 0.2, 0.02),
+        (100.1 - 100, 0.01),  # 0.0999999999999943
+        (0.1 + 0.2 - 0.3, 0.0),  # 5.6E-17
+        ("100", 8.25),
+        ("$1,000.00", 82.5),
+        ("(100.00)", -8.25),
+        (899_999_999_999.99, 74_250_000_000.0),
+    ],
+)
+def test_an_amount_is_read_as_it_is_meant(amount, tax, scripted_desk):
+    cell = shown(scripted_desk, "SVC_TAX", amount, "TX", "75001", DAY)
+    assert cell == tax
+    assert str(cell) != "-0.0"
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"),
+    [
+        (1.005, "#INVALID amount: 1.005 has a fraction of a cent; round it first, with ROUND("),
+        (0.001, "#INVALID amount: 0.001 has a fraction of a cent"),
+        (0.00001, "#INVALID amount: 0.00001 has a fraction of a cent"),
+        ("1.005", "#INVALID amount: 1.005 is not a whole number of cents"),
+        ("ten", "#INVALID amount: 'ten' is not a number of dollars"),
+        ("12 50", "#INVALID amount: '12 50' is not a number of dollars"),
+        (True, "#INVALID amount: the cell holds TRUE, which is no amount."),
+        (900_000_000_000.0, "#INVALID amount: 900,000,000,000 is out of range"),
+        ("900000000000", "#INVALID amount: 900,000,000,000 is out of range"),
+        (-1e300, "is out of range"),
+        (float("inf"), "#NUM! amount: the cell holds #NUM!"),
+        ("#REF!", "#REF! amount: the cell holds #REF!"),
+        ("#PARTIAL", "#PARTIAL amount: the cell holds #PARTIAL"),
+    ],
+)
+def test_what_is_no_amount_is_refused_before_anything_is_asked(amount, told, faults, scripted_desk):
+    assert told in shown(scripted_desk, "SVC_TAX", amount, "TX", "75001", DAY)
+    assert faults.seen == []
+
+
+def test_an_amount_without_a_zip_is_an_error_and_a_zip_without_an_amount_is_empty(
+    faults, scripted_desk
+):
+    told = shown(scripted_desk, "SVC_TAX", 100.0, "TX", None, DAY)
+    assert told.startswith("#INVALID zip: there is an amount and no ZIP Code")
+    assert shown(scripted_desk, "SVC_TAX", 0.0, "TX", "", DAY) == told
+    assert shown(scripted_desk, "SVC_TAX", None, "TX", "75001", DAY) is None
+    assert faults.seen == []
+
+
+@given(st.floats(-1e6, 1e6) | st.integers(-(10**9), 10**9).map(lambda cents: cents / 100))
+def test_an_amount_in_a_cell_is_the_amount_that_it_is_in_a_frame(amount):
+    (cents,), wrong, _ = whole_cents(pd.Series([amount]))
+    if wrong:
+        with pytest.raises(BadValueError, match="has a fraction of a cent"):
+            cents_of(amount)
+    else:
+        assert cents_of(amount) == cents
+
+
+@pytest.mark.parametrize("rounding", ["nearest", 2.0, True, "half-up"])
+def test_a_rounding_that_is_none_names_those_that_are(rounding, scripted_desk):
+    told = shown(scripted_desk, "SVC_TAX", 1.0, "TX", "75001", DAY, rounding)
+    assert told.startswith("#INVALID rounding: expected half_up, half_even, up, down, not ")
+
+
+@pytest.mark.parametrize(
+    ("cells", "total"),
+    [
+        ([[0.1], [0.2]], 0.3),
+        ([[0.1] * 10] * 10, 10.0),
+        ([[19.99, None], ["", "  "]], 19.99),
+        ([[None]], 0.0),
+        (5, 5.0),
+        ([[-0.0]], 0.0),
+        ([[1e11, 0.01, -1e11]], 0.01),
+    ],
+)
+def test_a_sum_is_exact_and_empty_cells_are_nothing(cells, total, desk):
+    cell = shown(desk, "SVC_SUM", cells)
+    assert cell == total
+    assert str(cell) != "-0.0"
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (
+            [[1.0, 2.0], [3.0, "#N/A gone"]],
+            "#N/A row 2, column 2 of the range: the cell holds #N/A",
+        ),
+        ([[1.0], ["#PARTIAL"]], "#PARTIAL row 2, column 1 of the range: the cell holds #PARTIAL"),
+        (
+            [["4.00"], [1.0]],
+            '#INVALID row 1, column 1 of the range: the cell holds the text "4.00"',
+        ),
+        ([[1.0, True]], "#INVALID row 1, column 2 of the range: the cell holds TRUE"),
+        ([[9e11]], "#INVALID row 1, column 1 of the range: 900,000,000,000 is out of range"),
+        ([[8e11], [8e11]], "#INVALID the sum: 1,600,000,000,000 is out of range"),
+        (OMITTED, "#INVALID range is left out: SVC_SUM(range)."),
+    ],
+)
+def test_a_sum_refuses_what_it_cannot_add_and_says_where_it_is(cells, told, desk):
+    assert shown(desk, "SVC_SUM", cells).startswith(told)

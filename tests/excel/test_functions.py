@@ -1,0 +1,258 @@
+"""What each function shows: over the real service, and over one that answers as a test says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.desks import cells_of, desk_of, shown
+from support.faults import HANG, KEY, answer, echo, echoing
+
+from svc_sdk import Svc
+from svc_tools.excel.evaluating import run
+from svc_tools.excel.examples import EXAMPLES
+from svc_tools.excel.functions import COMPUTED
+from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.values import OMITTED, ErrorCell
+
+DAY = "2026-07-01"
+
+
+def test_every_function_of_the_registry_is_computed_and_no_other():
+    assert list(COMPUTED) == [one.name for one in FUNCTIONS]
+
+
+@pytest.mark.parametrize("state", ["TX", "CO"])
+def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state, desk):
+    zip_code = {"TX": "78701", "CO": "80202"}[state]
+    assert shown(desk, "SVC_STATUS", state, zip_code, DAY) == "partial"
+    assert shown(desk, "SVC_RATE", state, zip_code, DAY) == "#PARTIAL"
+    assert shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY) == "#PARTIAL"
+    for name in ("combined_rate", "rate_low", "rate_high", "combined_district_rate"):
+        assert shown(desk, "SVC_FIELD", name, state, zip_code, DAY) == "#PARTIAL"
+    rate = shown(desk, "SVC_RATE", state, zip_code, DAY, " Partial")
+    assert rate >= 0.029
+    tax = shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY, OMITTED, "partial")
+    assert tax == round(rate * 100, 2)
+    assert shown(desk, "SVC_RATE", state, zip_code, DAY, None) == "#PARTIAL"
+    assert shown(desk, "SVC_FIELD", "state_rate", state, zip_code, DAY) == 0.0625 or state == "CO"
+    assert "part" in shown(desk, "SVC_WARNINGS", state, zip_code, DAY) or state == "TX"
+
+
+@pytest.mark.parametrize("accept", ["yes", True, 1.0, "partially"])
+def test_accept_takes_one_word_alone(accept, desk):
+    told = shown(desk, "SVC_RATE", "TX", "78701", DAY, accept)
+    assert told.startswith('#INVALID accept: expected "partial", or nothing, not ')
+
+
+def test_a_place_that_the_service_does_not_know_is_an_error_with_its_reason(desk):
+    told = shown(desk, "SVC_RATE", "TX", "99999", DAY)
+    assert told.startswith("#UNRESOLVED ZIP 99999 is unknown")
+    assert "Support reference req_" in told
+    assert shown(desk, "SVC_WARNINGS", "TX", "99999", DAY) == told.removeprefix("#UNRESOLVED ")
+    assert shown(desk, "SVC_STATUS", "TX", "99999", DAY) == "unresolved"
+    for name in ("SVC_CONFIDENCE", "SVC_SOURCE"):
+        assert shown(desk, name, "TX", "99999", DAY) == told
+    assert shown(desk, "SVC_TAX", 0.0, "TX", "99999", DAY) == told  # no 0 for what is not known
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        (("TX", "99999"), "unresolved"),
+        (("TX", "x"), "invalid"),
+        (("TX", "90210", None), "invalid"),
+        (("PR", "00901"), "unsupported"),
+        (("CA", "94105", DAY), "ok"),
+        (("TX", None), None),
+    ],
+)
+def test_status_is_one_word_to_branch_on(cells, word, desk):
+    assert shown(desk, "SVC_STATUS", *cells) == word
+
+
+def test_a_service_that_is_not_there_is_an_error_that_says_what_to_do(scripted, faults):
+    desk = desk_of(scripted, patience=0.1)
+    faults.will(answer(503, b"busy"))
+    told = shown(desk, "SVC_RATE", "TX", "75001", DAY)
+    assert told.startswith("#FAILED ")
+    assert told.endswith("Refresh, or compute again in a minute.")
+    assert shown(desk, "SVC_STATUS", "TX", "75001", DAY) == "failed"
+    faults.will(HANG)
+    assert shown(desk, "SVC_STATUS", "TX", "75002", DAY) in {"failed", "not_attempted"}
+
+
+def test_the_four_ways_to_name_a_place_ask_in_their_own_way(faults, scripted_desk):
+    for name, cells, asked in [
+        ("SVC_RATE", ("TX", "78701"), "zip=78701"),
+        ("SVC_RATE_ADDRESS", ("TX", "1100 Congress Ave", "Austin", 78701.0), "street=1100"),
+        ("SVC_RATE_PLACE", ("TX", "Austin"), "location=Austin"),
+        ("SVC_RATE_GEO", ("TX", 30.2672, -97.7431), "lat=30.2672"),
+    ]:
+        assert shown(scripted_desk, name, *cells) == 0.0825
+        assert asked in faults.seen[-1].target
+
+
+def test_the_day_reaches_the_service(faults, scripted_desk):
+    shown(scripted_desk, "SVC_RATE_PLACE", "TX", "Austin", 45413.5)
+    assert "as_of=2024-05-01" in faults.seen[-1].target
+
+
+def test_warnings_are_sentences_and_empty_where_there_is_nothing_to_know(faults, scripted_desk):
+    assert shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY) is None
+    faults.will(echoing(warnings=["source_conflict", "something_new", "source_conflict"]))
+    assert shown(scripted_desk, "SVC_WARNINGS", "TX", "75002", DAY) == (
+        "Published sources disagree on the rate. Something_new."
+    )
+
+
+def test_a_range_of_rates_is_told_in_per_cent(faults, scripted_desk):
+    doubt = {
+        "code": "zip_spans_jurisdictions",
+        "lowest_combined_rate": "0.06250",
+        "highest_combined_rate": "0.08250",
+    }
+    faults.will(echoing(warnings=[doubt]))
+    told = shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY)
+    assert told == (
+        "The place fits several jurisdictions, and their rates differ: 6.25 % to 8.25 %."
+    )
+
+
+def test_who_answered_and_when_for_one_cell_and_for_the_session(faults, scripted, scripted_desk):
+    assert shown(scripted_desk, "SVC_SOURCE") == faults.base_url
+    assert shown(scripted_desk, "SVC_ASOF") is None
+    assert shown(scripted_desk, "SVC_STATUS", "TX", "75001", DAY) == "ok"
+    at = shown(scripted_desk, "SVC_ASOF", "TX", "75001", DAY)
+    assert at == shown(scripted_desk, "SVC_ASOF")
+    assert at[10] == "T"
+    assert at[-1] == "Z"
+    faults.will(echoing(source="State list", edition="2026Q2"))
+    told = shown(scripted_desk, "SVC_SOURCE", "TX", "75002", DAY)
+    assert told == f"{faults.base_url}: State list, edition 2026Q2"
+    assert shown(scripted_desk, "SVC_ASOF", "TX").startswith("#INVALID Give state and zip")
+    assert shown(scripted_desk, "SVC_ASOF", "TX", "bad").startswith("#INVALID zip: ")
+
+
+def test_a_key_is_in_no_cell(faults, scripted_desk):
+    faults.will(answer(401, json.dumps({"error": {"code": "X", "message": "no"}}).encode()))
+    for name in ("SVC_RATE", "SVC_WARNINGS", "SVC_SOURCE"):
+        assert KEY not in str(shown(scripted_desk, name, "TX", "75001", DAY))
+    assert KEY not in str(shown(scripted_desk, "SVC_NEXUS"))
+
+
+def test_too_many_arguments_are_refused(desk):
+    told = shown(desk, "SVC_SUM", 1.0, 2.0)
+    assert told == "#INVALID SVC_SUM has 1 arguments at most, not 2: SVC_SUM(range)."
+    assert shown(desk, "SVC_NOTHING").startswith("#INVALID There is no function SVC_NOTHING")
+
+
+def test_run_gives_a_value(scripted_desk):
+    assert run(scripted_desk, "SVC_RATE", "TX", "75001", DAY) == 0.0825
+
+
+NEXUS = {
+    "nexus": [
+        {"state": "TX", "nexus_type": "economic", "registered_at": "2024-01-01"},
+        {"state": "TX", "nexus_type": "physical", "address": "1 Elm St", "notes": "depot"},
+        {"state": "CA", "nexus_type": "marketplace"},
+    ],
+    "count": 3,
+}
+
+
+@pytest.fixture
+def registered(faults, scripted):
+    faults.will(answer(body=json.dumps(NEXUS).encode()))
+    return desk_of(scripted)
+
+
+def test_the_register_is_listed_once_under_its_headings(faults, registered):
+    rows = shown(registered, "SVC_NEXUS")
+    assert rows == [
+        ["state", "nexus_type", "registered_at", "address", "notes"],
+        ["TX", "economic", "2024-01-01", None, None],
+        ["TX", "physical", None, "1 Elm St", "depot"],
+        ["CA", "marketplace", None, None, None],
+    ]
+    assert shown(registered, "SVC_NEXUS", "Texas") == rows[:3]
+    assert shown(registered, "SVC_NEXUS", "NY") == rows[:1]
+    assert len(faults.seen) == 1
+    assert {one.method for one in faults.seen} == {"GET"}  # nothing writes from a formula
+
+
+def test_a_status_of_nexus_is_that_of_the_state_and_the_type(faults, registered):
+    states = [["TX"], ["ca"], ["NY"], [None], ["XX"], ["PR"], [ErrorCell("#N/A")]]
+    (tx,), (ca,), (ny,), (none,), (bad,), (pr,), (error,) = shown(
+        registered, "SVC_NEXUS_STATUS", states
+    )
+    assert (tx, ca, ny, none) == ("registered", "registered", "not registered", None)
+    assert bad == '#INVALID state: "XX" is not a US state; expected TX or Texas.'
+    assert pr.startswith("#UNSUPPORTED Puerto Rico")
+    assert error.startswith("#N/A state: ")
+    assert shown(registered, "SVC_NEXUS_STATUS", "TX", "Physical") == "registered"
+    assert shown(registered, "SVC_NEXUS_STATUS", "CA", "physical") == "not registered"
+    assert len(faults.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "told"),
+    [
+        ("SVC_NEXUS", (None,), "#INVALID state is an empty cell; leave it out of the formula"),
+        ("SVC_NEXUS", ([["TX"], ["CA"]],), "#INVALID state: expected one state, not a range."),
+        ("SVC_NEXUS", ("XX",), '#INVALID state: "XX" is not a US state'),
+        ("SVC_NEXUS", (48.0,), '#INVALID state: "48.0" is not a US state'),
+        ("SVC_NEXUS_STATUS", ("TX", None), "#INVALID type is an empty cell; leave it out"),
+        ("SVC_NEXUS_STATUS", ("TX", "click"), "#INVALID type: expected physical, economic, mark"),
+    ],
+)
+def test_what_would_be_read_as_all_of_them_is_refused(name, cells, told, registered):
+    assert shown(registered, name, *cells).startswith(told)
+
+
+def test_a_register_that_cannot_be_listed_is_an_error_and_no_status(faults, scripted_desk):
+    faults.will(answer(404, b'{"error": {"code": "NOT_FOUND", "message": "none"}}'))
+    told = shown(scripted_desk, "SVC_NEXUS_STATUS", "TX")
+    assert told.startswith("#UNSUPPORTED The service does not list nexus records (HTTP 404)")
+    assert shown(scripted_desk, "SVC_NEXUS") == told
+    assert len(faults.seen) == 1  # calm for a minute
+
+
+def test_refresh_lists_the_register_anew_and_keeps_it_where_that_fails(faults, registered):
+    before = shown(registered, "SVC_NEXUS")
+    faults.will(answer(503, b"busy"))
+    assert "The nexus register stays as it was listed before" in registered.refresh().sentence
+    assert shown(registered, "SVC_NEXUS") == before
+    faults.will(answer(body=b'{"nexus": [], "count": 0}'))
+    assert registered.renew_register() is None
+    assert shown(registered, "SVC_NEXUS") == before[:1]
+
+
+def test_the_register_of_the_real_service_is_read(service):
+    with Svc(KEY, base_url=service) as client:
+        assert shown(desk_of(client), "SVC_NEXUS")[0][0] == "state"
+
+
+def test_an_unforeseen_error_in_a_formula_is_a_sentence(scripted_desk, monkeypatch, caplog):
+    def breaks(*_):
+        raise ZeroDivisionError(KEY)
+
+    monkeypatch.setattr("svc_tools.excel.evaluating.COMPUTED", {"SVC_RATE": breaks})
+    told = shown(scripted_desk, "SVC_RATE", "TX", "75001", DAY)
+    assert told == "#FAILED SVC_RATE could not be computed (ZeroDivisionError)."
+    assert KEY not in caplog.text
+    assert "SVC_RATE could not be computed: ZeroDivisionError" in caplog.text
+
+
+def test_one_bad_formula_does_not_spoil_the_others(faults, scripted_desk):
+    faults.will(echo)
+    rows = [["75001"], ["bad"], ["75002"]]
+    (one,), (bad,), (two,) = shown(scripted_desk, "SVC_RATE", "TX", rows, DAY)
+    assert (one, two) == (0.0825, 0.0825)
+    assert bad.startswith("#INVALID zip: ")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_each_function_gives_a_value(name, desk):
+    for cell in cells_of(shown(desk, name, *EXAMPLES[name])):
+        assert not str(cell).startswith("#"), cell

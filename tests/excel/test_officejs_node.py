@@ -1,0 +1,320 @@
+"""The shipped JavaScript, run in Node by a stand-in for Excel, against the live server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from decimal import ROUND_HALF_UP, Decimal
+
+import pytest
+from pydantic import SecretStr
+from support.excel_server import called, in_excel, local_server
+from support.faults import KEY, answer, echoing
+
+from svc_sdk import Svc
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs.gate import Gate
+from svc_tools.excel.officejs.script import functions_script
+from svc_tools.excel.registry import FUNCTIONS
+
+DAY = "2026-05-01"
+
+
+@pytest.fixture(scope="module")
+def book(service):
+    """The local server over the embedded service, in a process of its own."""
+    with Svc(KEY, base_url=service) as client, local_server(Desk(client, cache=False)) as server:
+        yield server
+
+
+@pytest.fixture
+def scripted_server(faults, scripted):
+    """The local server over a service that answers as the test says."""
+    with local_server(Desk(scripted, cache=False)) as server:
+        yield server
+
+
+def shown(server, *calls):
+    return in_excel(server.script, calls)["shown"][0]
+
+
+def test_every_function_of_the_registry_is_associated(book):
+    ids = in_excel(book.script, [])["ids"]
+    assert ids == [one.name.removeprefix("SVC_").replace("_", ".") for one in FUNCTIONS]
+
+
+def test_scalars_ranges_and_errors_inside_them(book):
+    zips = [[94105.0, "94105"], ["abc", ""], ["00501", "94105-0000"]]
+    rate, block = shown(book, called("RATE", "CA", "94105", DAY), called("RATE", "CA", zips, DAY))
+    ((value,),) = rate
+    assert isinstance(value, float)
+    assert 0.07 < value < 0.12
+    assert block[0] == [value, value]
+    assert block[1][0]["error"] == "#VALUE!"
+    assert "abc" in block[1][0]["message"]
+    assert block[1][1] == ""
+    assert block[2][0]["error"] == "#N/A"
+    assert block[2][1] == value
+
+
+def test_a_failed_cell_is_a_real_error_with_its_sentence(book):
+    nowhere, wrong = shown(book, called("RATE", "CA", "00501", DAY), called("RATE", "ZZ", 1, DAY))
+    assert nowhere["error"] == "#N/A"
+    assert wrong["error"] == "#VALUE!"
+    assert "ZZ" in wrong["message"]
+    assert all(one["message"].endswith((".", "?")) for one in (nowhere, wrong))
+
+
+def test_left_out_is_today_and_an_empty_cell_is_refused(scripted_server, faults):
+    host = in_excel(
+        scripted_server.script,
+        [
+            called("RATE", "TX", "78701"),
+            called("RATE", "TX", "78701", None, {"$undefined": True}),
+            called("RATE", "TX", "78701", [[""]]),
+            called("RATE", "TX", "78701", [[0]]),
+            called("RATE", "TX", "78701", [[None]]),
+        ],
+    )
+    out, trailing, empty, zero, null = host["shown"][0]
+    assert host["sent"][0]["calls"] == 2  # all that means the same is one call
+    assert out == trailing == [[0.0825]]
+    assert "as_of" not in faults.seen[0].target
+    assert len(faults.seen) == 1
+    for refused in (empty, zero, null):
+        assert refused["error"] == "#VALUE!"
+        assert "empty cell" in refused["message"]
+
+
+def test_however_excel_hands_an_empty_cell_over_its_row_stays_empty(scripted_server):
+    ways = ["", 0, None, {"$undefined": True}]
+    found = shown(
+        scripted_server, *(called("RATE", "TX", [["78701"], [nothing]], DAY) for nothing in ways)
+    )
+    assert found == [[[0.0825], [""]]] * 4  # "" and not null, which Excel would show as 0
+
+
+def test_zeros_among_amounts_are_amounts(scripted_server):
+    total, tax = shown(
+        scripted_server,
+        called("SUM", [[0, 1.1], [2.2, None]]),
+        called("TAX", [[0], [100]], "TX", "78701", DAY),
+    )
+    assert total == [[3.3]]
+    assert tax == [[0], [8.25]]
+
+
+def test_an_error_of_the_sheet_is_passed_on_in_words(scripted_server, faults):
+    ways = [
+        {"$error": "#DIV/0!"},  # of custom functions
+        {"type": "Error", "basicType": "Error", "basicValue": "#DIV/0!", "errorType": "Div0"},
+        "#DIV/0!",
+    ]
+    found = shown(
+        scripted_server, *(called("RATE", "TX", [["78701"], [broken]], DAY) for broken in ways)
+    )
+    for one in found:
+        assert one[0] == [0.0825]
+        assert one[1][0]["error"] == "#N/A"
+        assert "#DIV/0!" in one[1][0]["message"]
+    assert len(faults.seen) == 1
+
+
+def test_values_with_a_format_or_of_a_data_type_are_read_as_what_they_hold(scripted_server):
+    formatted = {"type": "FormattedNumber", "basicValue": 78701, "numberFormat": "00000"}
+    empty = {"type": "Empty", "basicType": "Empty", "basicValue": ""}
+    entity = {"type": "Entity", "basicType": "Error", "basicValue": "#VALUE!", "text": "Texas"}
+    found, unread = shown(
+        scripted_server,
+        called("RATE", "TX", [[formatted], [empty], [{"$nan": True}]], DAY),
+        called("RATE", [[entity]], "78701", DAY),
+    )
+    assert found[:2] == [[0.0825], [""]]
+    assert "#NUM!" in found[2][0]["message"]
+    assert unread["error"] == "#N/A"
+
+
+MAY_1900, MAY_1904 = 46143, 46143 - 1462  # 2026-05-01 in the two counts
+SINCE_1900, SINCE_1904 = 36526, 35064  # DATE(2000, 1, 1)
+
+
+def asked_days(faults):
+    return [one.target.partition("as_of=")[2][:10] for one in faults.seen]
+
+
+@pytest.mark.parametrize(
+    ("first", "day"), [(None, MAY_1900), ([SINCE_1900], MAY_1900), ([SINCE_1904], MAY_1904)]
+)
+def test_a_day_that_is_a_number_is_the_day_that_the_workbook_means(
+    scripted_server, faults, first, day
+):
+    table = [["zip", "as_of", "state"], ["78703", day, "TX"], ["78704", "", "TX"]]
+    host = in_excel(
+        scripted_server.script,
+        [
+            called("RATE", "TX", "78701", day),
+            called("RATE", "TX", [["78702"], ["78702"]], [[day], [DAY]]),
+            called("LOOKUP", [["TX", "78705", day], ["TX", "78706", DAY]], "combined_rate"),
+            called("LOOKUP", table, "combined_rate"),
+            called("TAX", 46143, "TX", "78701", DAY),
+        ],
+        first_days=first,
+    )
+    assert len(host["sent"]) == 1
+    shown = host["shown"][0]
+    assert shown[:3] == [[[0.0825]], [[0.0825]] * 2, [[0.0825]] * 2]
+    assert shown[3][0] == [0.0825]
+    assert shown[3][1][0]["error"] == "#VALUE!"
+    assert shown[4] == [[3806.8]]
+    assert set(asked_days(faults)) == {DAY}
+
+
+def test_where_excel_does_not_say_how_it_counts_days_no_rate_of_another_day_is_shown(
+    scripted_server, faults
+):
+    numbers = called("RATE", "TX", "78701", MAY_1904)
+    host = in_excel(
+        scripted_server.script,
+        [numbers, called("RATE", "TX", "78702", DAY)],
+        [numbers],
+        first_days=[None, SINCE_1904],
+    )
+    (unknown, known), (again,) = host["shown"]
+    assert unknown["error"] == "#N/A"
+    assert "2026-05-01" in unknown["message"]
+    assert known == again == [[0.0825]]
+    assert asked_days(faults) == [DAY, DAY]
+
+
+def test_five_thousand_formulas_of_five_hundred_places_are_one_post_and_500_lookups(
+    scripted_server, faults
+):
+    amounts = [1 + row / 100 for row in range(5_000)]
+    sheet = [
+        called("TAX", amount, "TX", 10_000 + row % 500, DAY) for row, amount in enumerate(amounts)
+    ]
+    again = [called("RATE", "TX", 10_000 + row % 500, DAY) for row in range(5_000)]
+    host = in_excel(scripted_server.script, sheet, again)
+    first, second = host["sent"]
+    assert (first["method"], first["calls"]) == ("POST", 5_000)
+    assert second["calls"] == 500  # the same formula in many cells is one call
+    zips = sorted(one.target.partition("zip=")[2][:5] for one in faults.seen)
+    assert zips == [f"{10_000 + number}" for number in range(500)]
+    rate, cent = Decimal("0.0825"), Decimal("0.01")
+    assert host["shown"][0] == [
+        [[float((Decimal(repr(amount)) * rate).quantize(cent, ROUND_HALF_UP))]]
+        for amount in amounts
+    ]
+    assert host["shown"][1] == [[[0.0825]]] * 5_000
+
+
+def test_too_much_for_one_question_is_a_few(scripted_server):
+    wide = [["1" * 900] for _ in range(1_500)]
+    host = in_excel(scripted_server.script, [called("SUM", [*wide, [n]]) for n in range(3)])
+    assert [one["calls"] for one in host["sent"]] == [2, 1]
+    assert all(one["characters"] < 4_100_000 for one in host["sent"])
+    assert all(one["error"] == "#VALUE!" for one in host["shown"][0])
+
+
+def test_a_cancelled_call_is_not_asked_and_another_cell_still_gets_its_value(
+    scripted_server, faults
+):
+    host = in_excel(
+        scripted_server.script,
+        [
+            called("RATE", "TX", "78701", DAY, cancel=True),
+            called("RATE", "TX", "78702", DAY, cancel=True),
+            called("RATE", "TX", "78702", DAY),
+        ],
+        [called("RATE", "TX", "78703", DAY, cancel=True)],
+    )
+    assert [one["calls"] for one in host["sent"]] == [1]
+    assert [one.target.partition("zip=")[2][:5] for one in faults.seen] == ["78702"]
+    gone, also_gone, value = host["shown"][0]
+    assert gone["error"] == also_gone["error"] == "#N/A"
+    assert value == [[0.0825]]
+
+
+def test_a_stopped_server_is_said_and_nothing_is_sent_twice(scripted):
+    with local_server(Desk(scripted, cache=False)) as server:
+        gate = Gate(int(server.origin.rpartition(":")[2]), SecretStr(server.token))
+        script = functions_script(gate)
+        server.stop()
+    host = in_excel(script, [called("RATE", "TX", "78701", DAY), called("FIELDS")])
+    for one in host["shown"][0]:
+        assert one["error"] == "#N/A"
+        assert "svc-tools excel serve" in one["message"]
+    assert len(host["sent"]) == 1
+
+
+def test_the_token_of_another_server_has_a_sentence_of_its_own(scripted_server):
+    port = int(scripted_server.origin.rpartition(":")[2])
+    host = in_excel(functions_script(Gate(port, SecretStr("stale"))), [called("FIELDS")])
+    (shown,) = host["shown"][0]
+    assert shown["error"] == "#N/A"
+    assert "manifest" in shown["message"]
+    assert len(host["sent"]) == 1
+
+
+def test_an_answer_that_is_none_is_a_sentence_in_the_cell(faults):
+    answers = [
+        (answer(body=b"<html>"), "cannot be read"),
+        (answer(body=b"{}"), "cannot be read"),
+        (answer(body=b'{"results": []}'), "cannot be read"),
+        (answer(body=b'{"results": [null]}'), "cannot be read"),
+        (answer(500, b"oops"), "500"),
+        (answer(413, b'{"error": {"message": "give a smaller range"}}'), "give a smaller range"),
+    ]
+    faults.will(*(body for body, _ in answers))
+    port = int(faults.base_url.rpartition(":")[2])
+    script = functions_script(Gate(port, SecretStr("any")))
+    host = in_excel(script, *([called("FIELDS")] for _ in answers))
+    for (shown,), (_, said) in zip(host["shown"], answers, strict=True):
+        assert shown["error"] == "#N/A"
+        assert said in shown["message"]
+    assert len(faults.seen) == len(answers)
+
+
+def test_an_empty_result_is_never_handed_to_excel_as_null_which_it_shows_as_0(faults):
+    faults.will(answer(body=b'{"results": [{"v": null}, {"v": [[1, null]]}]}'))
+    port = int(faults.base_url.rpartition(":")[2])
+    script = functions_script(Gate(port, SecretStr("any")))
+    host = in_excel(script, [called("FIELDS"), called("SOURCE")])
+    assert host["shown"][0] == [[[""]], [[1, ""]]]
+
+
+def test_two_sheets_that_ask_together_ask_the_service_once(scripted_server, faults):
+    """Two hosts, such as Excel and Calc, share what is under way."""
+    both = threading.Barrier(2)
+    seen = threading.Event()
+
+    def held(request):
+        seen.wait(20)
+        return echoing()(request)
+
+    faults.will(held)
+    found = []
+
+    def ask():
+        both.wait()
+        found.append(shown(scripted_server, called("RATE", "TX", "78701", DAY)))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for one in threads:
+        one.start()
+    faults.asked.wait(20)
+    seen.set()
+    for one in threads:
+        one.join()
+    assert found == [[[[0.0825]]]] * 2
+    assert len(faults.seen) == 1
+
+
+def test_the_script_is_small_plain_and_without_addresses_of_others():
+    script = functions_script(Gate(1, SecretStr("t")))
+    assert len(script.splitlines()) < 300
+    assert "eval(" not in script
+    outside = script.replace("http://localhost:1/excel/batch", "")
+    assert "http" not in outside
+    assert "__" not in outside
+    assert json.dumps("t") in script

@@ -1,0 +1,180 @@
+"""`svc-tools excel serve` as a program: https, one for each user, the same from run to run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import ssl
+import stat
+import sys
+import threading
+
+import httpx
+import pytest
+from support.certificates import make_certificate
+from support.excel_server import excel_serve
+from support.faults import HANG, KEY
+
+from svc_tools.excel.officejs.certificate import check_certificate
+from svc_tools.excel.officejs.serving import serve
+from svc_tools.excel.officejs.sockets import bound
+
+RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
+SUM = {"calls": [{"f": "SVC_SUM", "a": [[[1.1, 2.2]]]}]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The adapters' folder, for this process and those it starts."""
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
+    return tmp_path / "excel"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+def known(folder):
+    return json.loads((folder / "server.json").read_text(encoding="utf-8"))
+
+
+def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate, tmp_path):
+    cert, key = certificate
+    options = ("--cert", cert, "--key", key)
+    written = tmp_path / "mine.xml"
+    with excel_serve("--port", 0, "--manifest", written, *options, **os.environ) as (first, said):
+        server = known(folder)
+        assert server["pid"] == first.pid
+        assert server["url"].startswith("https://localhost:")
+        assert any(server["url"] in line for line in said)
+        assert any(str(written) in line for line in said)
+        assert server["token"] not in "".join(said)
+        trusting = ssl.create_default_context(cafile=cert)
+        headers = {"authorization": f"Bearer {server['token']}"}
+        with httpx.Client(base_url=server["url"], verify=trusting, trust_env=False) as client:
+            got = client.post("/excel/batch", json=SUM, headers=headers)
+            assert got.json() == {"results": [{"v": 3.3}]}
+            assert client.get("/excel/").status_code == 200
+
+        again = []
+        serve(port=None, cert=None, key=None, say=again.append)  # returns at once
+        assert server["url"] in again[0]
+        assert str(first.pid) in again[0]
+
+        manifest = written.read_bytes()
+        first.send_signal(signal.SIGINT)
+        ending = first.stdout.read()
+        assert first.wait(20) == 0
+        assert "has ended" in ending
+        assert "Traceback" not in ending
+    assert known(folder) == server | {"pid": None}
+    if sys.platform != "win32":
+        assert stat.S_IMODE((folder / "server.json").stat().st_mode) == 0o600
+
+    with excel_serve(*options, **os.environ) as (second, said):
+        assert known(folder) == server | {"pid": second.pid}
+        assert (folder / "svc-tools-manifest.xml").read_bytes() == manifest
+        assert not any("again" in line for line in said)
+        second.terminate()
+        assert "has ended" in second.stdout.read()
+        assert second.wait(20) == 0
+    assert known(folder)["pid"] is None
+
+
+def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, faults):
+    faults.will(HANG)
+    service = {"SVC_BASE_URL": faults.base_url, "SVC_API_KEY": KEY}
+    with excel_serve("--port", 0, **os.environ | service) as (process, _):
+        server = known(folder)
+        headers = {"authorization": f"Bearer {server['token']}"}
+        address = f"{server['url']}/excel/batch"
+        told = []
+
+        def ask():
+            told.append(httpx.post(address, json=RATE, headers=headers, timeout=60))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert faults.asked.wait(20)
+        process.send_signal(signal.SIGINT)
+        ending = process.stdout.read()
+        assert process.wait(20) == 0
+        thread.join()
+    assert told[0].status_code == 503
+    assert "svc-tools excel serve" in told[0].json()["error"]["message"]
+    assert ending.strip().splitlines()[-1].startswith("The server has ended")
+    assert "Traceback" not in ending
+
+
+def test_another_address_than_before_is_said(folder):
+    folder.mkdir()
+    before = {"url": "https://localhost:1", "token": "kept-token", "pid": None}
+    (folder / "server.json").write_text(json.dumps(before), encoding="utf-8")
+    with excel_serve("--port", 0, **os.environ) as (_, said):
+        assert known(folder)["token"] == "kept-token"
+        text = "\n".join(said)
+        assert "https://localhost:1: load the manifest into Excel again" in text
+        assert "plain http" in text
+
+
+def test_a_port_that_is_taken_is_said_and_nothing_is_changed(folder):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(OSError, match=rf"Port {port} .* --port"):
+            serve(port=port, cert=None, key=None, say=print)
+    assert not (folder / "server.json").exists()
+
+
+def test_both_addresses_of_localhost_are_taken_or_none(monkeypatch):
+    try:
+        other = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with other, pytest.raises(OSError, match="is used by another program"):
+        bound(other.getsockname()[1])
+    sockets = bound(0)
+    names = {one.getsockname()[:2] for one in sockets}
+    port = sockets[0].getsockname()[1]
+    assert names == {("127.0.0.1", port), ("::1", port)}
+    for one in sockets:
+        one.close()
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_a_port_that_does_not_exist_is_said(port):
+    with pytest.raises(OSError, match="does not exist"):
+        bound(port)
+
+
+def test_certificate_and_key_belong_together(folder, certificate, tmp_path):
+    cert, key = certificate
+    _, another = make_certificate(tmp_path / "another")
+    check_certificate(cert, key)
+    with pytest.raises(ValueError, match="belong together"):
+        serve(port=0, cert=cert, key=None, say=print)
+    with pytest.raises(ValueError, match="belong together"):
+        check_certificate(cert, another)
+
+
+def test_a_certificate_that_excel_would_refuse_without_a_word_is_refused_here(tmp_path):
+    other_name = make_certificate(tmp_path / "name", name="evil.example")
+    with pytest.raises(ValueError, match="DNS:localhost"):
+        check_certificate(*other_name)
+    locked = make_certificate(tmp_path / "locked", password="secret-word")
+    with pytest.raises(ValueError, match="asks for a password"):
+        check_certificate(*locked)
+    with pytest.raises(ValueError, match=r"nothing\.pem does not exist"):
+        check_certificate(tmp_path / "nothing.pem", locked[1])
+    text = tmp_path / "text.pem"
+    text.write_text("no certificate", encoding="utf-8")
+    with pytest.raises(ValueError, match="PEM files are expected"):
+        check_certificate(text, text)
+
+
+def test_a_certificate_whose_time_is_over_is_refused(tmp_path):
+    expired = make_certificate(tmp_path, days=-1)
+    with pytest.raises(ValueError, match="not valid today"):
+        check_certificate(*expired)

@@ -1,0 +1,247 @@
+"""The local server over real HTTP: who gets an answer, which, and what is in none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.responses import Response
+from support.excel_server import local_server
+from support.faults import KEY, answer
+from support.keyrings import use_keyring
+
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs import app as app_module
+from svc_tools.excel.officejs.gate import Gate
+from svc_tools.excel.officejs.guard import LARGEST_BODY, Guard
+from svc_tools.excel.officejs.metadata import metadata
+
+RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
+
+
+@pytest.fixture
+def server(scripted):
+    with local_server(Desk(scripted, cache=False)) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    with httpx.Client(base_url=server.origin, trust_env=False) as made:
+        yield made
+
+
+def message(response):
+    return response.json()["error"]["message"]
+
+
+def test_whoever_has_the_token_gets_rates(client, server):
+    got = client.post("/excel/batch", json=RATE, headers=server.headers)
+    assert got.status_code == 200
+    assert got.json() == {"results": [{"v": 0.0825}]}
+
+
+def test_nobody_else_does_and_nothing_is_asked(client, server, faults):
+    for headers in ({}, {"authorization": "Bearer guessed"}):
+        got = client.post(f"/excel/batch?token={server.token}", json=RATE, headers=headers)
+        assert got.status_code == 401
+        assert "manifest" in message(got)
+    for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+        got = client.post("/excel/batch", json=RATE, headers=server.headers | headers)
+        assert got.status_code == 403
+    assert faults.seen == []
+
+
+def test_every_answer_is_for_this_moment_and_this_page(client, server):
+    answers = [
+        client.get("/excel/"),
+        client.get("/excel/functions.js"),
+        client.get(f"/excel/functions.js?token={server.token}"),
+        client.get(f"/excel/nothing?token={server.token}"),
+        client.post("/excel/batch", json=RATE, headers=server.headers),
+        client.post("/excel/batch", content=b"{", headers=server.headers),
+    ]
+    assert [one.status_code for one in answers] == [200, 401, 200, 404, 200, 400]
+    for one in answers:
+        assert one.headers["cache-control"] == "no-store"
+        assert one.headers["x-content-type-options"] == "nosniff"
+        assert one.headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors" in one.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in one.headers
+        assert "server" not in one.headers or "uvicorn" in one.headers["server"]
+
+
+def test_only_the_names_of_the_functions_are_for_pages_elsewhere(client, server):
+    elsewhere = {"origin": "https://excel.officeapps.live.com"}
+    preflight = client.options("/excel/functions.json", headers=elsewhere)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-private-network"] == "true"
+    got = client.get(f"/excel/functions.json?token={server.token}", headers=elsewhere)
+    assert got.json() == metadata()
+    assert got.headers["access-control-allow-origin"] == "*"
+    for path in ("functions.js", "manifest.xml", "taskpane.html"):
+        refused = client.get(f"/excel/{path}?token={server.token}", headers=elsewhere)
+        assert refused.status_code == 403
+        assert "access-control-allow-origin" not in refused.headers
+
+
+def test_excel_on_the_web_may_frame_the_pane_and_nobody_else(client, server):
+    in_office = client.get(f"/excel/taskpane.html?token={server.token}&office=1")
+    policy = in_office.headers["content-security-policy"]
+    assert "https://*.officeapps.live.com" in policy
+    assert "https://appsforoffice.microsoft.com" in policy
+    assert "functions.js?token=" in in_office.text
+    alone = client.get(f"/excel/taskpane.html?token={server.token}")
+    assert "https://" not in alone.headers["content-security-policy"]
+    assert "https://" not in alone.text.replace("https://rates.example", "")
+
+
+def test_files_are_served_by_name_and_the_folder_above_is_not(client, server):
+    for name in ("taskpane.css", "taskpane.js", "taskpane_freeze.js"):
+        got = client.get(f"/excel/{name}?token={server.token}")
+        assert got.status_code == 200, name
+        assert got.text
+    for path in ("../app.py", "..%2fapp.py", "%2e%2e/gate.py", "taskpane.html~", "docs", "app.py"):
+        got = client.get(f"/excel/{path}", params={"token": server.token})
+        assert got.status_code == 404, path
+    assert client.get("/openapi.json", headers=server.headers).status_code == 404
+
+
+def test_the_page_with_instructions_is_open_and_holds_no_secret(client, server):
+    page = client.get("/excel/").text
+    assert server.token not in page
+    for said in ("openssl req", "mkcert", "Trusted Add-in Catalogs", "/wef", "=SVC.RATE(state"):
+        assert said in page
+
+
+def test_the_manifest_of_the_running_server_can_be_loaded(client, server):
+    got = client.get(f"/excel/manifest.xml?token={server.token}")
+    assert got.headers["content-type"].startswith("application/xml")
+    assert f"{server.origin}/excel/functions.js?token={server.token}" in got.text
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"calls": [1]}', b"\xff"])
+def test_what_is_no_batch_is_refused_in_words(client, server, body):
+    got = client.post("/excel/batch", content=body, headers=server.headers)
+    assert got.status_code == 400
+    assert got.json()["error"]["code"] == "INVALID_INPUT"
+    assert "calls" in message(got)
+
+
+def test_a_body_without_end_is_refused_before_it_is_read(client, server):
+    told = client.build_request(
+        "POST",
+        "/excel/batch",
+        content=iter([b"x"]),
+        headers=server.headers | {"content-length": str(LARGEST_BODY + 1)},
+    )
+    told.headers.pop("transfer-encoding", None)
+    host, _, port = server.origin.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        lines = [f"{name}: {value}" for name, value in told.headers.items()]
+        head = "\r\n".join(["POST /excel/batch HTTP/1.1", *lines, "", ""])
+        connection.sendall(head.encode())
+        received = connection.makefile("rb").read()
+    assert received.startswith(b"HTTP/1.1 413")
+    assert b"smaller range" in received
+
+
+def test_nor_is_one_that_does_not_say_its_length(client, server):
+    piece = b"x" * (1024 * 1024)
+    try:
+        got = client.post(
+            "/excel/batch",
+            content=(piece for _ in range(LARGEST_BODY // len(piece) + 2)),
+            headers=server.headers,
+        )
+    except httpx.WriteError:
+        return  # it closed the connection while this still wrote
+    assert got.status_code == 413
+
+
+def test_neither_the_key_nor_the_words_of_an_exception_reach_a_cell(
+    client, server, faults, monkeypatch
+):
+    faults.will(answer(401, json.dumps({"error": {"message": f"key {KEY} is unknown"}}).encode()))
+    got = client.post("/excel/batch", json=RATE, headers=server.headers)
+    assert got.json()["results"][0]["e"] == "na"
+    assert KEY not in got.text
+
+    def broken(*_):
+        raise RuntimeError(f"secret words {KEY}")
+
+    monkeypatch.setattr(app_module, "evaluate", broken)
+    got = client.post("/excel/batch", json=RATE, headers=server.headers)
+    assert got.status_code == 500
+    assert "secret words" not in got.text
+    assert message(got)
+
+
+def test_the_pane_is_answered_and_a_key_that_is_none_is_refused(client, server, monkeypatch):
+    use_keyring(monkeypatch)
+    status = client.get("/excel/status", headers=server.headers)
+    assert status.status_code == 200
+    assert "trouble" in status.json()
+    assert client.post("/excel/refresh", headers=server.headers).json()["asked"] == 0
+    got = client.post("/excel/key", json={"address": "x"}, headers=server.headers)
+    assert got.status_code == 400
+    got = client.put("/excel/key", json={}, headers=server.headers)
+    assert got.status_code == 405
+
+
+def test_other_cells_are_answered_while_one_waits(client, server, faults):
+    """A lookup that takes long holds up nobody else."""
+    go_on = threading.Event()
+
+    def held(_):
+        go_on.wait(20)
+        return answer()
+
+    faults.will(held)
+    slow = []
+    thread = threading.Thread(
+        target=lambda: slow.append(
+            httpx.post(f"{server.origin}/excel/batch", json=RATE, headers=server.headers)
+        )
+    )
+    thread.start()
+    assert faults.asked.wait(20)
+    quick = {"calls": [{"f": "SVC_SUM", "a": [[[1, 2]]]}]}
+    assert client.post("/excel/batch", json=quick, headers=server.headers).json() == {
+        "results": [{"v": 3.0}]
+    }
+    go_on.set()
+    thread.join()
+    assert slow[0].json() == {"results": [{"v": 0.0825}]}
+
+
+def test_the_token_goes_no_further_than_the_gate():
+    """Whatever traces requests inside the app sees no token."""
+    inside = []
+
+    async def app(scope, receive, send):
+        inside.append(scope)
+        await Response()(scope, receive, send)
+
+    gate = Gate(1, SecretStr("the-token"))
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/excel/taskpane.html",
+        "query_string": b"token=the-token&office=1",
+        "headers": [(b"host", b"localhost:1"), (b"authorization", b"Bearer the-token")],
+    }
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(Guard(app, gate)(scope, None, send))
+    assert sent[0]["status"] == 200
+    assert "the-token" not in str(inside)
+    assert inside[0]["query_string"] == b"office=1"

@@ -1,0 +1,158 @@
+# ruff: noqa: T201, FBT003 - it answers on its standard output; arguments of UNO have no names
+"""Runs under LibreOffice's Python: does what tests ask of a headless Calc, a line of JSON each.
+
+Started by `support.calc`. An order is {"do": name, ...}, its answer {"is": ...} or {"failed": ...}.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+
+import uno
+from com.sun.star.beans import PropertyValue
+from com.sun.star.connection import NoConnectException
+from com.sun.star.table import CellAddress
+
+_PATIENCE = 60.0
+
+
+class Calc:
+    """A LibreOffice that listens at a pipe."""
+
+    def __init__(self, pipe):
+        here = uno.getComponentContext()
+        resolver = here.ServiceManager.createInstanceWithContext(
+            "com.sun.star.bridge.UnoUrlResolver", here
+        )
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self.context = resolver.resolve(
+                    f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext"
+                )
+                break
+            except NoConnectException:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+        self.desktop = self.make("com.sun.star.frame.Desktop")
+        self.document = None
+
+    def make(self, name):
+        return self.context.ServiceManager.createInstanceWithContext(name, self.context)
+
+    def open(self, url="private:factory/scalc"):
+        """Open a document in place of the one before."""
+        if self.document is not None:
+            self.document.close(True)
+        self.document = self.desktop.loadComponentFromURL(url, "_blank", 0, _named(Hidden=True))
+        return [one.Name for one in self._sheets()]
+
+    def insert(self, sheet, names):
+        """Add a sheet, and names for cells."""
+        self.document.Sheets.insertNewByName(sheet, self.document.Sheets.Count)
+        for name, cell in names.items():
+            self.document.NamedRanges.addNewByName(name, cell, CellAddress(), 0)
+
+    def fill(self, cells, sheet=0):
+        """Put numbers, texts, formulas ("=...") and array formulas ("{=...}", over a range)."""
+        for address, content in cells.items():
+            cell = self._sheets()[sheet].getCellRangeByName(address)
+            if isinstance(content, (int, float)):
+                cell.Value = content
+            elif content.startswith("{="):
+                cell.setArrayFormula(content[1:-1])
+            elif content.startswith("="):
+                cell.Formula = content
+            else:
+                cell.String = content
+
+    def fill_rows(self, address, rows):
+        """Put a block of formulas or numbers at once."""
+        block = self._sheets()[0].getCellRangeByName(address)
+        block.setFormulaArray(tuple(tuple(row) for row in rows))
+
+    def shown(self, addresses, sheet=0):
+        """What cells show: number or text, or {"error": text} where there is an error."""
+        return [self._shown(sheet, one) for one in addresses]
+
+    def block(self, address, sheet=0):
+        """What a block shows, rows of texts."""
+        area = self._sheets()[sheet].getCellRangeByName(address).RangeAddress
+        return [
+            [
+                self._sheets()[sheet].getCellByPosition(column, row).String
+                for column in range(area.StartColumn, area.EndColumn + 1)
+            ]
+            for row in range(area.StartRow, area.EndRow + 1)
+        ]
+
+    def typed(self, address):
+        """A formula as a person sees it."""
+        return self._sheets()[0].getCellRangeByName(address).FormulaLocal
+
+    def calculate(self):
+        """Compute everything again."""
+        self.document.calculateAll()
+
+    def choose(self, entry):
+        """Choose an entry of the extension's menu."""
+        self.make("svc.tools.Menu").trigger(entry)
+
+    def help(self, name):
+        """What the assistant for functions shows of one: texts, and its arguments."""
+        functions = self.make("com.sun.star.sheet.FunctionDescriptions")
+        for at in range(functions.Count):
+            found = {one.Name: one.Value for one in functions.getByIndex(at)}
+            if found["Name"] == name:
+                arguments = [[one.Name, one.Description] for one in found["Arguments"] or ()]
+                return {"help": found["Description"], "arguments": arguments}
+        return None
+
+    def save(self, url, kind):
+        """Write the document as a file of some kind."""
+        self.document.storeToURL(url, _named(FilterName=kind))
+
+    def _sheets(self):
+        sheets = self.document.Sheets
+        return [sheets.getByIndex(at) for at in range(sheets.Count)]
+
+    def _shown(self, sheet, address):
+        cell = self._sheets()[sheet].getCellRangeByName(address)
+        if cell.getError():
+            return {"error": cell.String}
+        is_number = (
+            cell.FormulaResultType2 == 1
+            if cell.Formula.startswith("=")
+            else (cell.Type.value == "VALUE")
+        )
+        return cell.Value if is_number else cell.String
+
+
+def _named(**values):
+    return tuple(PropertyValue(Name=name, Value=value) for name, value in values.items())
+
+
+def main():
+    """Do one order after another."""
+    calc = Calc(sys.argv[1])
+    print(json.dumps({"is": "ready"}), flush=True)
+    for line in sys.stdin:
+        order = json.loads(line)
+        name = order.pop("do")
+        if name == "end":
+            break
+        try:
+            answer = {"is": getattr(calc, name)(**order)}
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+    with contextlib.suppress(Exception):  # it is gone, and the bridge with it
+        calc.desktop.terminate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The local server of the spreadsheets, as a thread or a program, and Excel's stand-in in Node."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from pydantic import SecretStr
+
+from support.tools import node
+from svc_tools.excel.officejs.app import make_app
+from svc_tools.excel.officejs.gate import Gate
+from svc_tools.excel.officejs.sockets import bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOKEN = "token-of-the-tests"
+HOST = Path(__file__).parents[1] / "excel" / "js" / "host.mjs"
+
+
+@dataclass
+class LocalServer:
+    """A running server.
+
+    Attributes:
+        origin: its address, without a path.
+        token: what it expects.
+        stop: ends it, if it runs.
+    """
+
+    origin: str
+    token: str
+    stop: Callable[[], None]
+
+    @property
+    def script(self):
+        return f"{self.origin}/excel/functions.js?token={self.token}"
+
+    @property
+    def headers(self):
+        return {"authorization": f"Bearer {self.token}"}
+
+
+@contextlib.contextmanager
+def local_server(desk):
+    """The app over a desk in a thread, for the length of the block."""
+    sockets = bound(0)
+    gate = Gate(port=sockets[0].getsockname()[1], token=SecretStr(TOKEN))
+    config = uvicorn.Config(
+        make_app(desk, gate), log_config=None, access_log=False, ws="none", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": sockets})
+    thread.start()
+
+    def stop():
+        server.should_exit = True
+        thread.join()
+
+    try:
+        yield LocalServer(gate.origin, TOKEN, stop)
+    finally:
+        stop()
+        for one in sockets:
+            one.close()
+
+
+@contextlib.contextmanager
+def excel_serve(*options, **environment):
+    """`svc-tools excel serve` as a program, for the length of the block: process and its words."""
+    command = [sys.executable, "-m", "svc_tools", "excel", "serve", *map(str, options)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        said = []
+        try:
+            for line in process.stdout:
+                said.append(line.rstrip("\n"))
+                if "Ctrl+C" in line:
+                    break
+            yield process, said
+        finally:
+            process.terminate()
+
+
+def in_excel(script, *bursts, first_days=None):
+    """What Excel's stand-in shows and sends, where the functions come from an address or a text.
+
+    `first_days` is what it answers, time after time, when it is asked for DATE(2000, 1, 1).
+    """
+    done = subprocess.run(
+        [node(), str(HOST)],
+        input=json.dumps({"script": script, "bursts": bursts, "firstDays": first_days}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def called(name, *args, **more):
+    """A call of a function as a sheet makes it; a constant is a matrix of one."""
+    matrices = [
+        one if one is None or isinstance(one, list) or "$undefined" in str(one) else [[one]]
+        for one in args
+    ]
+    return {"id": name, "args": matrices, **more}
