@@ -13,7 +13,7 @@ notebook: $(READY)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
 	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
 	$(BIN)/python -m coverage report --fail-under=90 --format=total
 

@@ -19,6 +19,7 @@ import httpx
 import uvicorn
 from pydantic import SecretStr
 
+from benchmarks import excel_calc
 from benchmarks.bulk import KEY, answering
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
@@ -154,3 +155,4 @@ def findings() -> Iterator[Finding]:
     yield questions()
     yield office_js()
     yield recalculated()
+    yield from excel_calc.findings()

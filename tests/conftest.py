@@ -32,7 +32,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """What hypothesis runs a hundred times runs unmeasured: it is twice as fast, and shows as much."""
+    """What hypothesis runs a hundred times runs unmeasured: tracing would double its time."""
     for item in items:
         if item.get_closest_marker("hypothesis"):
             item.add_marker("no_cover")

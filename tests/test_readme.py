@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.command import svc_tools
+from support.excel_server import excel_serve
 from support.faults import KEY
 from support.pages import served_page
 
@@ -75,7 +77,7 @@ def test_each_command_line_answers(line, tmp_path):
     (tmp_path / "orders.csv").write_text(ORDERS)
     words = shlex.split(line)
     assert words[0] == "svc-tools"
-    done = run([sys.executable, "-m", "svc_tools", *words[1:]], folder=tmp_path)
+    done = svc_tools(*words[1:], folder=tmp_path)
     assert done.returncode == 0
     # what a command decided by itself is told beside its answer
     assert all(told.startswith("svc: ") for told in done.stderr.splitlines())
@@ -94,7 +96,7 @@ def test_the_nexus_commands_run_in_order_and_remove_what_was_ticked(tmp_path):
         words = shlex.split(line, comments=True)
         if not words:
             continue
-        done = run([sys.executable, "-m", "svc_tools", *words[1:]], folder=tmp_path, **environment)
+        done = svc_tools(*words[1:], folder=tmp_path, **environment)
         assert done.returncode == 0, done.stderr
         said.append(done.stdout)
         if words[2] == "plan":
@@ -113,6 +115,14 @@ def test_the_page_is_served_as_described(tmp_path):
     assert panel == "panel"
     with served_page(*options, cwd=tmp_path) as page:
         assert any("embedded service" in line for line in page.said)
+
+
+def test_the_server_of_the_spreadsheets_is_started_as_described(tmp_path):
+    (command,) = [block for block in blocks("sh") if "excel" in block]
+    _, excel, serve, *options = shlex.split(command)
+    assert (excel, serve) == ("excel", "serve")
+    with excel_serve(*options, **os.environ | {"SVC_EXCEL": str(tmp_path)}) as (_, said):
+        assert any("http://localhost:" in line for line in said), said
 
 
 def test_a_real_service_is_reached_as_described(service):

@@ -35,10 +35,10 @@ _MARK = len("not set up")
 def check(
     as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Look at each link between a cell and the service, and say what to do where one broke.
+    """Look at each link between a cell and the service; say what to do where one broke.
 
-    Nothing is changed, nothing is billed, no key is shown. Exit code 1 where a link is wrong; a
-    way in that is not set up is no fault.
+    Nothing is changed, nothing is billed, no key is shown. Exit code 1 where
+    a link is wrong; a way in that is not set up is no fault.
     """
     with explained(as_json=as_json):
         from svc_tools.excel import checking  # noqa: PLC0415 - of an extra

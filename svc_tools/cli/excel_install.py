@@ -61,8 +61,9 @@ def install(  # noqa: PLR0917 - Typer reads the signature
 ) -> None:
     """Set up this machine: who answers the cells, and which Python Excel starts.
 
-    Run it again at any time: what is right stays. Excel's security settings are named, never
-    changed. Exit code 1 where a step failed, 2 where the options cannot be used.
+    Run it again at any time: what is right stays. Excel's security settings
+    are named, never changed. Exit code 1 where a step failed, 2 where the
+    options cannot be used.
     """
     with explained():
         from svc_tools.excel import installing, settings  # noqa: PLC0415 - of an extra

@@ -20,6 +20,7 @@ __all__ = ["server_lines"]
 
 _ADDIN = "add-in"
 _START = "Start it: svc-tools excel serve"
+_AGAIN = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
 _ASKING = 30.0
 """Seconds for the server's answer: it asks the service, too, and may have to start our own."""
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -42,8 +43,8 @@ def server_lines() -> Iterator[Line]:
 
 
 def _server(server: Server) -> Line:
-    if server.pid is None:
-        said = f"it was stopped; it ran at {server.url}"
+    if not server_file.is_running():
+        said = f"it does not run now; it ran at {server.url}"
         return Line(_ADDIN, "Server", "not set up", said, _START)
     who = f"{server.url} (process {server.pid})"
     if httpx.URL(server.url).host not in _LOOPBACK:
@@ -52,14 +53,14 @@ def _server(server: Server) -> Line:
     try:
         status = _asked(server)
     except (httpx.HTTPError, OSError, ValueError) as error:
-        said = f"nobody answers at {who}: {type(error).__name__}"
-        return Line(_ADDIN, "Server", "wrong", said, _START)
+        said = f"it runs, and gives no answer at {who}: {type(error).__name__}"
+        return Line(_ADDIN, "Server", "wrong", said, _AGAIN)
     if status == _OK:
         return Line(_ADDIN, "Server", "ok", f"it answers at {who}")
     said = f"at {server.url} another program answers (status {status})"
     if status in _REFUSED:
         said = f"what answers at {server.url} does not know our token (status {status})"
-    return Line(_ADDIN, "Server", "wrong", said, f"Stop that program. {_START}")
+    return Line(_ADDIN, "Server", "wrong", said, _AGAIN)
 
 
 def _asked(server: Server) -> int:

@@ -17,7 +17,17 @@ from pydantic import SecretStr
 from svc_tools import config
 from svc_tools.excel.own_files import read_object, write_object
 
-__all__ = ["Server", "known_port", "known_token", "publish", "read", "server_path", "withdraw"]
+__all__ = [
+    "Server",
+    "is_running",
+    "known_port",
+    "known_token",
+    "lock_path",
+    "publish",
+    "read",
+    "server_path",
+    "withdraw",
+]
 
 _TOKEN_BYTES = 24
 
@@ -43,6 +53,28 @@ class Server:
 def server_path() -> Path:
     """Where the file is."""
     return config.excel_folder() / "server.json"
+
+
+def lock_path() -> Path:
+    """The lock that a server holds for as long as it lives, however it ends."""
+    return config.excel_folder() / "serve.lock"
+
+
+def is_running() -> bool:
+    """Whether a server of this user runs.
+
+    The file alone does not say: after a crash another program may listen where it names one, and
+    would be sent the token.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - of the extra
+
+    if not lock_path().exists():
+        return False
+    try:
+        with FileLock(lock_path(), timeout=0):
+            return False
+    except Timeout:
+        return True
 
 
 def read() -> Server | None:

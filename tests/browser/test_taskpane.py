@@ -6,6 +6,7 @@ import json
 
 import pytest
 from playwright.sync_api import expect
+from support.browser import new_page
 from support.by_hand import tab_to
 from support.excel_server import local_server
 from support.faults import answer, echoing, serving
@@ -17,6 +18,8 @@ import svc_tools
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.evaluating import run
+from svc_tools.excel.officejs.page import OFFICE_JS
+from svc_tools.excel.registry import FUNCTIONS
 
 AUSTIN = ("TX", "78701", "2026-05-01")
 
@@ -192,6 +195,24 @@ def test_the_colours_are_those_of_the_office_theme(served, chrome):
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert colour == "rgb(38, 38, 38)"
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_in_excel_the_one_page_has_the_functions_and_the_pane(served, chrome):
+    host = f"""{STAND_IN}
+    globalThis.Office = {{ onReady: async () => ({{ host: "Excel" }}), context: {{}} }};
+    globalThis.associated = [];
+    globalThis.CustomFunctions = {{ associate: (id) => associated.push(id) }};
+    CustomFunctions.Error = class extends Error {{}};"""
+    with new_page(chrome, width=320) as (page, seen):
+        page.route(
+            OFFICE_JS, lambda route: route.fulfill(body=host, content_type="text/javascript")
+        )
+        page.goto(f"{served.origin}/excel/taskpane.html?token={served.token}&office=1")
+        expect(page.locator("#state")).to_have_text("Connected")
+        expect(button(page, "Freeze selection")).to_be_visible()
+        assert len(page.evaluate("associated")) == len(FUNCTIONS)
+        assert set(seen.outside(served.origin)) == {OFFICE_JS}
+        assert seen.complaints == [], "the page's own policy allows what it needs"
 
 
 def test_an_example_is_copied_where_there_is_no_workbook(pane):

@@ -184,4 +184,25 @@ def test_a_document_that_cannot_be_read_costs_no_figure(server):
     ],
 )
 def test_calls_are_found_in_the_text_of_a_formula(formula, calls):
-    assert list(ahead._calls(formula)) == calls
+    assert [(name, arguments) for name, arguments, _ in ahead._calls(formula)] == calls
+
+
+@pytest.mark.parametrize(
+    ("formula", "guards"),
+    [
+        ("=SVC.TOOLS.SVC_RATE(A1;B1)", []),
+        ("=ROUND(SUM(1;SVC.TOOLS.SVC_RATE(A1;B1));2)", []),
+        ("=IFERROR(SVC.TOOLS.SVC_RATE(A1;B1);0)", []),
+        ('=IF(SVC.TOOLS.SVC_STATUS(A1;B1)="ok";1;2)', []),
+        ('=IF(A1="";"";SVC.TOOLS.SVC_RATE(A1;B1))', [("IF", 'A1=""', 2)]),
+        ('=IF($Z$1="go; (on";SVC.TOOLS.SVC_RATE(A1;B1))', [("IF", '$Z$1="go; (on"', 1)]),
+        ("=IFERROR(A1;ROUND(SVC.TOOLS.SVC_RATE(A1;B1);4))", [("IFERROR", "A1", 1)]),
+        (
+            "=IF(SUM(A1;B1)>0;IF(C1;1;SVC.TOOLS.SVC_RATE(A1;B1)))",
+            [("IF", "SUM(A1;B1)>0", 1), ("IF", "C1", 2)],
+        ),
+    ],
+)
+def test_what_decides_whether_a_call_is_made_is_seen(formula, guards):
+    (found,) = (one for _, _, one in ahead._calls(formula))
+    assert found == guards

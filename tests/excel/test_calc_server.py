@@ -25,7 +25,7 @@ module = addin_module("svc_calc_server")
 class Answering:
     """A server that counts what it is asked, and by whom."""
 
-    def __init__(self, status=200, body=b'{"results": []}'):
+    def __init__(self, status=200, body=b'{"results": []}', *, hangs_up=False):
         seen = self.seen = []
         self.kept = set()
 
@@ -40,6 +40,7 @@ class Answering:
                 handler.send_header("Content-Length", str(len(body)))
                 handler.end_headers()
                 handler.wfile.write(body)
+                handler.close_connection = hangs_up
 
             def log_message(self, *_):
                 """Nothing."""
@@ -115,6 +116,35 @@ def test_many_questions_go_over_one_connection(folder, server):
         assert len(one.kept) == 1
         assert "secret-token" not in repr(server)
         server._close()
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, server):
+    with Answering(hangs_up=True) as one:
+        publish(folder, one.url, "a-token")
+        for _ in range(3):
+            server.ask("POST", "/excel/batch", RATE)
+        assert len(one.kept) == len(one.seen) == 3
+        server._close()
+
+
+def test_a_refresh_is_sent_over_a_connection_of_its_own_and_never_twice(folder, server):
+    with Answering() as one:
+        publish(folder, one.url, "a-token")
+        server.ask("POST", "/excel/batch", RATE)
+        server.ask("POST", "/excel/refresh", long=True)
+        assert len(one.kept) == 2
+        server._close()
+
+
+def test_a_server_that_hangs_is_waited_for_once(folder, server, monkeypatch):
+    monkeypatch.setattr(module, "_WAIT", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        publish(folder, f"http://127.0.0.1:{silent.getsockname()[1]}", "a-token")
+        for _ in range(50):
+            with pytest.raises(module.ServerError, match="did not answer in"):
+                server.ask("POST", "/excel/batch", RATE)
 
 
 def test_a_server_that_starts_anew_on_another_port_is_found(folder, server):

@@ -198,3 +198,16 @@ def test_a_point_needs_both_numbers(faults, scripted_desk):
     assert far.startswith("#INVALID lat: 130.0 is not within")
     assert faults.seen == []
     assert shown(scripted_desk, "SVC_RATE_GEO", "TX", "30.2672", -97.7431, DAY) == 0.0825
+
+
+def test_true_is_not_one_although_python_says_so(faults, scripted_desk):
+    one = shown(scripted_desk, "SVC_RATE_GEO", "TX", 1.0, -97.0, DAY)
+    true = shown(scripted_desk, "SVC_RATE_GEO", "TX", True, -97.0, DAY)  # noqa: FBT003 - a cell
+    assert one == 0.0825
+    assert true.startswith("#INVALID lat: the cell holds TRUE")
+
+
+def test_an_error_in_another_language_is_an_error_too(faults, scripted_desk):
+    for text, word in [("#WERT!", "#WERT!"), ("#NV", "#NV"), ("#¡VALOR!", "#¡VALOR!")]:
+        assert shown(scripted_desk, "SVC_RATE", "TX", text).startswith(f"{word} zip: the cell")
+    assert faults.seen == []

@@ -7,6 +7,7 @@ import os
 import zipfile
 
 import pytest
+from filelock import FileLock
 from keyring.backends.fail import Keyring as FailKeyring
 from pydantic import SecretStr
 from support.certificates import make_certificate
@@ -36,6 +37,12 @@ def keyring(monkeypatch, tmp_path):
 
 def by_name(lines):
     return {line.name: line for line in lines}
+
+
+def running():
+    """The lock that a server holds, for the length of the block."""
+    server_file.lock_path().parent.mkdir(exist_ok=True)
+    return FileLock(server_file.lock_path())
 
 
 def of_service():
@@ -151,7 +158,7 @@ def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
 
 
 def test_the_server_that_runs_answers_to_its_own_token(desk):
-    with local_server(desk) as server:
+    with local_server(desk) as server, running():
         server_file.publish(server.origin, SecretStr(server.token))
         found = by_name(server_lines())
         assert found["Server"].mark == "ok"
@@ -162,8 +169,17 @@ def test_the_server_that_runs_answers_to_its_own_token(desk):
         server_file.publish(server.origin, SecretStr("another"))
         line = by_name(server_lines())["Server"]
         assert (line.mark, "does not know our token" in line.said) == ("wrong", True)
+    with running():
+        line = by_name(server_lines())["Server"]
+    assert (line.mark, "no answer" in line.said) == ("wrong", True)
+
+
+def test_after_a_crash_the_token_is_not_sent_to_whoever_listens_there(faults):
+    with running():
+        server_file.publish(faults.base_url, SecretStr("token"))
     line = by_name(server_lines())["Server"]
-    assert (line.mark, "nobody answers" in line.said) == ("wrong", True)
+    assert (line.mark, "does not run" in line.said) == ("not set up", True)
+    assert faults.seen == []
 
 
 def test_a_server_with_https_is_known_by_its_certificate(tmp_path):
@@ -179,9 +195,10 @@ def test_a_server_with_https_is_known_by_its_certificate(tmp_path):
         assert by_name(server_lines())["Server"].mark == "wrong"
 
 
-def test_the_token_goes_to_no_other_machine(faults):
+def test_the_token_goes_to_no_other_machine():
     server_file.publish("https://elsewhere.example", SecretStr("token"))
-    line = by_name(server_lines())["Server"]
+    with running():
+        line = by_name(server_lines())["Server"]
     assert line.mark == "wrong"
     assert "not this machine" in line.said
 

@@ -106,6 +106,21 @@ def test_a_selection_without_formulas_of_ours_means_the_whole_workbook(excel, or
     assert "of the whole workbook" in excel.app.told[0]
 
 
+def test_a_selection_in_another_workbook_is_not_touched(excel, orders):
+    other = excel.app.book(Name="other.xlsx").add("Orders")
+    other["E2"] = Cell(1.0, '=SVC_RATE("TX","78701")')
+    excel.app.Selection = other.Range("E2")
+    excel.app.pressed = ["yes"]
+    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
+    assert other["E2"].formula
+
+
+def test_a_picture_that_is_selected_means_the_whole_workbook(excel, orders):
+    excel.app.Selection = object()
+    excel.app.pressed = ["yes"]
+    assert excel.macro("SVC_FREEZE").startswith("Frozen: 4 cells")
+
+
 def test_errors_and_partial_rates_stay_formulas_and_are_listed(excel, orders, faults):
     faults.will(NOT_FOUND)
     orders["B5"], orders["D5"] = "'00501", '=SVC_RATE("TX",B5,"2026-02-01")'
@@ -204,6 +219,24 @@ def test_a_cell_that_excel_refuses_keeps_its_formula_and_the_others_go_on(excel,
     assert "Orders!E2: Excel refused it" in told
     assert orders["E2"].formula
     assert [row["put back at"] is None for row in logged(excel)].count(False) == 1
+
+
+def test_an_array_that_excel_refuses_half_way_spills_again(excel, orders):
+    orders["H1"] = "=SVC_LOOKUP(A2:B3)"
+    cells = {key: cell.value for key, cell in orders.cells.items() if cell.anchor}
+    writes = []
+
+    def refuses(sheet, key):
+        if sheet is orders and key == (1, 8):
+            writes.append(key)
+            if len(writes) == 2:  # it was emptied, and cannot be written
+                raise ComError("no")
+
+    excel.app.on_write = refuses
+    excel.app.Selection = orders.Range("H1")
+    excel.app.pressed = ["yes"]
+    assert "its formula is back" in excel.macro("SVC_FREEZE")
+    assert {key: cell.value for key, cell in orders.cells.items() if cell.anchor} == cells
 
 
 def test_another_sheet_of_that_name_is_not_written_over(excel, orders):

@@ -96,6 +96,16 @@ def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, she
     assert row["receipt"] in told
 
 
+def test_formulas_that_read_the_register_follow_a_removal(excel, sheet, nexus):
+    sheet["T1"] = '=SVC_NEXUS_STATUS("DE")'
+    assert sheet["T1"].value == "registered"
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    excel.macro("SVC_NEXUS_REMOVE")
+    assert sheet["T1"].value == "not registered"
+
+
 @pytest.mark.parametrize(
     ("pressed", "typed"), [(["no"], []), (["yes"], [False]), (["yes"], ["2"]), (["yes"], [""])]
 )

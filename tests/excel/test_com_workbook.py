@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from datetime import date
 
 import pytest
@@ -13,6 +14,7 @@ from svc_tools.excel import lookups
 from svc_tools.excel.com import filled_down
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.layout import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
+from svc_tools.excel.workbook.words import MACROS
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,11 @@ def orders_of(book, heading):
 
 class _Empty:
     value = None
+
+
+def test_the_macros_that_the_sheets_speak_of_are_those_there_are(excel):
+    macros = importlib.import_module("svc_tools.excel.com.macros")
+    assert set(MACROS) == set(macros.__all__)
 
 
 def test_every_order_has_its_rate_and_tax_after_one_batch(excel, book, monkeypatch):

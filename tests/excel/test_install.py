@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import xlwings
 from keyring.backends.fail import Keyring as FailKeyring
 from pydantic import SecretStr
 from support.faults import HANG, KEY, answer
@@ -28,7 +29,7 @@ def taken(wish, machine):
     return {step.name: step for step in install(wish, machine)}
 
 
-def test_excel_is_told_which_python_it_starts(tmp_path):
+def test_excel_is_told_which_python_it_starts(tmp_path, monkeypatch):
     machine = windows(tmp_path, TRUSTED)
     steps = taken(Wish(), machine)
     assert {name: step.state for name, step in steps.items()} == {
@@ -40,6 +41,8 @@ def test_excel_is_told_which_python_it_starts(tmp_path):
         "Macros": "already so",
     }
     assert as_excel_reads(machine.conf.read_bytes()) == {"INTERPRETER_WIN": str(machine.python)}
+    monkeypatch.setattr(xlwings, "USER_CONFIG_FILE", str(machine.conf))
+    assert xlwings.utils.read_user_config() == {"interpreter_win": str(machine.python)}
     again = taken(Wish(), machine)
     assert again["xlwings.conf"].state == "already so"
     assert [one.name for one in machine.conf.parent.iterdir()] == ["xlwings.conf"]

@@ -252,7 +252,7 @@ def test_the_token_of_another_server_has_a_sentence_of_its_own(scripted_server):
     host = in_excel(functions_script(Gate(port, SecretStr("stale"))), [called("FIELDS")])
     (shown,) = host["shown"][0]
     assert shown["error"] == "#N/A"
-    assert "manifest" in shown["message"]
+    assert "does not know this add-in: load the manifest" in shown["message"]
     assert len(host["sent"]) == 1
 
 
@@ -262,6 +262,7 @@ def test_an_answer_that_is_none_is_a_sentence_in_the_cell(faults):
         (answer(body=b"{}"), "cannot be read"),
         (answer(body=b'{"results": []}'), "cannot be read"),
         (answer(body=b'{"results": [null]}'), "cannot be read"),
+        (answer(body=b'{"results": [{"v": 1}, {"v": 2}]}'), "cannot be read"),
         (answer(500, b"oops"), "500"),
         (answer(413, b'{"error": {"message": "give a smaller range"}}'), "give a smaller range"),
     ]

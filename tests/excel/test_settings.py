@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import stat
 
 import pytest
 from keyring.backends.fail import Keyring as FailKeyring
 from pydantic import SecretStr
+from support.desks import desk_of, shown
 from support.faults import KEY
 from support.keyrings import use_keyring
 from support.secrets import files_with
@@ -159,3 +161,16 @@ def test_the_folder_is_the_users_own_unless_it_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("SVC_EXCEL", "~nobody-of-that-name/excel")
     with pytest.raises(ConfigurationError, match="SVC_EXCEL"):
         settings.client()
+
+
+def test_cells_say_who_answers_and_where_half_of_it_is_missing_that(service):
+    settings.remember(service, SecretStr(KEY))
+    with contextlib.closing(settings.client()) as client:
+        desk = desk_of(client)
+        assert service in shown(desk, "SVC_SOURCE")
+    settings.forget_key()
+    unable = desk_of(None)
+    for call in (("SVC_RATE", "TX", "78701", "2026-05-01"), ("SVC_TAX", 10, "TX", "78701")):
+        cell = shown(unable, *call)
+        assert cell.startswith("#")
+        assert f"svc-tools excel install --base-url {service}" in cell

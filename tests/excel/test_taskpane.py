@@ -52,6 +52,14 @@ def test_the_status_names_the_embedded_service_its_edition_and_what_is_kept(desk
     assert after["oldest"].endswith("+00:00")
 
 
+def test_the_status_says_what_became_of_the_kept_answers(tmp_path):
+    (tmp_path / "answers.db").write_bytes(b"no database at all" * 500)
+    desk = Desk(svc_tools.connect("embedded"), cache=tmp_path / "answers.db")
+    assert pane.status(desk)["notes"] == ""
+    run(desk, "SVC_RATE", *AUSTIN, "partial")
+    assert "set aside" in pane.status(desk)["notes"]
+
+
 def test_the_status_of_a_service_says_what_is_wrong_with_its_reference(faults, scripted_desk):
     refused = {"error": {"code": "UNAUTHORIZED", "message": "No.", "support_reference": "req_7"}}
     faults.will(answer(401, json.dumps(refused).encode()))
@@ -172,6 +180,18 @@ def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
     assert (told["asked"], told["changed"], told["failed"]) == (1, 1, 0)
     assert told["said"] == "1 place asked again: 1 answer changed."
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.085
+
+
+def test_failures_are_asked_for_again_without_paying_for_the_rest(faults, scripted_desk):
+    run(scripted_desk, "SVC_RATE", *AUSTIN)
+    faults.will(answer(503, b"{}"))
+    with pytest.raises(Exception, match="503"):
+        run(scripted_desk, "SVC_RATE", "TX", "75001", AUSTIN[2])
+    faults.will(echoing())
+    seen = len(faults.seen)
+    assert pane.refresh(scripted_desk, failures_only=True)["asked"] == 1
+    assert ["75001" in one.target for one in faults.seen[seen:] if "/tax/" in one.target] == [True]
+    assert run(scripted_desk, "SVC_RATE", "TX", "75001", AUSTIN[2]) == 0.0825
 
 
 def test_a_client_that_was_given_is_not_closed_by_a_status(scripted, faults):

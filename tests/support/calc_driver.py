@@ -49,7 +49,7 @@ class Calc:
         if self.document is not None:
             self.document.close(True)
         self.document = self.desktop.loadComponentFromURL(url, "_blank", 0, _named(Hidden=True))
-        return [one.Name for one in self._sheets()]
+        return list(self.document.Sheets.ElementNames)
 
     def insert(self, sheet, names):
         """Add a sheet, and names for cells."""
@@ -60,7 +60,7 @@ class Calc:
     def fill(self, cells, sheet=0):
         """Put numbers, texts, formulas ("=...") and array formulas ("{=...}", over a range)."""
         for address, content in cells.items():
-            cell = self._sheets()[sheet].getCellRangeByName(address)
+            cell = self._sheet(sheet).getCellRangeByName(address)
             if isinstance(content, (int, float)):
                 cell.Value = content
             elif content.startswith("{="):
@@ -72,7 +72,7 @@ class Calc:
 
     def fill_rows(self, address, rows):
         """Put a block of formulas or numbers at once."""
-        block = self._sheets()[0].getCellRangeByName(address)
+        block = self._sheet().getCellRangeByName(address)
         block.setFormulaArray(tuple(tuple(row) for row in rows))
 
     def shown(self, addresses, sheet=0):
@@ -81,18 +81,23 @@ class Calc:
 
     def block(self, address, sheet=0):
         """What a block shows, rows of texts."""
-        area = self._sheets()[sheet].getCellRangeByName(address).RangeAddress
+        cells = self._sheet(sheet).getCellRangeByName(address)
+        area = cells.RangeAddress
         return [
             [
-                self._sheets()[sheet].getCellByPosition(column, row).String
-                for column in range(area.StartColumn, area.EndColumn + 1)
+                cells.getCellByPosition(column, row).String
+                for column in range(area.EndColumn - area.StartColumn + 1)
             ]
-            for row in range(area.StartRow, area.EndRow + 1)
+            for row in range(area.EndRow - area.StartRow + 1)
         ]
+
+    def column(self, address):
+        """What a column holds, numbers and texts; errors are nothing."""
+        return [row[0] for row in self._sheet().getCellRangeByName(address).DataArray]
 
     def typed(self, address):
         """A formula as a person sees it."""
-        return self._sheets()[0].getCellRangeByName(address).FormulaLocal
+        return self._sheet().getCellRangeByName(address).FormulaLocal
 
     def calculate(self):
         """Compute everything again."""
@@ -116,17 +121,16 @@ class Calc:
         """Write the document as a file of some kind."""
         self.document.storeToURL(url, _named(FilterName=kind))
 
-    def _sheets(self):
-        sheets = self.document.Sheets
-        return [sheets.getByIndex(at) for at in range(sheets.Count)]
+    def _sheet(self, at=0):
+        return self.document.Sheets.getByIndex(at)
 
     def _shown(self, sheet, address):
-        cell = self._sheets()[sheet].getCellRangeByName(address)
+        cell = self._sheet(sheet).getCellRangeByName(address)
         if cell.getError():
             return {"error": cell.String}
         is_number = (
             cell.FormulaResultType2 == 1
-            if cell.Formula.startswith("=")
+            if cell.Formula.startswith(("=", "{="))
             else (cell.Type.value == "VALUE")
         )
         return cell.Value if is_number else cell.String

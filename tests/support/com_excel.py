@@ -19,6 +19,7 @@ from support.com_cells import (
     FIRST_DAY,
     MISSING,
     NUMBER,
+    SPILL,
     Cell,
     ComError,
     Range,
@@ -150,6 +151,7 @@ def _typed(value):
 
 def loaded(book, path):
     """A workbook file opened: its cells, tables and names, nothing computed yet."""
+
     file = openpyxl.load_workbook(path)
     for one in file.worksheets:
         sheet = book.add(one.title)
@@ -314,6 +316,9 @@ class App:
         rows = value if isinstance(value[0], list) else [value]
         shape = cell.spills if cell.legacy else (len(rows), len(rows[0]))
         if not cell.legacy:
+            if _blocked(sheet, key, shape):
+                cell.value, cell.spills = SPILL, None
+                return
             cell.spills = shape
         for down in range(shape[0]):
             for across in range(shape[1]):
@@ -335,6 +340,13 @@ class App:
         if "[" in text:
             return _of_table(sheet, text, key)
         return sheet.Range(text)
+
+
+def _blocked(sheet, key, shape):
+    """Whether something stands where an array is to spill."""
+    area = Range(sheet, *key, *shape)
+    cells = [sheet.cells.get(at) for row in area._keys() for at in row if at != key]
+    return any(cell and cell.value not in {None, ""} and cell.anchor != key for cell in cells)
 
 
 def _parted(text):

@@ -104,13 +104,9 @@ def windows(tmp_path_factory):
                 setattr(sys.modules[parent], last, made)
         for name in (*_REAL, *_OURS):
             patch.delitem(sys.modules, name, raising=False)
-        for name in ("windll", "oledll"):
-            patch.setattr(ctypes, name, MagicMock(), raising=False)
-        patch.setattr(ctypes, "PyDLL", MagicMock())
-        patch.setattr("atexit.register", lambda function: function)
         import xlwings as xw  # noqa: PLC0415 - it costs most of a second
 
-        real = {name: importlib.import_module(name) for name in _REAL}
+        real = _imported()
         udfs, server = real["xlwings.udfs"], real["xlwings.com_server"]
         for name, function in (
             ("func", udfs.xlfunc),
@@ -135,6 +131,16 @@ def windows(tmp_path_factory):
                 package, _, last = name.rpartition(".")
                 if package and hasattr(sys.modules[package], last):
                     delattr(sys.modules[package], last)
+
+
+def _imported():
+    """The real modules; only their import needs the system's libraries to be stood in for."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("windll", "oledll"):
+            patch.setattr(ctypes, name, MagicMock(), raising=False)
+        patch.setattr(ctypes, "PyDLL", MagicMock())
+        patch.setattr("atexit.register", lambda function: function)
+        return {name: importlib.import_module(name) for name in _REAL}
 
 
 def _module(name):

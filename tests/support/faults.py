@@ -112,8 +112,9 @@ def serving():
                 os.close(self.connection.detach())  # at once, without a polite end before it
                 return False
             sent = step(seen) if callable(step) else step
-            self.wfile.write(sent)
-            return b"connection: close" not in sent.lower()
+            for part in (sent,) if isinstance(sent, bytes) else sent:
+                self.wfile.write(part)
+            return not isinstance(sent, bytes) or b"connection: close" not in sent.lower()
 
     class Server(socketserver.ThreadingTCPServer):
         allow_reuse_address = True

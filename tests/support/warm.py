@@ -1,9 +1,9 @@
 """The command line in processes that find its libraries loaded.
 
-Most of what a command takes is Python reading libraries. Here one process reads them once, and each
-command is a child of it (`fork`): with arguments, an environment, a folder and an end of its own, as
-`python -m svc_tools` has them. What is loaded when is not to be seen here: `test_imports` starts
-Python itself for that.
+Most of what a command takes is Python reading libraries. Here one process reads them once, and
+each command is a child of it (`fork`): with arguments, an environment, a folder and an end of its
+own, as `python -m svc_tools` has them. What is loaded when is not to be seen here: `test_imports`
+starts Python itself for that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Commands:
 
     def alone_are_measured(self):
         """Of all processes that tests start: measuring takes most of them half as long again."""
-        for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
+        for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
             self.measured[name] = os.environ.pop(name)
 
     def run(self, arguments, environment, folder=None):

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from svc_tools.excel.com.converting import scalar_from_com
 from svc_tools.excel.com.formulas import Reference, calls_in, literal, other_names
 from svc_tools.excel.evaluating import Call, unasked
-from svc_tools.excel.values import ErrorCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,8 +38,6 @@ _FALLBACKS = ("=IFERROR(", "=IFNA(")
 _FIXED = re.compile(r"=.*!R[0-9]+C[0-9]+")
 """What a name refers to that is the same cell everywhere."""
 _AMOUNT = "amount"
-_NOT_COMPUTED = ErrorCell("#GETTING_DATA")
-"""Stands for an amount that may not be there."""
 _MOST_ROWS = 50_000
 """How far above and below the cell a column is looked at."""
 _MOST_LOOKS = 5
@@ -141,7 +138,7 @@ def _rows(
     return [
         Call(call.name, tuple(arguments))
         for row, arguments in zip(rows, zip(*columns, strict=True), strict=True)
-        if row != cell.row and _NOT_COMPUTED not in arguments
+        if row != cell.row
     ]
 
 
@@ -173,8 +170,8 @@ def _values(
         given: its value in this cell's call.
         cell: the calling cell.
         rows: the rows.
-        computed: whether the argument may be formulas: an amount decides nothing but whether there
-            is a question, so that a row whose formula shows a number now has one.
+        computed: whether the argument may be formulas: an amount only decides whether a row asks,
+            and a row whose formula shows a number now does.
     """
     refers = Reference.read(part, cell.column)
     if refers is None:
@@ -192,11 +189,8 @@ def _values(
         return None
     found = _read(cells)
     values = [found[row - rows[0]] for row in rows]
-    if has_formulas:
-        return [one if isinstance(one, float) and one else _NOT_COMPUTED for one in values]
     # what is read must be what this cell was given, or the reading is wrong
-    own = values[rows.index(cell.row)]
-    return values if own == given else None
+    return values if values[rows.index(cell.row)] == given else None
 
 
 def _column(sheet: xw.Sheet, first: int, last: int, column: int) -> xw.Range:

@@ -29,7 +29,7 @@ _MANUAL = -4135  # xlCalculationManual
 _DONE = 0  # xlDone
 _TEXT = 2  # what an input box asks for
 _LONG = 255
-_BOX = 1_000
+_BOX = 4_000
 """Characters of a message that a box shows in full."""
 _INPUT_BOX = 250
 
@@ -164,11 +164,13 @@ class Workbook:
         return Sheet(made)
 
     def selected(self) -> tuple[Sheet, list[Area]] | None:
-        """The blocks that are selected, and their sheet; `None` where no cells are."""
+        """The blocks that are selected, and their sheet; `None` where no cells of it are."""
         selection = self.api.Application.Selection
         areas = _if_there(selection, "Areas")
         if areas is None:  # a picture or a chart
             return None
+        if selection.Worksheet.Parent.FullName != self.api.FullName:
+            return None  # another workbook is in front
         return Sheet(selection.Worksheet), [_area(one) for one in areas]
 
     def named(self, name: str) -> tuple[Sheet, Area] | None:

@@ -114,8 +114,8 @@ def _serve_alone(
         server = _Server(make_app(the_desk(), gate), cert, key, started)
         with _interruptible(), suppress(KeyboardInterrupt):
             server.run(sockets)
+        logging.getLogger("svc_tools").setLevel(logging.CRITICAL)  # of lookups that end with it
     finally:
-        logging.getLogger("svc_tools").setLevel(logging.CRITICAL)  # lookups that end with it
         server_file.withdraw()
         for one in sockets:
             one.close()

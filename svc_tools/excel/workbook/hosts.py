@@ -69,10 +69,10 @@ def excel(version: str) -> Host:
             ),
             Step(
                 "Once in this workbook",
-                "Press the button, then Ctrl+Alt+F9. Until then cells with our functions show"
-                " #NAME?. Keep the file svc_udfs.py in the folder of the workbook; a copy of the"
-                f" workbook needs it beside itself as well. The workbook is made for xlwings"
-                f" {version}; after an update of xlwings make a new one.",
+                "Enable the content if Excel asks, press the button, then Ctrl+Alt+F9. Until then"
+                " cells with our functions show #NAME?. Keep the file svc_udfs.py in the folder of"
+                " the workbook; a copy of the workbook needs it beside itself as well. The workbook"
+                f" is made for xlwings {version}; after an update of xlwings make a new one.",
                 ("Import functions", "ImportPythonUDFs"),
             ),
             Step(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.excel.workbook.cells import Button, Choice, Formula, Rule, Sheet
+from svc_tools.excel.workbook.cells import Button, Formula, Rule, Sheet
 from svc_tools.excel.workbook.layout import AS_OF, LOOKUP
 from svc_tools.excel.workbook.looks import TAB
-from svc_tools.excel.workbook.orders_sheet import states
+from svc_tools.excel.workbook.rules import error_rule, partial_rule, state_choice
 from svc_tools.frames.reports.column_words import COLUMN_MEANINGS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _answer(sheet: Sheet) -> None:
     sheet.put("C9", Formula(f'=SVC_LOOKUP({_QUESTION},"lookup_status")'), "status")
     sheet.put("D9", Formula(f'=SVC_LOOKUP({_QUESTION},"lookup_error")'), "lead", to="F9")
     sheet.rules += [
-        Rule("A9:C9", '=IF(ISERROR($A$9),TRUE,LEFT($A$9,1)="#")', "is_error"),
+        error_rule("A9:C9", "$A$9"),
         Rule("C9", '=$C$9="ok"', "is_good"),
         Rule("C9", '=$C$9="partial"', "is_partial"),
     ]
@@ -101,11 +101,7 @@ def _answer(sheet: Sheet) -> None:
         "muted",
     )
     sheet.rules += [
-        Rule(
-            f"B{_FIRST_FIELD}:C{last}",
-            f'=IF(ISERROR($B{_FIRST_FIELD}),TRUE,LEFT($B{_FIRST_FIELD},1)="#")',
-            "is_error",
-        ),
+        error_rule(f"B{_FIRST_FIELD}:C{last}", f"$B{_FIRST_FIELD}"),
         Rule(f"B{_FIRST_FIELD}:C{last}", f'=$B{_FIRST_FIELD}="low"', "is_low"),
     ]
 
@@ -128,16 +124,7 @@ def _places(sheet: Sheet) -> None:
         sheet.put(f"D{row}", Formula(f"=SVC_WARNINGS({asked})"), "field", to=f"F{row}")
         sheet.heights[row] = 30
     sheet.rules += [
-        Rule(f"C{first}:C{last}", f'=EXACT($C{first},"#PARTIAL")', "is_partial"),
-        Rule(f"C{first}:D{last}", f'=IF(ISERROR(C{first}),TRUE,LEFT(C{first},1)="#")', "is_error"),
+        partial_rule(f"C{first}:C{last}", f"$C{first}"),
+        error_rule(f"C{first}:D{last}", f"C{first}"),
     ]
-    sheet.choices += [
-        Choice(
-            area,
-            states(),
-            "State",
-            "Postal codes such as TX are expected; names such as Texas are understood as well."
-            " Keep it?",
-        )
-        for area in ("A6", f"A{first}:A{last}")
-    ]
+    sheet.choices += [state_choice("A6"), state_choice(f"A{first}:A{last}")]

@@ -13,7 +13,7 @@ from svc_tools.excel.workbook.layout import (
     NEXUS_MESSAGE,
 )
 from svc_tools.excel.workbook.looks import TAB
-from svc_tools.excel.workbook.orders_sheet import states
+from svc_tools.excel.workbook.rules import error_rule, state_choice
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
 
@@ -24,7 +24,7 @@ __all__ = ["nexus_sheet"]
 
 _ROWS = 40
 _MOST = 500
-_LISTED_ROWS = 25
+_LISTED_ROWS = 199  # each state with each type, and some twice
 _STEPS = (
     ("1 List the records", "SVC_NEXUS_LIST"),
     ("2 Preview", "SVC_NEXUS_PREVIEW"),
@@ -49,8 +49,6 @@ _NARROW = (9, 14, 15, 30, 30)
 _HEAD = 14
 _STATUS = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
 _LOOKS = {"remove": "typed_centre", "registered_at": "shown_day"}
-
-
 _OUTCOMES = {
     "is_error": ("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
     "is_good": ("removed", "replaced", "restored", "gone", "absent"),
@@ -99,16 +97,10 @@ def _asked(sheet: Sheet) -> None:
     sheet.put("C6", None, "typed_text", to="D6")
     sheet.put("E6", Formula(_STATUS), "shown")
     sheet.choices += [
-        Choice(
-            "A6",
-            states(),
-            "State",
-            "Postal codes such as TX are expected; names such as Texas are understood as well."
-            " Keep it?",
-        ),
+        state_choice("A6"),
         Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Keep it?"),
     ]
-    sheet.rules.append(Rule("E6", '=IF(ISERROR($E$6),TRUE,LEFT($E$6,1)="#")', "is_error"))
+    sheet.rules.append(error_rule("E6", "$E$6"))
 
 
 def _cleanup(sheet: Sheet) -> None:
@@ -166,9 +158,7 @@ def _listed(sheet: Sheet, letters: str, head: int) -> None:
     sheet.put(f"{left}{head}", Formula("=SVC_NEXUS()", area=area), "listed")
     sheet.rules += [
         Rule(area, f"=ISNA({left}{head})", "is_left_over"),
-        Rule(
-            f"{left}{head}", f'=IF(ISERROR({left}{head}),TRUE,LEFT({left}{head},1)="#")', "is_error"
-        ),
+        error_rule(f"{left}{head}", f"{left}{head}"),
         Rule(f"{left}{head}:{right}{head}", "=TRUE", "is_head"),
     ]
 

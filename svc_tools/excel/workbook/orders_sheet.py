@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from svc_tools.excel.workbook.cells import Button, Choice, Formula, Rule, Sheet, Table
 from svc_tools.excel.workbook.layout import ORDERS, ORDERS_TABLE, ROUNDING
 from svc_tools.excel.workbook.looks import TAB
-from svc_tools.places import STATES
+from svc_tools.excel.workbook.rules import error_rule, partial_rule, state_choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from svc_tools.excel.workbook.hosts import Host
 
-__all__ = ["EXAMPLES", "orders_sheet", "states"]
+__all__ = ["EXAMPLES", "orders_sheet"]
 
 EXAMPLES: tuple[tuple[str, date, str, str | int, Decimal], ...] = (
     ("EX-1001", date(2026, 3, 5), "CA", "94105", Decimal("1240.00")),
@@ -95,11 +95,6 @@ def _formulas(host: Host) -> dict[str, Formula]:
         return _FORMULAS
     amount, taxed = _cell("Amount"), _FORMULAS["Tax"].text.removeprefix("=")
     return _FORMULAS | {"Tax": Formula(f'=IF({amount}="","",{taxed})')}
-
-
-def states() -> tuple[str, ...]:
-    """The postal codes that a cell for a state offers."""
-    return tuple(sorted(STATES))
 
 
 def orders_sheet(host: Host, *, example: bool) -> Sheet:
@@ -186,14 +181,14 @@ def _line(
 def _rules(sheet: Sheet, last: int) -> None:
     first = _HEAD_ROW + 1
     sheet.rules += [
-        Rule(f"F{first}:G{last}", f'=EXACT(F{first},"#PARTIAL")', "is_partial"),
-        Rule(f"E5:G{last}", '=IF(ISERROR(E5),TRUE,LEFT(E5,1)="#")', "is_error"),
+        partial_rule(f"F{first}:G{last}", f"F{first}"),
+        error_rule(f"E5:G{last}", "E5"),
         Rule("H5:I5", "=IF(ISERROR(H5),TRUE,H5>0)", "is_error"),
         Rule("A6:J6", "=IF(ISERROR($H$5),TRUE,$H$5>0)", "is_error"),
         Rule("A6:J6", '=NOT(ISERROR(SEARCH("no amount",$A$6)))', "is_partial"),
         Rule("A6:J6", "=COUNT($G$5)>0", "is_good"),
         Rule(f"H{first}:H{last}", f'=$H{first}="partial"', "is_partial"),
-        Rule(f"H{first}:I{last}", f'=IF(ISERROR(H{first}),TRUE,LEFT(H{first},1)="#")', "is_error"),
+        error_rule(f"H{first}:I{last}", f"H{first}"),
         Rule(
             f"H{first}:H{last}",
             f'=AND($H{first}<>"",$H{first}<>"ok")',
@@ -201,12 +196,4 @@ def _rules(sheet: Sheet, last: int) -> None:
         ),
         Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
     ]
-    sheet.choices.append(
-        Choice(
-            f"C{first}:C{last}",
-            states(),
-            "State",
-            "Postal codes such as TX are expected; names such as Texas are understood as well."
-            " Keep it?",
-        )
-    )
+    sheet.choices.append(state_choice(f"C{first}:C{last}"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.excel.workbook.cells import Button, Formula, Rule, Sheet
+from svc_tools.excel.workbook.cells import Button, Formula, Sheet
 from svc_tools.excel.workbook.layout import AS_OF, LOOKUP, NEXUS, ORDERS, START
 from svc_tools.excel.workbook.looks import TAB
+from svc_tools.excel.workbook.rules import error_rule
 from svc_tools.excel.workbook.words import ERROR_SAMPLES, MACROS, REAL_ERRORS, SAMPLES, Sample
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def _sources(sheet: Sheet, host: Host, row: int) -> int:
     ):
         sheet.put(f"B{row}", label, "strong_top")
         sheet.put(f"C{row}", Formula(formula), look)
-        sheet.rules.append(
-            Rule(f"C{row}", f'=IF(ISERROR($C${row}),TRUE,LEFT($C${row},1)="#")', "is_error")
-        )
+        sheet.rules.append(error_rule(f"C{row}", f"$C${row}"))
         row += 1
     _text(
         sheet,

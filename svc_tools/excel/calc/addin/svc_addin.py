@@ -139,7 +139,7 @@ class Menu(_Named, XJobExecutor):  # type: ignore[misc] # UNO's classes have no 
         self._say(told)
 
     def _refreshed(self) -> str:
-        told: str = _server.ask("POST", "/excel/refresh")["said"]
+        told: str = _server.ask("POST", "/excel/refresh", long=True)["said"]
         _cells.forget()
         _rows.clear()
         documents = self._desktop().Components.createEnumeration()

@@ -82,17 +82,19 @@
 
   /** Ask the server; each question once: what failed is asked again by recalculating, not here. */
   async function ask(calls) {
-    const dated = calls.filter(([, one]) => svcDays.hasDay(one));
+    const dated = ([, one]) => svcDays.hasDay(one);
     try {
-      const days = dated.length > 0 ? await svcDays.behind() : 0;
+      const days = calls.some(dated) ? await svcDays.behind() : 0;
       const moved = ([text, one]) => (days ? JSON.stringify(svcDays.moved(one, days)) : text);
       const results = await answered(calls.map(moved));
       if (results.length !== calls.length) throw new Error(NO_SENSE);
       calls.forEach(([, one], at) => settle(one.callers, results[at]));
     } catch (error) {
-      const failed = error instanceof svcDays.UnknownCount ? dated : calls;
+      const onlyDated = error instanceof svcDays.UnknownCount;
+      const failed = onlyDated ? calls.filter(dated) : calls;
+      const others = onlyDated ? calls.filter((one) => !dated(one)) : [];
       for (const [, one] of failed) settle(one.callers, { e: "na", m: error.message });
-      if (failed.length < calls.length) ask(calls.filter((one) => !failed.includes(one)));
+      if (others.length > 0) ask(others); // they were not asked yet
     }
   }
 

@@ -3,13 +3,14 @@
 
 Only cells without a formula are read: to read another would have Calc compute it, perhaps in the
 middle of what it computes now. A call that cannot be understood so is left out: its cell asks for
-itself when its turn comes. A mistake here costs time, never a figure.
+itself when its turn comes. A mistake here costs time, never a figure. Lookups may cost money, so a
+call that an IF keeps from being made is not foreseen: only guards such as A2="" are understood.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 __all__ = ["calls_of"]
 
@@ -28,6 +29,13 @@ _NAME = re.compile(r"[^\W\d][\w.]*")
 _ROW_OF_TABLE = re.compile(r"(\w+)\[\[#This Row\][;,]\[([^\[\]]+)\]\]", re.IGNORECASE)
 
 
+_WORD = re.compile(r"[\w.]*$")
+_DECIDING = {"IF", "IFERROR", "IFNA", "IFS", "CHOOSE", "SWITCH"}
+_EMPTINESS = re.compile(r'(.+?)(=|<>)""')
+_EMPTY = float("0.0")
+"""An empty cell as Calc hands it over; this very object, so that it is told from a 0."""
+
+
 class _Unknown(Exception):  # noqa: N818 - no error: the cell asks for itself
     """What an argument will be cannot be said."""
 
@@ -40,20 +48,49 @@ def calls_of(document: Any) -> Iterator[tuple[str, list[object]]]:  # noqa: ANN4
     """
     book = _Book(document)
     for sheet, row, formula in book.formulas():
-        for name, arguments in _calls(formula):
+        for name, arguments, guards in _calls(formula):
             try:
-                yield name, [book.value(one, sheet, row) for one in arguments]
+                if all(book.lets(one, sheet, row) for one in guards):
+                    yield name, [book.value(one, sheet, row) for one in arguments]
             except _Unknown:
                 continue
 
 
-def _calls(formula: str) -> Iterator[tuple[str, list[str]]]:
-    """The calls in the text of a formula, with the texts of their arguments."""
+class _Guard(NamedTuple):
+    """A function around a call that decides whether it is made."""
+
+    name: str
+    condition: str
+    position: int
+    """Of the argument that holds the call, from 0."""
+
+
+def _calls(formula: str) -> Iterator[tuple[str, list[str], list[_Guard]]]:
+    """The calls in the text of a formula: names, texts of arguments, and what decides on them."""
     for found in _CALL.finditer(formula):
         if found[1]:
             arguments = _arguments(formula, found.end())
             if arguments is not None:
-                yield found[1].upper(), arguments
+                yield found[1].upper(), arguments, list(_guards(formula, found.start()))
+
+
+def _guards(formula: str, end: int) -> Iterator[_Guard]:
+    """The deciding functions that are open where a call begins."""
+    opened: list[tuple[str, int, list[int]]] = []  # name, where its arguments begin, its ";"
+    before = ""
+    for piece in _PIECE.finditer(formula, 0, end):
+        mark = piece[0]
+        if mark in "({[":
+            word = _WORD.search(before)
+            opened.append((word[0].upper() if word else "", piece.end(), []))
+        elif mark in ")}]" and opened:
+            opened.pop()
+        elif mark == ";" and opened:
+            opened[-1][2].append(piece.start())
+        before = mark
+    for name, begin, marks in opened:
+        if name in _DECIDING and marks:
+            yield _Guard(name, formula[begin : marks[0]].strip(), len(marks))
 
 
 def _arguments(formula: str, begin: int) -> list[str] | None:
@@ -113,6 +150,15 @@ class _Book:
             return self._named(text)
         raise _Unknown
 
+    def lets(self, guard: _Guard, sheet: int, row: int) -> bool:
+        """Whether a guard lets the call be made that it holds."""
+        emptiness = _EMPTINESS.fullmatch(guard.condition)
+        if guard.name != "IF" or emptiness is None:
+            raise _Unknown
+        value = self.value(emptiness[1].strip(), sheet, row)
+        is_empty = value is _EMPTY or value == ""
+        return (is_empty == (emptiness[2] == "=")) == (guard.position == 1)
+
     def _sheet(self, named: str | None, here: int) -> int:
         if named is None:
             return here
@@ -131,7 +177,7 @@ class _Book:
                     for right, value in enumerate(line):
                         cells[left + right, top + down] = value
             self._plain[sheet] = cells
-        return self._plain[sheet].get((column, row), 0.0)  # so Calc hands over an empty cell
+        return self._plain[sheet].get((column, row), _EMPTY)
 
     def _named(self, name: str) -> object:
         names = self._document.NamedRanges

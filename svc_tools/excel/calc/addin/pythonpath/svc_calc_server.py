@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import ssl
 import sys
 import time
@@ -21,8 +22,9 @@ __all__ = ["Server", "ServerError", "server_file"]
 _VARIABLE = "SVC_EXCEL"
 """The folder of the server's file, where it is not the user's own."""
 _START = "Start it in a terminal: svc-tools excel serve"
-_WAIT = 600.0
-"""Seconds for an answer: behind it may be thousands of lookups."""
+_WAIT, _LONG_WAIT = 120.0, 900.0
+"""Seconds for an answer, and for one behind which thousands of lookups are made anew. What comes
+too late is kept by the server: the next recalculation shows it."""
 _CALM = 2.0
 """Seconds after a failure in which cells are not asked for again: each would fail on its own."""
 _TRIES = 2
@@ -88,8 +90,14 @@ class Server:
             raise ServerError(f"{path} cannot be read. {_START}") from None
         return self.starts
 
-    def ask(self, method: str, path: str, content: Any = None) -> Any:  # noqa: ANN401 - JSON
+    def ask(self, method: str, path: str, content: Any = None, *, long: bool = False) -> Any:  # noqa: ANN401 - JSON
         """The JSON that a request gives.
+
+        Args:
+            method: of HTTP.
+            path: on the server.
+            content: what is sent, as JSON.
+            long: it may take minutes, and must not be sent twice.
 
         Raises:
             ServerError: there is no answer.
@@ -99,7 +107,7 @@ class Server:
             if self.find() == before:
                 raise ServerError(self._failed[1])
         try:
-            answer = self._answer(method, path, content)
+            answer = self._answer(method, path, content, long=long)
         except ServerError as error:
             self._failed = (time.monotonic(), str(error))
             raise
@@ -110,10 +118,12 @@ class Server:
         """Let the next request be sent, however short a time ago one failed."""
         self._failed = None
 
-    def _answer(self, method: str, path: str, content: Any) -> Any:  # noqa: ANN401 - JSON
+    def _answer(self, method: str, path: str, content: Any, *, long: bool) -> Any:  # noqa: ANN401 - JSON
         self.find()
+        if long:
+            self._close()
         body = None if content is None else json.dumps(content, allow_nan=False).encode()
-        status, answer = self._sent(method, path, body)
+        status, answer = self._sent(method, path, body, _LONG_WAIT if long else _WAIT)
         if status == _UNAUTHORIZED:
             raise ServerError(f"The local server does not know this add-in's token. {_START}")
         if status != _OK:
@@ -123,13 +133,16 @@ class Server:
         except ValueError:
             raise ServerError(f"{self._url} is no server of svc-tools. {_START}") from None
 
-    def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _sent(self, method: str, path: str, body: bytes | None, wait: float) -> tuple[int, bytes]:
         """Send it: once more where a connection that was kept had been closed meanwhile."""
         for _ in range(_TRIES):
             fresh = self._connection is None
             try:
                 connection = self._connection or self._connected()
                 self._connection = connection
+                connection.timeout = wait
+                if connection.sock is not None:
+                    connection.sock.settimeout(wait)
                 headers = {"Authorization": "Bearer " + self._token}
                 if body is not None:
                     headers["Content-Type"] = "application/json"
@@ -140,9 +153,9 @@ class Server:
                 self._close()
                 reason = getattr(error, "verify_message", "") or error.reason or "TLS failed"
                 raise ServerError(f"{self._url} cannot be trusted: {reason}. {_START}") from None
-            except TimeoutError:
+            except socket.timeout:  # noqa: UP041 - another one than TimeoutError before 3.10
                 self._close()
-                raise ServerError(f"{self._url} did not answer in {_WAIT:.0f} s.") from None
+                raise ServerError(f"{self._url} did not answer in {wait:.0f} s.") from None
             except (OSError, http.client.HTTPException):
                 self._close()
                 if fresh:
@@ -153,11 +166,11 @@ class Server:
         parts = urllib.parse.urlsplit(self._url)
         host, port = parts.hostname or "localhost", parts.port
         if parts.scheme != "https":
-            return http.client.HTTPConnection(host, port, timeout=_WAIT)
+            return http.client.HTTPConnection(host, port)
         trusted = ssl.create_default_context(cafile=self._certificate)
         if self._certificate is not None:  # that very certificate, whoever signed it
             trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        return http.client.HTTPSConnection(host, port, timeout=_WAIT, context=trusted)
+        return http.client.HTTPSConnection(host, port, context=trusted)
 
     def _read(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,120 @@
+"""The sheet of `benchmarks.excel` in a real LibreOffice Calc: what looking ahead saves.
+
+Calc computes cell after cell and waits for each. The add-in reads the document's formulas once a
+burst begins; a twin of it that never does asks for each cell alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.bulk import KEY, answering
+from benchmarks.measure import Finding, medians
+from svc_sdk import Svc
+from svc_tools.excel.calc import write_addin
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.officejs import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = Path(__file__).parents[1] / "tests"
+FORMULAS = 5_000
+PLACES = 500
+ROUNDS = 5
+LOOKS_AHEAD = b"_BURST = 0.5"
+DAY = '"2026-05-01"'
+
+
+def never_looking_ahead(addin: Path) -> Path:
+    """The same add-in, in which no question belongs to a burst."""
+    twin = addin.with_name("twin.oxt")
+    with zipfile.ZipFile(addin) as ours, zipfile.ZipFile(twin, "w") as changed:
+        for name in ours.namelist():
+            content = ours.read(name)
+            if name.endswith("svc_calc_cells.py"):
+                assert LOOKS_AHEAD in content
+                content = content.replace(LOOKS_AHEAD, b"_BURST = -1.0")
+            changed.writestr(name, content)
+    return twin
+
+
+class Sheet:
+    """A running Calc with the formulas in it, all of which differ, as amounts do."""
+
+    def __init__(self, calc: object, folder: Path) -> None:
+        self.calc, self.folder = calc, folder
+        self.calc.do("open")
+        rows = range(FORMULAS)
+        given = [[f"'{10_000 + row % PLACES}", str(1 + row / 100)] for row in rows]
+        self.calc.do("fill_rows", address=f"A1:B{FORMULAS}", rows=given)
+        single = [[f'=SVC_TAX(B{row + 1};"TX";A{row + 1};{DAY})'] for row in rows]
+        self.calc.do("fill_rows", address=f"C1:C{FORMULAS}", rows=single)
+
+    def computed(self, base: str) -> tuple[float, int, int]:
+        """Milliseconds, POSTs and places asked for, with a server that knows nothing yet."""
+        from support.excel_server import local_server  # noqa: PLC0415 - the tests' own
+
+        posts = []
+        real = app.evaluate
+        app.evaluate = lambda desk, calls: posts.append(1) or real(desk, calls)
+        try:
+            with Svc(KEY, base_url=base) as client:
+                desk = Desk(client, cache=False)
+                with local_server(desk) as server:
+                    told = {"url": server.origin, "token": server.token}
+                    (self.folder / "server.json").write_text(json.dumps(told))
+                    begun = time.perf_counter()
+                    self.calc.do("calculate")
+                    ms = (time.perf_counter() - begun) * 1_000
+                shown = self.calc.do("column", address=f"C1:C{FORMULAS}")
+                assert all(isinstance(one, float) for one in shown), "a cell shows an error"
+                return ms, len(posts), desk.answered
+        finally:
+            app.evaluate = real
+
+
+@contextlib.contextmanager
+def sheets() -> Iterator[tuple[Sheet, Sheet]]:
+    """Ours, and that of the twin."""
+    sys.path.append(str(TESTS))
+    from support.calc import running_calc  # noqa: PLC0415 - the tests' own
+
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as running:
+        folder = Path(name)
+        addin = write_addin(folder / "svc-tools.oxt")
+        found = []
+        for one in (addin, never_looking_ahead(addin)):
+            own = folder / one.stem
+            own.mkdir()
+            found.append(Sheet(running.enter_context(running_calc(own, one, own)), own))
+        yield found[0], found[1]
+
+
+def findings() -> Iterator[Finding]:
+    with answering() as base, sheets() as (ours, twin):
+        _, posts, places = ours.computed(base)
+        _, single_posts, _ = twin.computed(base)
+        yield Finding(
+            f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
+            f"{places} lookups, {posts} POSTs",
+            f"<= {PLACES}, <= 2",
+            f"counted at the desk and the server; {single_posts:,} POSTs without looking ahead",
+        )
+        ahead, single = medians(
+            lambda: ours.computed(base)[0], lambda: twin.computed(base)[0], rounds=ROUNDS
+        )
+        yield Finding(
+            f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
+            f"{single / ahead:.1f} x faster",
+            ">= 3 x faster",
+            f"{ahead:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",
+            ">= 5 x faster",
+        )
