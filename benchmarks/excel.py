@@ -12,6 +12,7 @@ import json
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,12 @@ import httpx
 import uvicorn
 from pydantic import SecretStr
 
-from benchmarks import excel_calc
+from benchmarks import excel_calc, excel_com
 from benchmarks.bulk import KEY, answering
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
+from svc_tools.excel.evaluating import Call, evaluate
 from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.gate import Gate
 from svc_tools.excel.officejs.script import functions_script
@@ -151,8 +153,37 @@ def recalculated() -> Finding:
     )
 
 
+def core() -> Finding:
+    """What every adapter stands on: a burst of calls known together, against cell after cell."""
+    calls = [Call(f"SVC_{one['id']}", tuple(rows[0][0] for rows in one["args"])) for one in SHEET]
+    with answering() as base, Svc(KEY, base_url=base) as client:
+
+        def sheet(bursts: list[list[Call]]) -> float:
+            desk = Desk(client, cache=False)
+            start = time.perf_counter()
+            found = [one for burst in bursts for one in evaluate(desk, burst)]
+            elapsed = time.perf_counter() - start
+            assert all(isinstance(one, float) for one in found), "a cell shows an error"
+            return elapsed
+
+        together, single = medians(
+            lambda: sheet([calls]), lambda: sheet([[one] for one in calls]), rounds=ROUNDS
+        )
+    return Finding(
+        f"in one process: {FORMULAS:,} formulas known together against cell after cell (time)",
+        f"{single / together:.1f} x faster",
+        ">= 4 x faster",
+        f"{together * 1000:,.0f} ms against {single * 1000:,.0f}, {PLACES} lookups each; median of"
+        f" {ROUNDS}",
+        ">= 8 x faster",
+    )
+
+
 def findings() -> Iterator[Finding]:
     yield questions()
+    yield core()
     yield office_js()
     yield recalculated()
+    yield from excel_com.findings()
+    yield from excel_com.findings()
     yield from excel_calc.findings()

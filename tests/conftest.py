@@ -31,11 +31,19 @@ def pytest_configure(config):
     COMMANDS.alone_are_measured()
 
 
-def pytest_collection_modifyitems(items):
-    """What hypothesis runs a hundred times runs unmeasured: tracing would double its time."""
-    for item in items:
-        if item.get_closest_marker("hypothesis"):
-            item.add_marker("no_cover")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """What runs the same lines hundreds of times is not measured: it would take twice its time."""
+    tracer = sys.gettrace()
+    measured = type(tracer).__module__.startswith("coverage")
+    marks = (item.get_closest_marker(name) for name in ("hypothesis", "unmeasured"))
+    if not measured or not any(marks):
+        return (yield)
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
 
 
 @pytest.hookimpl(wrapper=True)

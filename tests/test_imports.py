@@ -92,6 +92,38 @@ assert "OR economic" in str(plan) and "<table" in plan._repr_html_()
 assert not {"pandas", "openpyxl", "filelock", "rich"} & set(sys.modules)
 """
 
+IN_A_SPREADSHEET = """
+import sys
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.evaluating import run
+assert run(Desk(cache=False), "SVC_SUM", [[0.1], [0.2]]) == 0.3
+import svc_tools.excel.com.udfs, svc_tools.excel.com.macros, svc_tools.excel.officejs.serving
+from svc_tools.cli import main
+for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
+    sys.argv[1:] = ["excel", command, name]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code
+"""
+
+CELL = """
+import sys
+from svc_tools.excel.desk import Desk
+from svc_tools.excel.evaluating import run
+try:
+    run(Desk(cache=False), "SVC_RATE", "CA", "94105", "2026-02-01")
+except Exception as error:
+    sys.exit(error.text)
+"""
+
+WORKBOOK = """
+import sys
+from svc_tools.cli import main
+sys.argv[1:] = ["excel", "workbook", "own.xlsm"]
+main()
+"""
+
 MANY = """
 import svc_tools
 from svc_sdk import Svc
@@ -149,8 +181,20 @@ def test_the_table_of_extras_is_that_of_the_project():
             ("bulk", "pandas", "report", "nexus", "notebook"),
             "import svc_tools; svc_tools.panel()",
         ),
+        (("bulk", "pandas", "nexus", "cli", "excel"), IN_A_SPREADSHEET),
     ],
-    ids=["core", "bulk", "pandas", "cli", "nexus", "service", "report", "dask", "notebook"],
+    ids=[
+        "core",
+        "bulk",
+        "pandas",
+        "cli",
+        "nexus",
+        "service",
+        "report",
+        "dask",
+        "notebook",
+        "excel",
+    ],
 )
 def test_each_part_works_with_only_its_own_extra(installed, code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -194,6 +238,9 @@ def test_each_part_works_with_only_its_own_extra(installed, code, tmp_path, monk
             SERVE_ON_POSTGRESQL,
             "svc-tax-tools[postgres]",
         ),
+        (("bulk", "pandas", "nexus", "cli"), WORKBOOK, "svc-tax-tools[excel]"),
+        (("bulk", "pandas", "nexus", "cli", "excel"), CELL, "svc-tax-tools[service]"),
+        ((), CELL, "svc-tax-tools[excel]"),
     ],
 )
 def test_a_missing_extra_is_one_sentence_with_the_install_command(installed, code, said):
@@ -260,6 +307,14 @@ def test_the_accessor_is_there_in_either_order_of_imports(first):
 def test_the_toolkit_alone_loads_no_pandas():
     code = "import svc_tools, sys; print(sorted({'pandas', 'fastapi', 'rich'} & set(sys.modules)))"
     assert "pandas" not in run(code).stdout
+
+
+def test_the_list_of_the_spreadsheets_functions_needs_no_extra():
+    code = (
+        "import svc_tools.excel.registry, sys\n"
+        "print({'pandas', 'aiohttp', 'fastapi', 'typer', 'xlwings'} & set(sys.modules))"
+    )
+    assert run(code, installed=()).stdout == run(code).stdout == "set()\n"
 
 
 def test_nothing_tells_anyone_to_install_somebody_elses_package():

@@ -37,10 +37,8 @@ def day_in(value: Scalar) -> date:
             f"as_of is an empty cell: {_EXPECTED}. Left out of the formula it means today, which"
             " changes with time."
         )
-    if isinstance(value, datetime):
-        return value.date()
     if isinstance(value, date):
-        return value
+        return _in_range(value.date() if isinstance(value, datetime) else value)
     if isinstance(value, bool):
         raise BadValueError(f"as_of: {str(value).upper()} is not a day; {_EXPECTED}.")
     if isinstance(value, int | float):
@@ -53,16 +51,23 @@ def _of_number(value: float) -> date:
     if day in _SERIALS:
         return _ORIGIN + timedelta(days=day)
     if day == value and day in _WRITTEN and (found := _iso(str(day))):
-        return found
+        return _in_range(found)
     raise BadValueError(
         f"as_of: {value:.15g} is not the number of a day from 1982 to 2091; {_EXPECTED}."
     )
 
 
+def _in_range(day: date) -> date:
+    """A day that a sale can have; the date cell of an empty one is of 1899."""
+    if (day - _ORIGIN).days not in _SERIALS:
+        raise BadValueError(f"as_of: {day} is not a day from 1982 to 2091; {_EXPECTED}.")
+    return day
+
+
 def _of_text(text: str) -> date:
     shown = text.strip().lstrip("'").strip()
     if found := _iso(shown):
-        return found
+        return _in_range(found)
     why = "may mean two days" if _TWO_MEANINGS.match(shown) else "is not a date in ISO form"
     raise BadValueError(f'as_of: "{shown[:_SHOWN]}" {why}; {_EXPECTED}.')
 

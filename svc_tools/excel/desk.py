@@ -12,7 +12,8 @@ import weakref
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from svc_tools.excel.lookups import Who, look_up_all, who_answers
+from svc_tools.excel.calm import Trouble
+from svc_tools.excel.lookups import Heard, Who, look_up_all, who_answers
 from svc_tools.excel.memory import Memory, is_answer
 from svc_tools.excel.refreshing import RefreshReport, report_on, worth_keeping
 from svc_tools.excel.registers import RegisterKept
@@ -43,12 +44,23 @@ class _Burst:
         self.outcomes: dict[Place, Outcome] = {}
 
 
+class _Refreshing:
+    """A refresh under way, that others may wait for."""
+
+    def __init__(self, *, failures_only: bool) -> None:
+        self.over = threading.Event()
+        self.failures_only = failures_only
+        self.report: RefreshReport | None = None
+
+
 class _Session:
     """What is known from one client; another client begins another session."""
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
         self.memory = Memory()
         self.in_flight: dict[Place, _Burst] = {}
+        self.trouble = Trouble()
+        self.refreshing: _Refreshing | None = None
         self.register = RegisterKept(clock)
         self._client = client
         self._making = threading.Lock()
@@ -96,7 +108,6 @@ class Desk:
         self._lock = threading.Lock()
         self._session = _Session(client, self._clock)
         self._notes: dict[str, None] = {}
-        self._refreshing: tuple[threading.Event, list[RefreshReport]] | None = None
 
     def ask(self, places: Iterable[Place]) -> dict[Place, Outcome]:
         """The outcome of every distinct place, in their order.
@@ -105,9 +116,15 @@ class Desk:
         asked for in one run. Raises nothing: what goes wrong is an outcome with its reason.
         """
         wanted = dict.fromkeys(places)
+        while True:
+            session = self._session
+            outcomes = self._ask(session, wanted)
+            if session is self._session:  # what a former client tells is no answer any more
+                return outcomes
+
+    def _ask(self, session: _Session, wanted: dict[Place, None]) -> dict[Place, Outcome]:
         now = self._clock()
         with self._lock:
-            session = self._session
             known = session.memory.known(wanted, now)
             missing = [place for place in wanted if place not in known]
             waited_for = {
@@ -128,20 +145,30 @@ class Desk:
         self, session: _Session, places: list[Place], burst: _Burst, now: datetime
     ) -> None:
         """Ask for a burst; whoever waits for it is released whatever happens."""
+        unasked = session.trouble.why(now)
+        heard = Heard({})
         try:
-            burst.outcomes = look_up_all(
+            heard = look_up_all(
                 session.client,
                 places,
                 self._cache,
                 deadline=self._deadline(places),
                 notes=self._notes,
+                unasked=unasked,
             )
         finally:
+            burst.outcomes = heard.outcomes
             with self._lock:
-                session.memory.keep(burst.outcomes, now)
                 for place in places:
                     del session.in_flight[place]
+                self._keep(session, heard, now, asked=unasked is None)
             burst.over.set()
+
+    def _keep(self, session: _Session, heard: Heard, asked_at: datetime, *, asked: bool) -> None:
+        came_at = self._clock()
+        session.memory.keep(heard.outcomes, asked_at, came_at)
+        if asked:
+            session.trouble.heard(heard, came_at)
 
     def unasked(self, places: Iterable[Place]) -> int:
         """How many distinct places would have to be asked for now; nothing is asked."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
-from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name
+from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
 from svc_tools.excel.cell_errors import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
 from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -20,9 +21,16 @@ if TYPE_CHECKING:
     from svc_tools.lookup.cache import Answers, CacheChoice
     from svc_tools.places import Place
 
-__all__ = ["Who", "in_a_sentence", "look_up_all", "who_answers"]
+__all__ = ["Heard", "Who", "in_a_sentence", "look_up_all", "who_answers"]
 
 _log = logging.getLogger(__name__)
+
+
+class Heard(NamedTuple):
+    """What came of a burst; `stopped` is why it ended early, where it did."""
+
+    outcomes: dict[Place, Outcome]
+    stopped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,8 @@ def look_up_all(
     deadline: float,
     notes: dict[str, None],
     anew: bool = False,
-) -> dict[Place, Outcome]:
+    unasked: str | None = None,
+) -> Heard:
     """The outcomes of distinct places, asked for in one run.
 
     Args:
@@ -73,17 +82,28 @@ def look_up_all(
         deadline: seconds for all of it.
         notes: gets what a person should know of the cache, each sentence once.
         anew: read nothing from the cache; what comes is still kept there.
+        unasked: why the service is not to be asked: there is what the cache knows, and no more.
     """
     try:
         with opened_cache(cache) as answers:
             kept = _Anew(answers) if anew and answers is not None else answers
             try:
-                return look_up(client(), places, cache=kept, deadline=deadline).outcomes
+                if unasked is not None:
+                    return Heard(_remembered(client(), places, answers, unasked))
+                run = look_up(client(), places, cache=kept, deadline=deadline)
+                return Heard(run.outcomes, run.stopped)
             finally:
                 notes.update(dict.fromkeys(answers.notes if answers is not None else ()))
     except Exception as error:  # noqa: BLE001 - a cell has no other way to say what happened
         outcome = Outcome("failed", in_a_sentence(error, "the places could not be looked up"))
-        return dict.fromkeys(places, outcome)
+        return Heard(dict.fromkeys(places, outcome))
+
+
+def _remembered(
+    client: Svc, places: Sequence[Place], answers: Answers | None, unasked: str
+) -> dict[Place, Outcome]:
+    known = {} if answers is None else answers.known(source_of(client), places, detail=False)
+    return dict.fromkeys(places, not_attempted(unasked)) | known
 
 
 def in_a_sentence(error: Exception, otherwise: str) -> str:

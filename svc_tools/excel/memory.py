@@ -7,14 +7,13 @@ of cells does not ask a service thousands of times that is not there.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.lookup.cache_keeping import LocalDays, keeps_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
     from svc_tools.lookup import Outcome
     from svc_tools.places import Place
@@ -23,11 +22,14 @@ __all__ = ["CALM", "Memory", "is_answer"]
 
 CALM = timedelta(seconds=60)
 """For how long a failure is not asked about again."""
+_FORGOTTEN = timedelta(days=7)
+"""How long after its end an outcome is still renewed: sheets of other days were closed since."""
 
 
 class _Kept(NamedTuple):
     outcome: Outcome
     until: datetime
+    asked_at: datetime
 
 
 def is_answer(outcome: Outcome) -> bool:
@@ -38,12 +40,13 @@ def is_answer(outcome: Outcome) -> bool:
 class Memory:
     """Outcomes by place.
 
-    What is out of date is not told any more, and stays until it is renewed: a refresh asks for all.
+    What is out of date is not told any more, and stays for a week: a refresh asks for it, too.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
         self._days = LocalDays()
+        self._forgets_at = datetime.min.replace(tzinfo=UTC)
 
     def known(self, places: Iterable[Place], now: datetime) -> dict[Place, Outcome]:
         """The outcomes that still hold."""
@@ -51,14 +54,32 @@ class Memory:
         found = ((place, kept.get(place)) for place in places)
         return {place: one.outcome for place, one in found if one is not None and now < one.until}
 
-    def keep(self, outcomes: Mapping[Place, Outcome], asked_at: datetime) -> None:
-        """Remember outcomes; how long is counted from when they were asked for."""
+    def keep(
+        self, outcomes: Mapping[Place, Outcome], asked_at: datetime, came_at: datetime
+    ) -> None:
+        """Remember outcomes, unless newer ones are there.
+
+        How long an answer is kept is counted from when it was asked for; a failure from when it
+        came, which may be minutes later.
+        """
+        self._forget(came_at)
         today, day_ends = self._days.of(asked_at)
         for place, outcome in outcomes.items():
+            kept = self._kept.get(place)
+            if kept is not None and kept.asked_at > asked_at:
+                continue
             until = keeps_until(
                 outcome, place.as_of, answered=asked_at, today=today, day_ends=day_ends
             )
-            self._kept[place] = _Kept(outcome, until or asked_at + CALM)
+            self._kept[place] = _Kept(outcome, until or came_at + CALM, asked_at)
+
+    def _forget(self, now: datetime) -> None:
+        """Once a day let go of what ended long ago, so that months of a program fit in memory."""
+        if now < self._forgets_at:
+            return
+        self._forgets_at = now + timedelta(days=1)
+        old = now - _FORGOTTEN
+        self._kept = {place: one for place, one in self._kept.items() if one.until > old}
 
     def all(self) -> dict[Place, Outcome]:
         """Every outcome of the session, the newest of each place."""

@@ -35,6 +35,8 @@ class RegisterKept:
         Raises:
             NotAvailableError: it cannot be listed.
         """
+        if (listed := self._register) is not None:
+            return listed  # also while it is being listed anew
         with self._lock:
             if self._register is None and not self._just_failed:
                 self._register = self._listed(client)

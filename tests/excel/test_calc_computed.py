@@ -226,7 +226,8 @@ def test_5000_formulas_of_500_places_ask_twice_and_look_500_up(calc, counted):
     formulas = [[f'=SVC_RATE("NY";A{at + 1};{DAY})'] for at in range(5000)]
     calc.do("fill_rows", address="B1:B5000", rows=formulas)
     shown = calc.do("column", address="B1:B5000")
-    assert requests == [1, 499]
+    assert len(requests) <= 2  # the first begins a burst, unless one is under way
+    assert sum(requests) == 500
     assert desk.answered == 500
     assert shown[:500] * 10 == shown
     assert shown[0] == 0.08875
@@ -255,7 +256,17 @@ def test_arguments_of_every_kind_are_foreseen_as_calc_hands_them_over(calc, coun
     ]
     calc.do("fill_rows", address="J1:J10", rows=[[one] for one in formulas])
     calc.do("shown", addresses=["J1", "J10"])
-    assert len(requests) == 2, requests
+    assert len(requests) <= 2, requests
+
+
+def test_a_document_that_counts_from_1904_means_the_same_days(calc):
+    calc.do("open")
+    calc.do("count_from", year=1904, month=1, day=1)
+    cells = {"A1": "=DATE(2026;3;5)", "B1": "CA", "B2": 94105, "E1": "CA", "F1": 94105}
+    cells |= {"G1": "=A1", "C1": '=SVC_FIELD("lookup_as_of";B1;B2;A1)'}
+    cells |= {"C2": '=SVC_LOOKUP(E1:G1;"lookup_as_of")', "C3": "=SVC_RATE(B1;B2;A1)"}
+    calc.do("fill", cells=cells)
+    assert calc.do("shown", addresses=["C1", "C2", "C3"]) == ["2026-03-05", "2026-03-05", 0.08625]
 
 
 def test_a_call_that_a_condition_holds_back_is_not_looked_up(calc, counted):
@@ -275,7 +286,7 @@ def test_a_call_that_a_condition_holds_back_is_not_looked_up(calc, counted):
     calc.do("fill_rows", address="J1:J8", rows=[[one] for one in formulas])
     shown = [row[0] for row in calc.do("block", address="J1:J8")]
     assert shown == ["0.08875", "ok", "0.08875", "0.08875", "", "off", "1", "0.08875"]
-    assert requests == [1, 3, 1]
+    assert sum(requests) == 5
     assert desk.answered == 4
 
 
@@ -300,7 +311,7 @@ def test_the_menu_asks_anew_and_only_then_figures_change(calc, counted, monkeypa
     assert calc.do("shown", addresses=["J1"]) == [0.1]
     refreshed = []
     whole = desk.refresh
-    monkeypatch.setattr(desk, "refresh", lambda: refreshed.append(1) or whole())
+    monkeypatch.setattr(desk, "refresh", lambda **only: refreshed.append(1) or whole(**only))
     calc.do("choose", entry="refresh")
     assert refreshed == [1]
     assert calc.do("shown", addresses=["J1"]) == [0.2]

@@ -185,6 +185,7 @@ def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, server
     [
         (401, b"{}", "does not know this add-in's token"),
         (413, b"{}", "status 413"),
+        (413, b'{"error": {"message": "give a smaller range"}}', "give a smaller range"),
         (500, b"Traceback: secret", "status 500"),
         (200, b"<html>", "is no server of svc-tools"),
     ],

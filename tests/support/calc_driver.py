@@ -15,6 +15,7 @@ import uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
 from com.sun.star.table import CellAddress
+from com.sun.star.util import Date
 
 _PATIENCE = 60.0
 
@@ -56,6 +57,10 @@ class Calc:
         self.document.Sheets.insertNewByName(sheet, self.document.Sheets.Count)
         for name, cell in names.items():
             self.document.NamedRanges.addNewByName(name, cell, CellAddress(), 0)
+
+    def count_from(self, year, month, day):
+        """Count days from another day than the end of 1899."""
+        self.document.NullDate = Date(day, month, year)
 
     def fill(self, cells, sheet=0):
         """Put numbers, texts, formulas ("=...") and array formulas ("{=...}", over a range)."""

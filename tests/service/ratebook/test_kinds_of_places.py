@@ -22,6 +22,7 @@ def fresh():
     return book
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("state", STATES)
 def test_what_was_asked_before_changes_no_answer(fresh, state):
     zips = fresh.zips.zips(state)[::23]  # those of boxes too, which the crosswalk does not have

@@ -7,6 +7,7 @@ alone, Python 3.8 and later: LibreOffice brings its own Python.
 
 from __future__ import annotations
 
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ _MENU, _MENU_SERVICES = "svc.tools.Menu", ("svc.tools.Menu", "com.sun.star.task.
 _TITLE = "Sales tax"
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _MOST_ROWS = 1_000
+_FIRST = date(1899, 12, 30).toordinal()
+"""The day 0 of the numbers that the server reads as days."""
 
 _FUNCTIONS = functions_of(
     Path(__file__).with_name("functions.json").read_text(encoding="utf-8"),
@@ -38,11 +41,14 @@ _server = Server()
 
 def _post(calls: list[dict[str, Any]]) -> list[Any]:
     results: list[Any] = _server.ask("POST", "/excel/batch", {"calls": calls})["results"]
+    _unanswered.clear()
     return results
 
 
 _cells = Cells(_FUNCTIONS, _post, _server.find)
 _rows: dict[Any, Any] = {}
+_unanswered: list[str] = []
+"""Why the last cells got no answer, if so: a cell itself shows #N/A alone, the menu says this."""
 
 
 class Rows(unohelper.Base, XVolatileResult):  # type: ignore[misc] # UNO's classes have no types
@@ -97,12 +103,25 @@ class AddIn(_Named):
         return tuple(uno.getTypeByName(name) for name in names)
 
 
+def _shift(document: Any) -> int:  # noqa: ANN401 - UNO
+    """Days from the end of 1899, where days are counted from, to where the document counts from.
+
+    A document made on an older Mac counts from 1904: its numbers would be days of another year.
+    """
+    if not document:
+        return 0
+    first = document.NullDate
+    return date(first.Year, first.Month, first.Day).toordinal() - _FIRST
+
+
 def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - UNO
     """What a cell shows; nothing is #N/A, an exception #VALUE!."""
     try:
-        value = _cells.value(name, arguments, partial(calls_of, document) if document else None)
-    except ServerError:
-        return None  # the menu says why
+        foreseen = partial(calls_of, document) if document else None
+        value = _cells.value(name, arguments, foreseen, _shift(document))
+    except ServerError as error:
+        _unanswered[:] = [str(error)]
+        return None
     except BadValue as error:
         raise RuntimeError(str(error)) from None
     if not isinstance(value, tuple):
@@ -171,6 +190,8 @@ def _status() -> str:
     trouble = found["trouble"]
     if trouble:
         lines += ["", trouble["title"], trouble["text"], trouble["what_to_do"]]
+    if _unanswered:
+        lines += ["", f"The last cells got no answer. {_unanswered[0]}", "Recalculate them."]
     return "\n".join(lines)
 
 

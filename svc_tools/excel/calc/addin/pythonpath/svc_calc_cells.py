@@ -50,12 +50,16 @@ class Function(NamedTuple):
     """Positions of arguments where a 0 is a number, and no empty cell."""
     volatile: bool
     spills: bool
+    day: int | None
+    """Position of the argument that is a day; of rows with a day each, -1."""
 
 
 def functions_of(content: str) -> dict[str, Function]:
     """The functions by name, from `functions.json`."""
     return {
-        one["name"]: Function(one["name"], tuple(one["zeros"]), one["volatile"], one["spills"])
+        one["name"]: Function(
+            one["name"], tuple(one["zeros"]), one["volatile"], one["spills"], one["day"]
+        )
         for one in json.loads(content)
     }
 
@@ -69,7 +73,7 @@ def error_number(code: int) -> float:
 _IN_ROWS = {"na": error_number(_NOT_AVAILABLE), "value": error_number(_NO_VALUE)}
 
 
-def asked(function: Function, arguments: Iterable[object]) -> list[Any]:
+def asked(function: Function, arguments: Iterable[object], shift: int = 0) -> list[Any]:
     """The arguments as the server reads them: null is left out, "" an empty cell.
 
     Calc hands a reference to one empty cell over as the number 0, and cells of a range that are
@@ -77,6 +81,8 @@ def asked(function: Function, arguments: Iterable[object]) -> list[Any]:
     empty cell as well.
     """
     told: list[Any] = []
+    if shift:
+        arguments = _with_days(function, tuple(arguments), shift)
     for at, one in enumerate(arguments):
         if isinstance(one, tuple):
             told.append([list(row) for row in one])
@@ -89,6 +95,30 @@ def asked(function: Function, arguments: Iterable[object]) -> list[Any]:
     if len(told) > 1 and "" in told[1:3]:
         told = ["" if at in function.zeros and one == 0 else one for at, one in enumerate(told)]
     return told
+
+
+def _with_days(function: Function, arguments: tuple[Any, ...], shift: int) -> list[Any]:
+    """Days as numbers counted as the server counts them, from the end of 1899."""
+    told = list(arguments)
+    at = function.day
+    if at == -1 and told and isinstance(told[0], tuple):
+        headings = [str(one).strip().lower() for one in told[0][0]]
+        column = headings.index("as_of") if "as_of" in headings else 2
+        told[0] = tuple(
+            tuple(_day(one, shift) if place == column else one for place, one in enumerate(row))
+            for row in told[0]
+        )
+    elif at is not None and 0 <= at < len(told):
+        one = told[at]
+        rows = isinstance(one, tuple)
+        told[at] = (
+            tuple(tuple(_day(x, shift) for x in r) for r in one) if rows else _day(one, shift)
+        )
+    return told
+
+
+def _day(value: Any, shift: int) -> Any:  # noqa: ANN401 - a cell
+    return value + shift if isinstance(value, (int, float)) and value else value
 
 
 class _Kept(NamedTuple):
@@ -121,6 +151,7 @@ class Cells:
         self._memory: OrderedDict[str, _Kept] = OrderedDict()
         self._from = 0
         self._missed = float("-inf")
+        self._shift = 0
         self._patience = 1
         self._waited = 0
         self._read = float("-inf")
@@ -134,6 +165,7 @@ class Cells:
         name: str,
         arguments: Iterable[object],
         foreseen: Foreseen | None = None,
+        shift: int = 0,
     ) -> Any:  # noqa: ANN401 - a cell's value, or rows of them
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
@@ -141,12 +173,14 @@ class Cells:
             name: of the function.
             arguments: as Calc hands them over.
             foreseen: reads the calls of the document; used when a burst begins.
+            shift: days from the end of 1899 to the first that the document counts.
 
         Raises:
             BadValue: the cell shows #VALUE!.
         """
         function = self._functions[name]
-        given = asked(function, arguments)
+        given = asked(function, arguments, shift)
+        self._shift = shift
         source = self._source()
         if source != self._from:
             self.forget()
@@ -209,7 +243,7 @@ class Cells:
                 function = self._functions.get(name)
                 if function is None:
                     continue
-                given = asked(function, arguments)
+                given = asked(function, arguments, self._shift)
                 if function.volatile and not given:
                     continue
                 key = _key(name, given)

@@ -127,7 +127,7 @@ class Server:
         if status == _UNAUTHORIZED:
             raise ServerError(f"The local server does not know this add-in's token. {_START}")
         if status != _OK:
-            raise ServerError(f"The local server refused the question (status {status}).")
+            raise ServerError(f"The local server refused the question: {_reason(status, answer)}")
         try:
             return json.loads(answer)
         except ValueError:
@@ -187,3 +187,11 @@ class Server:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
+
+
+def _reason(status: int, answer: bytes) -> str:
+    """The server's own sentence, where it says one."""
+    try:
+        return str(json.loads(answer)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"status {status}."
