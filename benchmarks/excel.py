@@ -185,5 +185,4 @@ def findings() -> Iterator[Finding]:
     yield office_js()
     yield recalculated()
     yield from excel_com.findings()
-    yield from excel_com.findings()
     yield from excel_calc.findings()

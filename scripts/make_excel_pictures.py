@@ -54,6 +54,9 @@ def _server(place: Path) -> Iterator[dict[str, str]]:
     homes = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SVC_EXCEL")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
     environment = kept | dict.fromkeys(homes, str(place / "home"))
+    own = Path(sys.executable).parent  # LibreOffice's Python would take an active one for itself
+    places = os.environ["PATH"].split(os.pathsep)
+    environment["PATH"] = os.pathsep.join(one for one in places if Path(one) != own)
     (place / "home").mkdir()
     tools = [sys.executable, "-m", "svc_tools"]
     for state, kind, day in RECORDS:

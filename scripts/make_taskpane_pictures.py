@@ -26,7 +26,7 @@ from playwright.sync_api import Page, sync_playwright
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WIDTH, HEIGHT, SCALE = 330, 800, 2
+WIDTH, HEIGHT, SCALE = 330, 750, 2
 GAP = 24
 BACK = (128, 128, 128)
 PALETTE = 128
@@ -71,7 +71,9 @@ def draw(folder: Path) -> None:
 
 def _refreshed(page: Page) -> None:
     page.get_by_role("button", name="Refresh rates").click()
-    page.locator("#said:not(:empty)").wait_for()
+    page.locator("#said", has_text="asked again").wait_for()
+    page.get_by_role("button", name="Check again", disabled=False).wait_for()
+    page.get_by_role("heading", name="Sales tax").hover()
     page.evaluate("() => document.activeElement.blur()")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "near",
     "plain",
     "printable",
+    "the_service",
 ]
 
 NOTHING = "\u2013"
@@ -43,6 +44,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     more: str | None = None
     """What is not shown, in words."""
+
+
+def the_service(name: str) -> str:
+    """A service within a sentence: "the embedded service", or its address."""
+    return name if not name or "//" in name else f"the {name}"
 
 
 def counted(count: int, noun: str) -> str:

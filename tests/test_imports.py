@@ -317,6 +317,17 @@ def test_the_list_of_the_spreadsheets_functions_needs_no_extra():
     assert run(code, installed=()).stdout == run(code).stdout == "set()\n"
 
 
+def test_the_parts_of_xlwings_under_another_licence_are_not_used():
+    other = re.compile(r"xlwings(\.|\s+import\s.*\b)(pro|server)\b")
+    files = [
+        path
+        for folder in ("svc_tools", "excel", "scripts")
+        for path in ROOT.glob(f"{folder}/**/*.py")
+    ]
+    assert len(files) > 100
+    assert [path.name for path in files if other.search(path.read_text())] == []
+
+
 def test_nothing_tells_anyone_to_install_somebody_elses_package():
     wrong = re.compile(r"pip install[^\n]*\bsvc-tools\b")
     files = [*ROOT.glob("*.md"), ROOT / "Makefile", *ROOT.glob("svc_*/**/*.py")]

@@ -20,30 +20,37 @@ __all__ = ["Trouble"]
 
 
 class Trouble:
-    """The trouble that a service is in, as its last bursts told."""
+    """The trouble that a service is in, as its last bursts told.
+
+    Attributes:
+        until: until when it is not asked for that.
+    """
 
     def __init__(self) -> None:
         self._why = ""
-        self._until: datetime | None = None
+        self.until: datetime | None = None
+        self._answered_at: datetime | None = None
 
     def why(self, now: datetime) -> str | None:
         """Why the service is not to be asked now; `None` where it is."""
-        return self._why if self._until is not None and now < self._until else None
+        return self._why if self.until is not None and now < self.until else None
 
     def forget(self) -> None:
         """Ask again: a person wishes it."""
-        self._until = None
+        self.until = None
 
-    def heard(self, burst: Heard, now: datetime) -> None:
-        """Judge a burst: one answer to it, and the service is worth asking.
+    def heard(self, burst: Heard, asked_at: datetime, now: datetime) -> None:
+        """Judge a burst: one answer to it, or since it began, and the service is worth asking.
 
         A place that it fails with a status of its own says nothing of the others.
         """
         told = [one for one in burst.outcomes.values() if not one.cached]
         if any(map(is_answer, told)):
-            self._until = None
+            self.until, self._answered_at = None, now
+            return
+        if self._answered_at is not None and self._answered_at > asked_at:
             return
         unheard = (one.error for one in told if one.looked_up_at is None)
         why = burst.stopped or next((error for error in unheard if error), None)
         if why is not None:
-            self._why, self._until = why, now + CALM
+            self._why, self.until = why, now + CALM

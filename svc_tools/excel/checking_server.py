@@ -20,6 +20,7 @@ __all__ = ["server_lines"]
 
 _ADDIN = "add-in"
 _START = "Start it: svc-tools excel serve"
+_FILES = " --cert FILE --key FILE"
 _AGAIN = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
 _ASKING = 30.0
 """Seconds for the server's answer: it asks the service, too, and may have to start our own."""
@@ -45,7 +46,8 @@ def server_lines() -> Iterator[Line]:
 def _server(server: Server) -> Line:
     if not server_file.is_running():
         said = f"it does not run now; it ran at {server.url}"
-        return Line(_ADDIN, "Server", "not set up", said, _START)
+        is_secure = httpx.URL(server.url).scheme == "https"
+        return Line(_ADDIN, "Server", "not set up", said, _START + _FILES * is_secure)
     who = f"{server.url} (process {server.pid})"
     if httpx.URL(server.url).host not in _LOOPBACK:
         said = f"{server_file.server_path()} names {server.url}, which is not this machine"
@@ -79,7 +81,8 @@ def _asked(server: Server) -> int:
 
 def _https(server: Server) -> Line:
     if httpx.URL(server.url).scheme == "https":
-        return Line(_ADDIN, "https", "ok", f"Excel loads the add-in from {server.url}")
+        said = f"{server.url} is https, as Excel asks; this computer has to trust its certificate"
+        return Line(_ADDIN, "https", "ok", said)
     said = f"{server.url} is plain http: Calc takes it, Excel asks for https"
-    todo = f"For Excel: svc-tools excel serve --cert FILE --key FILE; see {server.url}/excel/"
+    todo = f"For Excel: svc-tools excel serve{_FILES}; see {server.url}/excel/"
     return Line(_ADDIN, "https", "not set up", said, todo)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.excel.calm import Trouble
 from svc_tools.excel.lookups import Heard, Who, look_up_all, who_answers
-from svc_tools.excel.memory import Memory, is_answer
+from svc_tools.excel.memory import CALM, Memory
 from svc_tools.excel.refreshing import RefreshReport, report_on, worth_keeping
 from svc_tools.excel.registers import RegisterKept
 from svc_tools.lookup import Outcome
@@ -47,9 +47,8 @@ class _Burst:
 class _Refreshing:
     """A refresh under way, that others may wait for."""
 
-    def __init__(self, *, failures_only: bool) -> None:
+    def __init__(self) -> None:
         self.over = threading.Event()
-        self.failures_only = failures_only
         self.report: RefreshReport | None = None
 
 
@@ -161,14 +160,14 @@ class Desk:
             with self._lock:
                 for place in places:
                     del session.in_flight[place]
-                self._keep(session, heard, now, asked=unasked is None)
-            burst.over.set()
-
-    def _keep(self, session: _Session, heard: Heard, asked_at: datetime, *, asked: bool) -> None:
-        came_at = self._clock()
-        session.memory.keep(heard.outcomes, asked_at, came_at)
-        if asked:
-            session.trouble.heard(heard, came_at)
+                burst.over.set()
+                came_at = self._clock()  # a burst may take minutes
+                calm_until = came_at + CALM
+                if unasked is None:
+                    session.trouble.heard(heard, now, came_at)
+                else:
+                    calm_until = session.trouble.until or came_at
+                session.memory.keep(heard.outcomes, now, calm_until)
 
     def unasked(self, places: Iterable[Place]) -> int:
         """How many distinct places would have to be asked for now; nothing is asked."""
@@ -176,43 +175,39 @@ class Desk:
         with self._lock:
             return len(wanted) - len(self._session.memory.known(wanted, self._clock()))
 
-    def refresh(self, *, failures_only: bool = False) -> RefreshReport:
+    def refresh(self) -> RefreshReport:
         """Ask anew, past the cache, for every place of this session, and for the register.
 
         Old answers are told until the new ones are in, and stay where there is no new one. While
         one refresh is under way, another waits for it and reports the same.
-
-        Args:
-            failures_only: ask only for the places that the service has not answered for, and leave
-                the register: after an outage nothing is paid for twice.
         """
-        with self._lock:
-            running = self._refreshing
-            if running is None:
-                mine: tuple[threading.Event, list[RefreshReport]] = (threading.Event(), [])
-                self._refreshing = mine
-        if running is not None:
-            running[0].wait()
-            return running[1][0] if running[1] else RefreshReport(0, 0, 0)
+        mine = _Refreshing()
+        while True:
+            with self._lock:
+                session = self._session
+                running = session.refreshing
+                if running is None:
+                    session.refreshing = mine
+                    break
+            running.over.wait()
+            if running.report:
+                return running.report
         try:
-            report = self._refreshed(failures_only=failures_only)
-            mine[1].append(report)
-            return report
+            mine.report = self._refreshed(session)
+            return mine.report
         finally:
             with self._lock:
-                self._refreshing = None
-            mine[0].set()
+                session.refreshing = None
+            mine.over.set()
 
-    def _refreshed(self, *, failures_only: bool) -> RefreshReport:
+    def _refreshed(self, session: _Session) -> RefreshReport:
         now = self._clock()
         with self._lock:
-            session = self._session
+            session.trouble.forget()
             old = session.memory.all()
-        if failures_only:
-            old = {place: outcome for place, outcome in old.items() if not is_answer(outcome)}
-        new: dict[Place, Outcome] = {}
+        heard = Heard({})
         if old:
-            new = look_up_all(
+            heard = look_up_all(
                 session.client,
                 [*old],
                 self._cache,
@@ -220,10 +215,12 @@ class Desk:
                 notes=self._notes,
                 anew=True,
             )
+        new = heard.outcomes
         with self._lock:
-            session.memory.keep(worth_keeping(old, new), now)
-        register = None if failures_only else session.register.renew(session.client)
-        return report_on(old, new, register)
+            came_at = self._clock()
+            session.trouble.heard(heard, now, came_at)
+            session.memory.keep(worth_keeping(old, new), now, came_at + CALM)
+        return report_on(old, new, session.register.renew(session.client))
 
     def _deadline(self, places: list[Place] | dict[Place, Outcome]) -> float:
         return self._patience + _PER_PLACE * len(places)

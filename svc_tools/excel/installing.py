@@ -28,6 +28,7 @@ _SERVICE = "Service"
 _ASKING = 5.0
 """Seconds that the service is given to say whether it takes a key."""
 _NAMES = {"darwin": "macOS", "linux": "Linux"}
+_STARTED = "Excel and `svc-tools excel serve` heed it once they are started again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _embedded(*, dry_run: bool) -> Step:
     if dry_run:
         return Step(_SERVICE, "would do", f"Say so in {settings.settings_path()}.")
     settings.choose_embedded()
-    return Step(_SERVICE, "done", there + _overruled())
+    return Step(_SERVICE, "done", f"{there} {_STARTED}{_overruled()}")
 
 
 def _forgotten(*, dry_run: bool) -> Step:
@@ -121,7 +122,8 @@ def _forgotten(*, dry_run: bool) -> Step:
     return Step(
         _SERVICE,
         "done",
-        f"The key of {address} was removed. Cells say so until there is another, or --embedded.",
+        f"The key of {address} was removed. Cells say so until there is another, or --embedded."
+        f" {_STARTED}",
     )
 
 
@@ -140,7 +142,7 @@ def _account(wish: Wish, address: str) -> Step:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
     taken = _taken(address, key)
     settings.remember(address, key)
-    return Step(_SERVICE, "done", f"{kept} {taken}{_overruled()}")
+    return Step(_SERVICE, "done", f"{kept} {taken} {_STARTED}{_overruled()}")
 
 
 def _taken(address: str, key: SecretStr) -> str:

@@ -55,14 +55,16 @@ class Memory:
         return {place: one.outcome for place, one in found if one is not None and now < one.until}
 
     def keep(
-        self, outcomes: Mapping[Place, Outcome], asked_at: datetime, came_at: datetime
+        self, outcomes: Mapping[Place, Outcome], asked_at: datetime, calm_until: datetime
     ) -> None:
         """Remember outcomes, unless newer ones are there.
 
-        How long an answer is kept is counted from when it was asked for; a failure from when it
-        came, which may be minutes later.
+        Args:
+            outcomes: what is to be remembered.
+            asked_at: when they were asked for; how long an answer is kept is counted from there.
+            calm_until: until when failures are kept.
         """
-        self._forget(came_at)
+        self._forget(asked_at)
         today, day_ends = self._days.of(asked_at)
         for place, outcome in outcomes.items():
             kept = self._kept.get(place)
@@ -71,7 +73,7 @@ class Memory:
             until = keeps_until(
                 outcome, place.as_of, answered=asked_at, today=today, day_ends=day_ends
             )
-            self._kept[place] = _Kept(outcome, until or came_at + CALM, asked_at)
+            self._kept[place] = _Kept(outcome, until or calm_until, asked_at)
 
     def _forget(self, now: datetime) -> None:
         """Once a day let go of what ended long ago, so that months of a program fit in memory."""

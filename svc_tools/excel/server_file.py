@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import httpx
 from pydantic import SecretStr
 
 from svc_tools import config
+from svc_tools.config import ConfigurationError
 from svc_tools.excel.own_files import read_object, write_object
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "lock_path",
     "publish",
     "read",
+    "renew",
     "server_path",
     "withdraw",
 ]
@@ -104,6 +107,14 @@ def publish(url: str, token: SecretStr, certificate: Path | None = None) -> None
     """
     held = None if certificate is None else certificate.absolute()
     _write(Server(url.rstrip("/"), token, os.getpid(), held))
+
+
+def renew() -> None:
+    """Write the file of this process anew, whereupon Calc drops the answers that it keeps."""
+    with suppress(ConfigurationError):  # Calc keeps them for a minute at most
+        server = read()
+        if server is not None and server.pid == os.getpid():
+            _write(server)
 
 
 def withdraw() -> None:

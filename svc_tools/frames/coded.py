@@ -50,7 +50,9 @@ def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
 
 def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:
     """The first column of that name; `None` where there is none."""
-    return next((values for label, values in frame.items() if label == name), None)
+    # `items()` would make a Series, with a copy of `attrs`, of every column before it
+    place = next((at for at, label in enumerate(frame.columns) if label == name), None)
+    return None if place is None else frame.iloc[:, place]
 
 
 def combined(columns: Sequence[Coded]) -> tuple[np.ndarray, list[tuple[str, ...]]]:

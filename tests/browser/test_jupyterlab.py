@@ -20,6 +20,11 @@ panel = svc_tools.panel()
 panel
 """
 
+WITH_KEY = f"""
+import os
+os.environ |= {{"SVC_API_KEY": os.environ["LAB_KEY"], "SVC_BASE_URL": os.environ["LAB_URL"]}}
+{CELL}"""
+
 BESIDE = """
 from IPython.display import HTML, display
 from svc_tools.shown import Table, as_html
@@ -39,11 +44,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(
-    chrome, account, tmp_path
-):
+@pytest.fixture(scope="module")
+def lab(account, tmp_path_factory):
+    """One for all notebooks: only `WITH_KEY` makes settings of what the environment holds."""
+    folder = tmp_path_factory.mktemp("lab")
+    given = {"LAB_KEY": TYPED_KEY, "LAB_URL": account.url, "SVC_RECEIPTS": str(folder / "receipts")}
+    with jupyterlab(folder, **given) as running:
+        yield running
+
+
+def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(chrome, account, lab):
     with (
-        jupyterlab(tmp_path, CELL) as (address, notebook),
+        lab.notebook(CELL) as (address, notebook),
         new_page(chrome) as (page, seen),
     ):
         page.goto(address)
@@ -57,19 +69,18 @@ def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(
         assert "8.625 %" in saved
         assert seen.outside(address.partition("/lab")[0]) == []
         assert seen.complaints == []
-    found, written = files_with(TYPED_KEY, tmp_path)
+    found, written = files_with(TYPED_KEY, lab.folder)
     assert found == []
-    assert {"panel.ipynb", "jupyterlab.log"} <= {path.name for path in written}
+    assert {notebook, lab.folder / "jupyterlab.log"} <= set(written)
 
 
-def test_a_file_and_a_cleanup_in_jupyterlab(chrome, account, tmp_path):
+def test_a_file_and_a_cleanup_in_jupyterlab(chrome, account, lab, tmp_path):
     orders = tmp_path / "orders.csv"
     orders.write_text("order,state,zip\n1,TX,78701\n2,CA,94105\n")
     account.fill()
     before = account.records()
-    keys = {"SVC_API_KEY": TYPED_KEY, "SVC_BASE_URL": account.url}
     with (
-        jupyterlab(tmp_path, CELL, SVC_RECEIPTS=str(tmp_path / "receipts"), **keys) as (address, _),
+        lab.notebook(WITH_KEY) as (address, _),
         new_page(chrome) as (page, seen),
     ):
         page.goto(address)
@@ -107,13 +118,13 @@ def press(panel, name):
     shown(panel.get_by_role("button", name=name, exact=True)).click()
 
 
-def test_figures_beside_the_panel_are_no_formulas_and_lie_on_nothing(chrome, tmp_path):
+def test_figures_beside_the_panel_are_no_formulas_and_lie_on_nothing(chrome, lab):
     gaps = """card => [...card.querySelectorAll(".svc-grounds tr")].map(row => {
       const words = document.createRange();
       words.selectNodeContents(row.cells[0]);
       return row.cells[1].getBoundingClientRect().left - words.getBoundingClientRect().right;
     })"""
-    with jupyterlab(tmp_path, BESIDE) as (address, _), new_page(chrome) as (page, _seen):
+    with lab.notebook(BESIDE) as (address, _), new_page(chrome) as (page, _seen):
         page.goto(address)
         run_all(page)
         expect(page.locator(".svc-panel").first).to_be_visible()
@@ -124,13 +135,10 @@ def test_figures_beside_the_panel_are_no_formulas_and_lie_on_nothing(chrome, tmp
         assert min(card.evaluate(gaps)) >= 0
 
 
-def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
-    chrome, account, tmp_path
-):
+def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(chrome, lab):
     cells = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.length"
-    keys = {"SVC_API_KEY": TYPED_KEY, "SVC_BASE_URL": account.url}
     with (
-        jupyterlab(tmp_path, CELL, **keys) as (address, notebook),
+        lab.notebook(WITH_KEY) as (address, notebook),
         new_page(chrome) as (page, _),
     ):
         page.goto(address)

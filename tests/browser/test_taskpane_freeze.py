@@ -42,7 +42,14 @@ def opened(served, chrome):
 def pane(opened):
     opened.evaluate(
         "(book) => Object.assign(standIn, book)",
-        {"sheets": {"Orders": ORDERS}, "results": RESULTS, "spills": {}, "writes": 0},
+        {
+            "sheets": {"Orders": ORDERS},
+            "results": RESULTS,
+            "spills": {},
+            "texts": [],
+            "state": "Done",
+            "writes": 0,
+        },
     )
     opened.evaluate("standIn.selected = ['Orders', 'A1', [6, 2]]; standIn.breaksAfter = Infinity")
     return opened
@@ -162,6 +169,36 @@ def test_where_nothing_is_frozen_nothing_is_made(pane):
     press(pane, "Freeze selection")
     expect(pane.locator("#freeze-said")).to_have_text("0 formulas frozen.")
     assert sheet(pane, "SVC frozen") is None
+
+
+def test_what_waits_to_be_computed_is_not_frozen(pane):
+    pane.evaluate("standIn.state = 'Pending'")
+    press(pane, "Freeze selection")
+    expect(pane.locator("#freeze-said")).to_contain_text("press F9, then freeze")
+    assert sheet(pane) == ORDERS
+    assert sheet(pane, "SVC frozen") is None
+
+
+def test_a_cell_in_which_a_number_would_become_a_text_keeps_its_formula(pane):
+    pane.evaluate("standIn.texts = ['Orders!B2']")
+    press(pane, "Freeze selection")
+    expect(pane.locator("#freeze-said")).to_contain_text("1 formula frozen.")
+    expect(pane.locator("#freeze-left li").last).to_contain_text("Orders!B2 is formatted as text")
+    assert sheet(pane) == ORDERS | {"B3": "02134"}
+    press(pane, "Put formulas back")
+    expect(pane.locator("#freeze-said")).to_have_text("1 formula put back.")
+    assert sheet(pane) == ORDERS
+
+
+def test_a_text_that_reads_like_a_formula_stays_one(pane):
+    text = "'" + RATE
+    pane.evaluate("(text) => standIn.sheets.Orders.B2 = text", text)
+    press(pane, "Freeze selection")
+    expect(pane.locator("#freeze-said")).to_contain_text("1 formula frozen.")
+    assert [row[1] for row in noted(pane)[1:]] == ["B3"]
+    press(pane, "Put formulas back")
+    expect(pane.locator("#freeze-said")).to_have_text("1 formula put back.")
+    assert sheet(pane)["B2"] == text
 
 
 def test_a_large_sheet_is_frozen_in_steps_that_excel_takes(pane):

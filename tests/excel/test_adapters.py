@@ -1,4 +1,4 @@
-"""Every way into a spreadsheet offers the functions of the registry, with its arguments and help."""
+"""Every way into a spreadsheet offers the functions of the registry, its arguments and help."""
 
 from __future__ import annotations
 

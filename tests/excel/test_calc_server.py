@@ -10,13 +10,17 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 from platformdirs import macos, unix, windows
+from pydantic import SecretStr
 from support.calc import addin_module
 from support.certificates import make_certificate
-from support.excel_server import excel_serve
+from support.excel_server import excel_serve, local_server
 
 from svc_tools import config
+from svc_tools.excel import server_file
+from svc_tools.excel.desk import Desk
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["NC", "27601", "2026-05-01"]}]}
 module = addin_module("svc_calc_server")
@@ -145,6 +149,27 @@ def test_a_server_that_hangs_is_waited_for_once(folder, server, monkeypatch):
         for _ in range(50):
             with pytest.raises(module.ServerError, match="did not answer in"):
                 server.ask("POST", "/excel/batch", RATE)
+
+
+def test_where_the_server_was_stopped_nobody_else_is_sent_its_token(folder, server):
+    with Answering() as another:
+        server_file.publish(another.url, SecretStr("secret-token"))
+        server.ask("POST", "/excel/batch", RATE)
+        server_file.withdraw()
+        with pytest.raises(module.ServerError, match=r"was stopped.* svc-tools excel serve"):
+            server.ask("POST", "/excel/batch", RATE)
+        assert len(another.seen) == 1
+
+
+def test_answers_that_calc_keeps_are_dropped_when_the_pane_refreshes(folder, server, scripted):
+    with local_server(Desk(scripted, cache=False)) as served:
+        server_file.publish(served.origin, SecretStr(served.token))
+        before = server.find()
+        server.ask("POST", "/excel/batch", {"calls": []})
+        assert server.find() == before
+        httpx.post(f"{served.origin}/excel/refresh", headers=served.headers)
+        assert server.find() > before
+        server._close()
 
 
 def test_a_server_that_starts_anew_on_another_port_is_found(folder, server):

@@ -127,6 +127,10 @@ def test_a_day_is_read_from_whatever_a_cell_holds(cell, day):
         (20241301.0, "as_of: 20241301 is not"),
         (20240501.5, "is not the number of a day"),
         (True, "as_of: TRUE is not a day"),
+        (datetime(1899, 12, 30), "as_of: 1899-12-30 is not a day from 1982 to 2091"),  # noqa: DTZ001
+        (date(1982, 2, 17), "as_of: 1982-02-17 is not a day"),
+        ("0202-05-01", "as_of: 0202-05-01 is not a day"),
+        (20910825.0, "as_of: 2091-08-25 is not a day"),
     ],
 )
 def test_what_is_no_day_says_what_to_give(cell, told):

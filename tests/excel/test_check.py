@@ -154,7 +154,11 @@ def test_a_server_that_never_ran_or_was_stopped_is_no_fault():
     server_file.publish("http://localhost:1", SecretStr("token"))
     server_file.withdraw()
     line = by_name(server_lines())["Server"]
-    assert (line.mark, "svc-tools excel serve" in line.todo) == ("not set up", True)
+    assert (line.mark, line.todo) == ("not set up", "Start it: svc-tools excel serve")
+    server_file.publish("https://localhost:1", SecretStr("token"))
+    server_file.withdraw()
+    line = by_name(server_lines())["Server"]
+    assert line.todo.endswith("svc-tools excel serve --cert FILE --key FILE")
 
 
 def test_the_server_that_runs_answers_to_its_own_token(desk):

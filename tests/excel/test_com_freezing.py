@@ -239,6 +239,31 @@ def test_an_array_that_excel_refuses_half_way_spills_again(excel, orders):
     assert {key: cell.value for key, cell in orders.cells.items() if cell.anchor} == cells
 
 
+def test_a_cell_formatted_as_text_keeps_its_formula_for_a_total_would_lose_it(excel, orders):
+    orders["E2"].style = "text"  # after the formula was typed: until now it is computed
+    excel.app.pressed = ["yes"]
+    told = excel.macro("SVC_FREEZE")
+    assert "Orders!E2: Excel made another value of it" in told
+    assert (orders["E2"].value, orders["E2"].formula) == (
+        1.65,
+        '=SVC_TAX(C2,A2,B2,"2026-02-01")',
+    )
+
+
+def test_a_log_that_lost_rows_of_an_array_clears_no_cell_that_it_does_not_name(excel, orders):
+    orders["H1"] = "=SVC_LOOKUP(A2:B3)"
+    excel.app.Selection = orders.Range("H1")
+    excel.app.pressed = ["yes", "yes"]
+    excel.macro("SVC_FREEZE")
+    log = excel.book.sheet("SVC frozen")
+    for column in range(1, 9):
+        log.cells.pop((4, column), None)  # the row of J1
+    orders["J1"] = "typed by hand"
+    told = excel.macro("SVC_UNFREEZE")
+    assert "rows of its other cells are missing" in told
+    assert orders["J1"].value == "typed by hand"
+
+
 def test_another_sheet_of_that_name_is_not_written_over(excel, orders):
     excel.book.add("SVC frozen")["A1"] = "my own notes"
     excel.app.pressed = ["yes"]

@@ -193,6 +193,44 @@ def test_a_service_that_does_not_list_takes_the_persons_own_rows(excel, sheet, n
     assert "1 removed" in told
 
 
+def test_a_day_of_a_workbook_that_counts_from_1904_is_that_day(excel, sheet, nexus):
+    excel.book.Date1904 = True
+    for column, value in enumerate((None, "TX", "economic", 44681.0 - 1462), 1):
+        sheet.type((HEAD + 1, column), value)
+    excel.macro("SVC_NEXUS_LIST")
+    by_key = {(one["state"], one["type"]): one for one in rows(sheet)}
+    assert by_key["TX", "economic"]["registered_at"] == "2022-04-30"
+
+
+def test_rows_typed_by_hand_are_there_until_the_plan_is(excel, sheet, nexus):
+    nexus.lists = False
+    for column, value in enumerate((None, "DE", "economic", "'2021-01-01"), 1):
+        sheet.type((HEAD + 1, column), value)
+
+    def refuses(*_):
+        raise ComError("no")
+
+    excel.app.on_write = refuses
+    excel.macro("SVC_NEXUS_LIST")
+    assert rows(sheet)[0]["registered_at"] == "2021-01-01"
+
+
+def test_of_several_receipts_the_person_selects_one(excel, sheet, nexus):
+    before = dict(nexus.records)
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    excel.macro("SVC_NEXUS_REMOVE")
+    sheet.type((HEAD + 3, HEADINGS.index("receipt") + 1), "that-of-another-removal.jsonl")
+    sent = len(nexus.sent)
+    assert "The rows name 2 receipts" in excel.macro("SVC_NEXUS_RESTORE")
+    assert len(nexus.sent) == sent
+    excel.app.Selection = sheet.Range(f"B{HEAD + 1}")
+    excel.app.pressed, excel.app.typed = ["yes"], ["1"]
+    assert excel.macro("SVC_NEXUS_RESTORE").startswith("1 record: 1 there again.")
+    assert nexus.records == before
+
+
 def test_a_persons_own_rows_are_compared_with_what_the_service_lists(excel, sheet, nexus):
     for column, value in enumerate((None, "TX", "economic", "'2019-01-01"), 1):
         sheet.type((HEAD + 1, column), value)

@@ -325,19 +325,6 @@ def test_the_desk_of_a_process_asks_whom_the_settings_say_and_closes_what_it_ope
     assert made[1]._http.is_closed
 
 
-def test_after_an_outage_only_what_failed_is_asked_again(faults, scripted_desk):
-    rates(scripted_desk, "75001")
-    faults.will(DOWN)
-    rates(scripted_desk, "75002", "75003")
-    faults.will(echo)
-    faults.seen.clear()
-    report = scripted_desk.refresh(failures_only=True)
-    assert (report.asked, report.changed, report.failed) == (2, 2, 0)
-    assert sorted(zips_asked(faults)) == ["75002", "75003"]
-    assert rates(scripted_desk, "75001", "75002", "75003") == [0.0825] * 3
-    assert scripted_desk.refresh(failures_only=True).asked == 0
-
-
 def test_a_cache_that_cannot_be_used_is_noted_and_the_cells_have_their_rates(scripted, tmp_path):
     folder = tmp_path / "no file"
     folder.mkdir()

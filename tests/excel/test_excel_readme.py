@@ -99,7 +99,7 @@ def test_the_names_of_macros_and_of_the_other_ways_are_right():
     from svc_tools.excel.com import macros  # noqa: PLC0415 - loads xlwings
 
     functions = {one.name for one in FUNCTIONS} | {"SVC_AS_OF"}
-    settings = {"SVC_BASE_URL", "SVC_API_KEY"}
+    settings = {"SVC_BASE_URL", "SVC_API_KEY", "SVC_EXCEL"}
     named = set(re.findall(r"\bSVC_[A-Z_]+", GUIDE)) - {"SVC_"}
     assert named - functions - settings == set(macros.__all__)
     in_excel = {host_name(one.name) for one in FUNCTIONS}

@@ -256,3 +256,15 @@ def test_one_bad_formula_does_not_spoil_the_others(faults, scripted_desk):
 def test_the_example_of_each_function_gives_a_value(name, desk):
     for cell in cells_of(shown(desk, name, *EXAMPLES[name])):
         assert not str(cell).startswith("#"), cell
+
+
+def test_no_formula_writes(faults, scripted_desk):
+    listed = answer(body=json.dumps(NEXUS).encode())
+    faults.will(lambda seen: listed if "nexus" in seen.target else echoing()(seen))
+    for name, given in EXAMPLES.items():
+        shown(scripted_desk, name, *given)
+    assert {one.method for one in faults.seen} == {"GET"}
+    assert {one.target.split("/")[2].partition("?")[0] for one in faults.seen} == {
+        "tax",
+        "portability",
+    }

@@ -110,3 +110,11 @@ def test_excel_on_the_web_reads_the_names_of_the_functions_from_its_own_page():
 def test_the_token_is_in_no_text_of_the_gate():
     assert TOKEN not in repr(GATE)
     assert GATE.origin == OWN
+
+
+def test_a_port_that_no_browser_names_is_ours_too():
+    gate = Gate(443, SecretStr(TOKEN), "https")
+    for host in ("localhost", "localhost:443"):
+        asked = Asked("POST", "/excel/batch", host, f"https://{host}", BEARER)
+        assert gate.judge(asked) == "allowed"
+    assert judged(host="localhost", authorization=BEARER) == "foreign"

@@ -243,8 +243,12 @@ def test_a_stopped_server_is_said_and_nothing_is_sent_twice(scripted):
     host = in_excel(script, [called("RATE", "TX", "78701", DAY), called("FIELDS")])
     for one in host["shown"][0]:
         assert one["error"] == "#N/A"
-        assert "svc-tools excel serve" in one["message"]
+        assert "start `svc-tools excel serve`, then" in one["message"]
     assert len(host["sent"]) == 1
+    # a server without the certificate would not be the one that Excel asks
+    secure = functions_script(Gate(gate.port, gate.token, "https"))
+    (shown,) = in_excel(secure, [called("FIELDS")])["shown"][0]
+    assert "start `svc-tools excel serve --cert FILE --key FILE`" in shown["message"]
 
 
 def test_the_token_of_another_server_has_a_sentence_of_its_own(scripted_server):

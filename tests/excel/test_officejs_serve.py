@@ -109,15 +109,26 @@ def test_ctrl_c_ends_it_while_the_service_hangs_and_the_cells_are_told(folder, f
     assert "Traceback" not in ending
 
 
-def test_another_address_than_before_is_said(folder):
+@pytest.mark.parametrize(
+    ("before", "secure", "told"),
+    [
+        ("https://localhost:1", True, "https://localhost:1: load the manifest into Excel again"),
+        ("https://localhost:1", False, "https://localhost:1: for Excel start it with that cert"),
+        ("http://localhost:1", False, None),
+    ],
+)
+def test_an_address_that_excel_may_know_and_finds_no_more_is_said(
+    folder, certificate, before, secure, told
+):
     folder.mkdir()
-    before = {"url": "https://localhost:1", "token": "kept-token", "pid": None}
-    (folder / "server.json").write_text(json.dumps(before), encoding="utf-8")
-    with excel_serve("--port", 0, **os.environ) as (_, said):
+    last = {"url": before, "token": "kept-token", "pid": None}
+    (folder / "server.json").write_text(json.dumps(last), encoding="utf-8")
+    files = ("--cert", certificate[0], "--key", certificate[1]) if secure else ()
+    with excel_serve("--port", 0, *files, **os.environ) as (_, said):
         assert known(folder)["token"] == "kept-token"
         text = "\n".join(said)
-        assert "https://localhost:1: load the manifest into Excel again" in text
-        assert "plain http" in text
+        assert told in text if told else "The last run" not in text
+        assert ("plain http" in text) is not secure
 
 
 def test_a_port_that_is_taken_is_said_and_nothing_is_changed(folder):

@@ -188,8 +188,10 @@ def test_the_pane_is_answered_and_a_key_that_is_none_is_refused(client, server, 
     assert status.status_code == 200
     assert "trouble" in status.json()
     assert client.post("/excel/refresh", headers=server.headers).json()["asked"] == 0
-    got = client.post("/excel/key", json={"address": "x"}, headers=server.headers)
-    assert got.status_code == 400
+    address = b'"address": "https://rates.example"'
+    for body in (b'{"address": "x"}', b'{%s, "key": null}' % address, b"[]", b"[" * 100_000):
+        got = client.post("/excel/key", content=body, headers=server.headers)
+        assert got.status_code == 400
     got = client.put("/excel/key", json={}, headers=server.headers)
     assert got.status_code == 405
 
@@ -245,3 +247,23 @@ def test_the_token_goes_no_further_than_the_gate():
     assert sent[0]["status"] == 200
     assert "the-token" not in str(inside)
     assert inside[0]["query_string"] == b"office=1"
+
+
+def test_a_caller_who_leaves_is_no_failure_to_report(scripted, caplog):
+    gate = Gate(8643, SecretStr("t"))
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/excel/batch",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost:8643"), (b"authorization", b"Bearer t")],
+    }
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(_):
+        """Nobody hears it."""
+
+    asyncio.run(app_module.make_app(Desk(scripted, cache=False), gate)(scope, receive, send))
+    assert not caplog.records

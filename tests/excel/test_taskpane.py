@@ -182,18 +182,6 @@ def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.085
 
 
-def test_failures_are_asked_for_again_without_paying_for_the_rest(faults, scripted_desk):
-    run(scripted_desk, "SVC_RATE", *AUSTIN)
-    faults.will(answer(503, b"{}"))
-    with pytest.raises(Exception, match="503"):
-        run(scripted_desk, "SVC_RATE", "TX", "75001", AUSTIN[2])
-    faults.will(echoing())
-    seen = len(faults.seen)
-    assert pane.refresh(scripted_desk, failures_only=True)["asked"] == 1
-    assert ["75001" in one.target for one in faults.seen[seen:] if "/tax/" in one.target] == [True]
-    assert run(scripted_desk, "SVC_RATE", "TX", "75001", AUSTIN[2]) == 0.0825
-
-
 def test_a_client_that_was_given_is_not_closed_by_a_status(scripted, faults):
     faults.will(answer(404, b"{}"), answer(200, b'{"status": "ok"}'), echoing())
     pane.status(Desk(scripted, cache=False))

@@ -43,12 +43,23 @@ def typed(book, name, **cells):
     return book
 
 
+def below(book):
+    """The same with a line under the table, which no total of a column sees."""
+    book[1].put("A30", "X-1", "typed_text")
+    book[1].put("E30", 100.0, "typed_money")
+    return book
+
+
 BOOKS = {
     "examples": sheets,
     "real errors": sheets,
     "nothing": lambda: sheets(example=False),
     "all good": lambda: typed(sheets(), "Orders", C19="OH", D19="43215", D20="94105"),
     "no amount": lambda: typed(sheets(), "Orders", E9=None, C19="OH", D19="43215", D20="94105"),
+    "no formula": lambda: typed(
+        sheets(), "Orders", C19="OH", D19="43215", D20="94105", F9=None, G9=None
+    ),
+    "below": lambda: below(typed(sheets(), "Orders", C19="OH", D19="43215", D20="94105")),
     "amount as text": lambda: typed(sheets(), "Orders", E9="1240.00"),
     "unknown place": lambda: typed(sheets(), "Lookup", A6="CA", B6="98101"),
     "partial place": lambda: typed(sheets(), "Lookup", A6="CO", B6="80202"),
@@ -117,6 +128,21 @@ def test_with_every_line_taxed_the_total_is_exact(computed):
         "Every amount has its tax. 3 rates have a low confidence: look at the line."
         " Examples are still among the lines."
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("no formula", "1 line has an amount but no formula: fill the formulas down."),
+        ("below", "1 amount stands below the table: move the lines into it."),
+    ],
+)
+def test_an_amount_that_no_formula_taxes_leaves_no_total(computed, name, told):
+    orders = computed[name]["Orders"]
+    assert orders["G5"].value == "#N/A"
+    assert orders["H5"].value == 1
+    assert orders["A6"].value.startswith("1 line has no tax, so there is no total of the tax.")
+    assert told in orders["A6"].value
 
 
 def test_an_amount_that_is_missing_is_told_of(computed):

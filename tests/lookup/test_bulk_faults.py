@@ -19,8 +19,8 @@ from svc_tools.places import Place
 PLACES = 10_000
 PLAN = {
     "429": 0.025,
-    "429-after-0": 0.0245,
-    "429-after-1": 0.0005,
+    "429-after-0": 0.0248,
+    "429-after-1": 0.0002,  # at each of them everything pauses
     "503": 0.05,
     "hang": 0.01,
     "reset": 0.01,
@@ -73,6 +73,7 @@ def test_every_place_ends_with_its_answer_or_its_true_reason():
         told = counts()
     assert run.stopped is None
     assert len(run.outcomes) == PLACES
+    assert told["kinds"].keys() == {"answer", *PLAN}
     check_reasons(run.outcomes, told["kinds"])
     ok = {place.zip for place, outcome in run.outcomes.items() if outcome.status == "ok"}
     # the server's own count of answered lookups is what the outcomes say

@@ -66,6 +66,7 @@ def running_calc(folder: Path, addin: Path, server_folder: Path) -> Iterator[Cal
     python = tools.python_with_uno()
     own = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
     environment = own | {"HOME": str(folder), "SVC_EXCEL": str(server_folder)}
+    environment["PATH"] = _path_of_the_system()
     layers = [
         f"-env:UserInstallation={(folder / 'profile').as_uri()}",
         f"-env:UNO_SHARED_PACKAGES_CACHE={(folder / 'shared').as_uri()}",
@@ -104,6 +105,15 @@ def running_calc(folder: Path, addin: Path, server_folder: Path) -> Iterator[Cal
         except subprocess.TimeoutExpired:
             office.kill()
             office.wait()
+
+
+def _path_of_the_system() -> str:
+    """Where programs are looked for, without an active virtual environment.
+
+    LibreOffice's own Python takes the first `python` there for itself, and finds no `uno` in it.
+    """
+    places = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(one for one in places if Path(one) != Path(sys.executable).parent)
 
 
 def _ended(driver: subprocess.Popen[str]) -> None:

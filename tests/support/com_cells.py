@@ -50,7 +50,7 @@ def number(name):
 
 @dataclass
 class Cell:
-    """What a cell holds; `style` is "date" or "currency" where it is formatted so."""
+    """What a cell holds; `style` is "date", "currency" or "text" where it is formatted so."""
 
     value: object = None
     formula: str = ""
@@ -160,6 +160,15 @@ class Range:
             "FormulaR1C1",
             lambda cell, key: in_r1c1(cell.formula, *key) or self.sheet.typed(cell),
         )
+
+    @property
+    def NumberFormat(self):
+        return "@" if self._each(lambda cell: cell.style == "text") else "General"
+
+    @NumberFormat.setter
+    def NumberFormat(self, _):
+        for key in (key for row in self._keys() for key in row):
+            self.sheet.cells.setdefault(key, Cell()).style = ""
 
     @property
     def HasFormula(self):

@@ -121,6 +121,9 @@ class Sheet:
         if value is None or value == "":
             self.cells.pop(key, None)
             return
+        if old.style == "text":
+            self.cells[key] = Cell(str(value).removeprefix("'"), "", "text")
+            return
         if isinstance(value, str) and value.startswith("="):
             self.cells[key] = Cell(None, value, old.style)
             self.book.app.calculate(self, key)

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, writes: 0, breaksAfter: Infinity };
+  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
   globalThis.standIn = book;
   let queue = [];
 
@@ -20,12 +20,17 @@
     if (cell.startsWith("'")) return cell.slice(1); // a text that is no formula
     return cell.startsWith("=") ? (book.results[cell] ?? "#NAME?") : cell;
   };
-  const read = (sheet, row, column) => book.sheets[sheet]?.[address(row, column)] ?? "";
+  const read = (sheet, row, column) => {
+    const cell = book.sheets[sheet]?.[address(row, column)] ?? "";
+    return typeof cell === "string" ? cell.replace(/^'/, "") : cell; // Excel keeps the mark to itself
+  };
 
   function write(sheet, row, column, given) {
     if (++book.writes > book.breaksAfter) throw new Error("the sheet is protected");
     let cell = given;
-    if (typeof given === "string" && given.startsWith("'")) cell = given[1] === "=" ? given : given.slice(1);
+    const isText = book.texts.includes(`${sheet}!${address(row, column)}`); // by its format
+    if (isText && given !== "") cell = typeof given === "string" ? `'${given.replace(/^'/, "")}` : String(given);
+    else if (typeof given === "string" && given.startsWith("'")) cell = given[1] === "=" ? given : given.slice(1);
     else if (typeof given === "string" && given !== "" && !given.startsWith("=") && !Number.isNaN(Number(given))) cell = Number(given);
     if (cell === "") delete book.sheets[sheet][address(row, column)];
     else book.sheets[sheet][address(row, column)] = cell;
@@ -74,6 +79,10 @@
       getUsedRangeOrNullObject: () => used(sheet, row, column, height, width),
       getSpillingToRangeOrNullObject: () => (spill() ? range(sheet, row, column, ...spill()) : range(sheet, 0, 0, 0, 0)),
       put(name, value) {
+        if (name === "numberFormat") {
+          book.texts = book.texts.filter((one) => one !== `${sheet}!${address(row, column)}`);
+          return;
+        }
         if (name !== "values" && name !== "formulas") throw new Error(`${name} cannot be set`);
         if (value.length !== height || value[0].length !== width) throw new Error("the dimensions do not fit");
         rows().flat().forEach(([i, j]) => write(sheet, i, j, value[i - row][j - column]));
@@ -118,7 +127,7 @@
   const context = {
     workbook: {
       getSelectedRange: () => range(book.selected[0], ...place(book.selected[1]), ...(book.selected[2] ?? [1, 1])),
-      application: { calculate: (kind) => queue.push(() => book.calculated.push(kind)) },
+      application: proxy(() => book.state, { calculate: (kind) => queue.push(() => book.calculated.push(kind)) }),
       worksheets: {
         load: () => queue.push(() => (context.workbook.worksheets.items = Object.keys(book.sheets).map((name) => {
           const sheet = worksheet(name);

@@ -1,15 +1,16 @@
-"""JupyterLab over one notebook, with no settings but its own."""
+"""JupyterLab over notebooks of one cell, with no settings but its own."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import nbformat
 
 from support.waiting import until
@@ -23,14 +24,46 @@ READY = """() => {
 }"""
 
 
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab.
+
+    Attributes:
+        folder: everything that it and its notebooks write is below.
+        url: its address.
+        token: opens it.
+    """
+
+    folder: Path
+    url: str
+    token: str
+
+    @contextlib.contextmanager
+    def notebook(self, source):
+        """The address that opens a notebook of one cell, and its file; then its kernel ends.
+
+        Each is in a folder and a workspace of its own: what others opened is not opened again.
+        """
+        name = f"book{sum(1 for _ in self.folder.glob('book*'))}"
+        file = self.folder / name / "panel.ipynb"
+        file.parent.mkdir()
+        cell = nbformat.v4.new_code_cell(source)
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        book = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
+        nbformat.write(book, file)
+        place = f"lab/workspaces/{name}/tree/{name}/panel.ipynb"
+        try:
+            yield f"{self.url}{place}?token={self.token}", file
+        finally:
+            own = {"Authorization": f"token {self.token}"}
+            with httpx.Client(base_url=self.url, headers=own, timeout=60) as client:
+                for session in client.get("api/sessions").raise_for_status().json():
+                    client.delete(f"api/sessions/{session['id']}").raise_for_status()
+
+
 @contextlib.contextmanager
-def jupyterlab(folder, source, **environment):
-    """The address that opens a notebook of one cell in JupyterLab, and its file."""
-    notebook = Path(folder) / "panel.ipynb"
-    cell = nbformat.v4.new_code_cell(source)
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    book = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
-    nbformat.write(book, notebook)
+def jupyterlab(folder, **environment):
+    """JupyterLab for the length of the block; its kernels have the environment, too."""
     own = {
         f"JUPYTER{name}_DIR": str(Path(folder) / f"own{name.lower()}")
         for name in ("_CONFIG", "_DATA", "_RUNTIME", "LAB_SETTINGS", "LAB_WORKSPACES")
@@ -62,10 +95,9 @@ def jupyterlab(folder, source, **environment):
                 what=f"JupyterLab starts: {log.read_text()[-2000:]}",
             )
             server = until(lambda: _read(told))
-            yield f"{server['url']}lab/tree/panel.ipynb?token={server['token']}", notebook
+            yield Lab(Path(folder), server["url"], server["token"])
         finally:
-            process.send_signal(signal.SIGINT)
-            process.send_signal(signal.SIGINT)  # the first one asks
+            process.terminate()  # Ctrl+C would ask whether it is meant, and wait
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:

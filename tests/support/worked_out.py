@@ -15,6 +15,7 @@ from svc_tools.excel.values import OMITTED, ErrorCell
 from svc_tools.excel.workbook.cells import Formula
 
 _CALL = re.compile(r"=(SVC_\w+)\((.*)\)")
+_GUARDED = re.compile(r"(=IF\(.*,NA\(\),)(SVC_SUM\([^()]*\))\)")
 _CELL = re.compile(r"\$?([A-Z]+)\$?(\d+)")
 
 
@@ -30,7 +31,7 @@ def worked_out(sheets, desk, *, real=False):
             for sheet in sheets
             for cell in sheet.cells
             if isinstance(cell.value, Formula)
-            and (match := _CALL.fullmatch(cell.value.text))
+            and (match := _CALL.fullmatch(_bare(cell.value.text)))
             and (match[1] == "SVC_SUM") is late
         ]
         asked = [
@@ -38,7 +39,7 @@ def worked_out(sheets, desk, *, real=False):
             for sheet, cell, match in calls
         ]
         for (sheet, cell, _), result in zip(calls, evaluate(desk, asked), strict=True):
-            shown = _shown(result, real=real)
+            shown = _guarded(cell.value.text, _shown(result, real=real))
             sheet.cells[sheet.cells.index(cell)] = replace(cell, value=shown)
             book.values[sheet.name, cell.at] = shown
     return sheets
@@ -81,6 +82,24 @@ class _Book:
 
 def _column(table, heading):
     return chr(ord(table.area[0]) + table.headings.index(heading))
+
+
+def _bare(formula):
+    """A total that a condition guards, as the call alone."""
+    guarded = _GUARDED.fullmatch(formula)
+    return f"={guarded[2]}" if guarded else formula
+
+
+def _guarded(formula, shown):
+    """The same with its condition again, which is for the real engine."""
+    guarded = _GUARDED.fullmatch(formula)
+    if guarded is None:
+        return shown
+    if isinstance(shown, Formula):
+        value = shown.text.removeprefix("=")
+    else:
+        value = '"{}"'.format(shown.replace('"', '""')) if isinstance(shown, str) else repr(shown)
+    return Formula(f"{guarded[1]}{value})")
 
 
 def _parts(text):

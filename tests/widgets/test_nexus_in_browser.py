@@ -43,12 +43,15 @@ def lean(service):
     return service
 
 
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as running:
+        yield running
+
+
 @pytest.fixture
-def page(lean, served):
-    with (
-        browser() as running,
-        new_page(running, width=600, colours="dark") as (opened, seen),
-    ):
+def page(lean, served, chrome):
+    with new_page(chrome, width=600, colours="dark") as (opened, seen):
         opened.goto(served.url)
         yield opened
         assert seen.outside(served.origin) == []

@@ -241,7 +241,7 @@ def _written(block: Block) -> str:
         return _undone(block, f"Excel refused it ({type(error).__name__})")
     if _alike(now, block.values):
         return ""
-    return _undone(block, "Excel made another value of it")
+    return _undone(block, "Excel made another value of it (is the cell formatted as text?)")
 
 
 def _undone(block: Block, why: str) -> str:

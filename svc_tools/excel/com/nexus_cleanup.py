@@ -121,6 +121,11 @@ def undo(workbook: Workbook, desk: Desk) -> str:
         raise ValueError(
             f"No row of the sheet {NEXUS} names a receipt. svc-tools nexus receipts shows them all."
         )
+    if len(paths) > 1:
+        raise ValueError(
+            f"The rows name {len(paths)} receipts. {_NOTHING_SENT} Select a cell in a row whose"
+            " receipt is to be undone, then run SVC_NEXUS_RESTORE again."
+        )
     removed = read_receipt(paths[0])
     dry = restore(removed, desk.client)
     requests = [

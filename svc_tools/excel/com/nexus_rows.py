@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from svc_tools.nexus.plan_file import read_plan
 from svc_tools.nexus.sheet import cell_of, guarded, sheet_rows, unguarded, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from svc_tools.excel.com.workbook import Sheet, Workbook
     from svc_tools.excel.values import Scalar
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["NexusRows"]
 
 _PLAN_NAMES = {"nexus_type": "type"}
-_FIRST_DAY = date(1899, 12, 30)
 
 
 class NexusRows:
@@ -70,10 +69,13 @@ class NexusRows:
             lines = []
         old = len(self.rows)
         self._require_room(old, len(lines))
-        if old:
-            self.sheet.clear(self._block(old))
-        if not lines:
-            return
+        if lines:
+            self._write(lines)
+        if old > len(lines):  # last: rows that a person typed are there until the plan is
+            first = self._head + 1 + len(lines)
+            self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
+
+    def _write(self, lines: Sequence[Mapping[str, object]]) -> None:
         self.sheet.put(
             Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS)), [NEXUS_MARKS]
         )
@@ -106,7 +108,10 @@ class NexusRows:
         """The rows as records, as `read_register` takes them."""
         fields = ("state", "registered_at", "address", "notes")
         return [
-            {name: _day(row[name]) if name == "registered_at" else row[name] for name in fields}
+            {
+                name: self._day(row[name]) if name == "registered_at" else row[name]
+                for name in fields
+            }
             | {"nexus_type": row["type"]}
             for row in self.rows
         ]
@@ -128,7 +133,7 @@ class NexusRows:
 
     @property
     def receipts(self) -> list[str]:
-        """The receipts that the rows name, each once; of a selected row first."""
+        """The receipts that the selected rows name, each once; else those that any row names."""
         chosen = self._workbook.selected()
         rows = self.rows
         of_selected = [
@@ -138,8 +143,8 @@ class NexusRows:
             and chosen[0].name == self.sheet.name
             and any(area.row <= number < area.row + area.height for area in chosen[1])
         ]
-        told = [*of_selected, *(_text(row["receipt"]) for row in rows)]
-        return [path for path in dict.fromkeys(told) if path]
+        of_any = [_text(row["receipt"]) for row in rows]
+        return [path for path in dict.fromkeys(of_selected if any(of_selected) else of_any) if path]
 
     def say(self, text: str) -> None:
         """Show a text in the cell that is there for it."""
@@ -150,6 +155,12 @@ class NexusRows:
 
     def _block(self, height: int) -> Area:
         return Area(self._head + 1, self._left, height, len(self.all))
+
+    def _day(self, value: Scalar) -> object:
+        """A day of the sheet: a date cell is a number there."""
+        if isinstance(value, float) and not isinstance(value, bool):
+            return self._workbook.first_day + timedelta(days=int(value))
+        return value
 
     def _put(self, row: int, name: str, text: str) -> None:
         self.sheet.put(Area(row, self._left + self.all.index(name)), [[text]])
@@ -199,10 +210,3 @@ def _text(value: Scalar) -> str:
         return f"{value:g}" if value != int(value) else str(int(value))
     text = "" if value is None else str(value)
     return guarded(text) if text else ""
-
-
-def _day(value: Scalar) -> object:
-    """A day of the sheet: a date cell is a number there."""
-    if isinstance(value, float) and not isinstance(value, bool):
-        return _FIRST_DAY + timedelta(days=int(value))
-    return value

@@ -55,7 +55,7 @@ def frozen_now(workbook: Workbook) -> list[list[FrozenCell]]:
     groups: list[list[FrozenCell]] = []
     for one in Log(workbook).read():
         part = next((start for start in _PARTS if one.formula.startswith(start)), "")
-        if part and groups and one.formula == part + groups[-1][0].cell:
+        if part and groups and one.formula == part + groups[-1][0].cell and _together(one, groups):
             groups[-1].append(one)
         elif not part:
             groups.append([one])
@@ -97,9 +97,18 @@ def _put_back(sheet: Sheet | None, group: Sequence[FrozenCell]) -> str:
     cells = [area for one in group if (area := Area.read(one.cell)) is not None]
     if len(cells) != len(group) or not has_calls(bare):
         return "its row of the log cannot be read"
+    whole = _around(cells)
+    if whole.height * whole.width != len(cells):
+        return "rows of its other cells are missing in the log"
     if sheet.formulas(cells[0])[0][0] == bare:
         return ""  # it never was frozen, or its formula was put back by hand
     return _changed(sheet, group, cells) or _written(sheet, cells, bare, array=array)
+
+
+def _together(one: FrozenCell, groups: Sequence[Sequence[FrozenCell]]) -> bool:
+    """Whether a row of the log is of the same sheet and freeze as the formula above it."""
+    first = groups[-1][0]
+    return (one.sheet, one.frozen_at) == (first.sheet, first.frozen_at)
 
 
 def _changed(sheet: Sheet, group: Sequence[FrozenCell], cells: Sequence[Area]) -> str:

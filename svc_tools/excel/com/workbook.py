@@ -8,6 +8,7 @@ and "2026-05-01" as a date.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_tools.excel.com.areas import Area
@@ -29,6 +30,8 @@ _MANUAL = -4135  # xlCalculationManual
 _DONE = 0  # xlDone
 _TEXT = 2  # what an input box asks for
 _LONG = 255
+_AS_TEXT = "@"
+"""The format of a cell in which a formula that is typed is a text, and so is a number."""
 _BOX = 4_000
 """Characters of a message that a box shows in full."""
 _INPUT_BOX = 250
@@ -103,6 +106,8 @@ class Sheet:
     def put_formula(self, area: Area, formula: str, *, array: bool = False) -> None:
         """Write a formula into one cell; as an array formula into a whole block."""
         cells = self._range(area)
+        if cells.NumberFormat == _AS_TEXT:
+            cells.NumberFormat = "General"
         if array:
             cells.FormulaArray = formula
             return
@@ -195,6 +200,11 @@ class Workbook:
             Prompt=cut(text, _INPUT_BOX), Title="Sales tax", Type=_TEXT
         )
         return None if typed is False or typed is None else str(typed).strip()
+
+    @property
+    def first_day(self) -> date:
+        """The day 0 of its numbers that are days; an older Mac's workbook counts from 1904."""
+        return date(1904, 1, 1) if self.api.Date1904 else date(1899, 12, 30)
 
     @property
     def is_calculated(self) -> bool:

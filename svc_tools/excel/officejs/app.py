@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response
 
+from svc_tools.excel import server_file
 from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.evaluating import evaluate
 from svc_tools.excel.officejs import pane
@@ -147,26 +148,29 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/excel/refresh")
     async def refresh() -> Response:
-        return await _told(lambda: pane.refresh(desk))
+        return await _changed(lambda: pane.refresh(desk))
 
     @app.post("/excel/key")
     async def use_key(request: Request) -> Response:
         try:
             given = json.loads(await request.body())
-            address, key = str(given["address"]), SecretStr(str(given["key"]))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, RecursionError):
+            given = None
+        address, key = map(given.get, ("address", "key")) if isinstance(given, dict) else ("", 0)
+        if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
             return refusal(
                 400, "INVALID_INPUT", 'expected {"address": the service\'s, "key": the account\'s}'
             )
-        return await _told(lambda: pane.use_key(desk, address, key))
+        secret = SecretStr(key)
+        return await _changed(lambda: pane.use_key(desk, address, secret))
 
     @app.delete("/excel/key")
     async def forget_key() -> Response:
-        return await _told(lambda: pane.forget_key(desk))
+        return await _changed(lambda: pane.forget_key(desk))
 
     @app.post("/excel/embedded")
     async def use_embedded() -> Response:
-        return await _told(lambda: pane.use_embedded(desk))
+        return await _changed(lambda: pane.use_embedded(desk))
 
 
 def _computed(desk: Desk, body: bytes) -> bytes:
@@ -178,6 +182,14 @@ def _computed(desk: Desk, body: bytes) -> bytes:
 
 async def _told(work: Callable[[], pane.Told]) -> Response:
     return _json(await in_thread(work))
+
+
+async def _changed(work: Callable[[], pane.Told]) -> Response:
+    """What was told, after which answers that were given before may be others."""
+    try:
+        return await _told(work)
+    finally:
+        server_file.renew()
 
 
 def _json(content: Mapping[str, object]) -> Response:

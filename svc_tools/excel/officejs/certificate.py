@@ -35,7 +35,10 @@ def check_certificate(cert: Path, key: Path) -> None:
         server.load_cert_chain(cert, key, password=_no_password)
     except FileNotFoundError:
         missing = cert if not cert.exists() else key
-        raise ValueError(f"{missing} does not exist; --cert and --key name PEM files") from None
+        raise ValueError(
+            f"{missing} does not exist; --cert and --key name PEM files, and the page of"
+            " `svc-tools excel serve --open` says how they are made"
+        ) from None
     except _PasswordError:
         raise ValueError(
             f"The key {key} asks for a password; give one without, readable by you alone"

@@ -31,6 +31,7 @@ ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "
 """What computes or changes something: never by a token in an address, which browsers remember."""
 
 _READS = {"GET", "HEAD"}
+_USUAL_PORTS = {"http": 80, "https": 443}
 _SCHEME = "bearer "
 
 
@@ -90,7 +91,9 @@ class Gate:
         return "allowed" if self._knows(asked) else "unknown"
 
     def _hosts(self) -> set[str]:
-        return {f"{name}:{self.port}" for name in ("localhost", "127.0.0.1", "[::1]")}
+        names = {"localhost", "127.0.0.1", "[::1]"}
+        usual = self.port == _USUAL_PORTS[self.scheme]  # which no browser names
+        return {f"{name}:{self.port}" for name in names} | (names if usual else set())
 
     def _knows(self, asked: Asked) -> bool:
         if asked.authorization[: len(_SCHEME)].lower() == _SCHEME:

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from svc_tools.excel.officejs.gate import METADATA, Asked
@@ -92,6 +93,8 @@ class Guard:
         """Have the app answer; what to say instead where it does not."""
         try:
             await self._app(scope, receive, send)
+        except ClientDisconnect:
+            return None  # as Excel does with what was computed anew meanwhile
         except asyncio.CancelledError:
             return refusal(503, "ENDING", _ENDING)
         except Exception as error:  # noqa: BLE001 - a stack trace may show what a person typed

@@ -69,12 +69,9 @@ def status(desk: Desk) -> Told:
     return told
 
 
-def refresh(desk: Desk, *, failures_only: bool = False) -> Told:
-    """Ask anew for every place of the session; what came of it, in a sentence and in numbers.
-
-    With `failures_only` for those alone that have no answer: nothing is paid for twice.
-    """
-    report = desk.refresh(failures_only=failures_only)
+def refresh(desk: Desk) -> Told:
+    """Ask anew for every place of the session; what came of it, in a sentence and in numbers."""
+    report = desk.refresh()
     return {
         "said": report.sentence,
         "asked": report.asked,

@@ -17,6 +17,11 @@ __all__ = ["functions_script"]
 
 _FILES = [Path(__file__).parent / "static" / name for name in ("days.js", "functions.js")]
 _PLACE = "__CONFIG__"
+_STARTS = {
+    "http": "svc-tools excel serve",
+    "https": "svc-tools excel serve --cert FILE --key FILE",
+}
+"""What a person types where the server does not run: over http, Excel would not reach it."""
 
 
 def functions_script(gate: Gate) -> str:
@@ -24,6 +29,7 @@ def functions_script(gate: Gate) -> str:
     config = {
         "url": f"{gate.origin}{ROOT}batch",
         "token": gate.token.get_secret_value(),
+        "start": _STARTS[gate.scheme],
         "functions": [
             {
                 "id": function_id(one.name),

@@ -75,9 +75,9 @@ def serve(
         check_certificate(cert, key)
     folder = config.excel_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(folder / "serve.lock")
+    lock = FileLock(server_file.lock_path())
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=1)  # `excel check` holds it for a moment
     except Timeout:
         _say_running(say)
         return
@@ -106,7 +106,7 @@ def _serve_alone(
 
         def started() -> None:
             server_file.publish(gate.origin, gate.token, cert)
-            _say_started(gate, manifest, say, None if before is None else before.url)
+            _say_started(gate, manifest, say, "" if before is None else before.url)
             if browser:
                 page = f"{gate.origin}{ROOT}"
                 threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
@@ -176,14 +176,15 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_started(
-    gate: Gate, manifest: Path, say: Callable[[str], None], before: str | None
-) -> None:
+def _say_started(gate: Gate, manifest: Path, say: Callable[[str], None], before: str) -> None:
     say(f"Serving the add-ins on {gate.origin} (this machine only)")
     described = settings.describe()
     say(f"Who answers: {described.problem or _named(described.service)}")
-    if before not in {None, gate.origin}:
-        say(f"The last run served on {before}: load the manifest into Excel again.")
+    if before != gate.origin and before.startswith("https:"):  # Excel may know it
+        todo = "load the manifest into Excel again"
+        if gate.scheme == "http":
+            todo = "for Excel start it with that certificate, --cert and --key, as then"
+        say(f"The last run served on {before}: {todo}.")
     say(f"Manifest for Excel: {manifest}")
     say(f"How it is loaded, and how https is set up: {gate.origin}{ROOT}")
     if gate.scheme == "http":

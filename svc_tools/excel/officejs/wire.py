@@ -36,7 +36,9 @@ class BadRequestError(ValueError):
 
 
 def read_calls(body: bytes) -> list[Call | CellError]:
-    """The calls of a request; an error in place of one that this server cannot compute.
+    """The calls of a request; an error in place of one that this server cannot read or compute.
+
+    One odd cell is the matter of its formula, not of the thousands that were sent with it.
 
     Raises:
         BadRequestError: the whole body cannot be used.
@@ -74,38 +76,39 @@ def _call(number: int, asked: object) -> Call | CellError:
     if len(given) > len(parameters):
         return BadValueError(f"{name} takes {len(parameters)} arguments; {len(given)} were given")
     missing = [OMITTED] * (len(parameters) - len(given))
-    return Call(name, (*(_argument(number, one) for one in given), *missing))
+    try:
+        return Call(name, (*map(_argument, given), *missing))
+    except BadValueError as error:
+        return error
 
 
-def _argument(number: int, given: object) -> Argument:
+def _argument(given: object) -> Argument:
     if given is None:
         return OMITTED
     if not isinstance(given, list):
-        return _scalar(number, given)
+        return _scalar(given)
     if not all(isinstance(row, list) for row in given):
-        raise BadRequestError(
-            f"Call {number}: a range is a list of rows, and a row a list of cells"
-        )
-    return [[_scalar(number, cell) for cell in row] for row in given]
+        raise BadValueError("A range is a list of rows, and a row a list of cells.")
+    return [[_scalar(cell) for cell in row] for row in given]
 
 
-def _scalar(number: int, given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
+def _scalar(given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
     if given is None or isinstance(given, str | bool | float):
         return given
     if isinstance(given, int):
-        return _number(number, given)
+        return _number(given)
     if isinstance(given, dict) and isinstance(given.get("error"), str):
         return ErrorCell(given["error"][:40])
-    raise BadRequestError(
-        f'Call {number}: a cell is text, a number, true, false, "" (empty) or {{"error": "#N/A"}}'
+    raise BadValueError(
+        'A cell is text, a number, true, false, "" (empty) or {"error": "#N/A"}; this is none.'
     )
 
 
-def _number(number: int, given: int) -> float:
+def _number(given: int) -> float:
     try:
         float(given)
     except OverflowError:
-        raise BadRequestError(f"Call {number}: no cell holds a number as large") from None
+        raise BadValueError("No cell holds a number as large.") from None
     return given
 
 

@@ -24,6 +24,7 @@ _BOX = {"border": 1, "border_color": _LINE}
 _TYPED = {"bg_color": _INPUT, "border": 1, "border_color": _INPUT_LINE}
 _MONEY = {"num_format": "#,##0.00"}
 _RATE = {"num_format": "0.000%"}
+_APART = '{0};-{0};{0};"  "@'  # an error begins apart from the number on its left
 _LEFT = {"align": "left", "indent": 1}
 _DAY = {"num_format": "yyyy-mm-dd"} | _LEFT
 _WRAP = {"text_wrap": True}
@@ -64,8 +65,8 @@ LOOKS: Mapping[str, Mapping[str, object]] = {
     # what is computed; numbers stand right by themselves, and errors left, where they begin
     "shown": _BOX | _LEFT,
     "shown_wrapped": _BOX | _TOP | _LEFT,
-    "shown_rate": _BOX | _RATE,
-    "shown_money": _BOX | _MONEY,
+    "shown_rate": _BOX | {"num_format": _APART.format("0.000%")},
+    "shown_money": _BOX | {"num_format": _APART.format("#,##0.00")},
     "shown_day": _BOX | _DAY | {"valign": "top"},
     "listed": _LEFT,
     "status": _BOX | _LEFT | {"bold": True},

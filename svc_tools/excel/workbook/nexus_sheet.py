@@ -69,8 +69,8 @@ def nexus_sheet(host: Host) -> Sheet:
     sheet.put("A1", "Nexus", "title")
     sheet.put(
         "A2",
-        "What the account's register says. Formulas only read it; nothing is removed unless you"
-        " tick it and confirm.",
+        "What the account's register says. Formulas only read it"
+        + ("; nothing is removed unless you tick it and confirm." if host.macros else "."),
         "muted",
     )
     _asked(sheet)

@@ -70,8 +70,13 @@ _FORMULAS = {
     "Confidence": Formula(f"=SVC_CONFIDENCE({_PLACE})"),
     "What to know": Formula(f"=SVC_WARNINGS({_PLACE})"),
 }
+# amounts that no formula taxes: in a row without any, or below the table, where no total looks
+_BARE = f"SUMPRODUCT(--NOT(ISBLANK({_all('Amount')})),--ISBLANK({_all('Tax')}))"
+_BELOW = f"(COUNTA($E${_HEAD_ROW}:$E$1048576)-1-COUNTA({_all('Amount')}))"
 # neither a figure nor empty: errors, whether they are texts or the spreadsheet's own
-_NO_TAX = f"ROWS({_all('Tax')})-COUNT({_all('Tax')})-COUNTBLANK({_all('Tax')})"
+_WRONG = f"ROWS({_all('Tax')})-COUNT({_all('Tax')})-COUNTBLANK({_all('Tax')})"
+_NO_TAX = f"{_WRONG}+{_BARE}+{_BELOW}"
+_TOTAL = f"=IF({_BARE}+{_BELOW}>0,NA(),SVC_SUM({_all('Tax')}))"
 _PARTIAL = f'COUNTIF({_all("Tax")},"#PARTIAL")'
 _UNTAXED = f'SUMPRODUCT(--({_all("ZIP")}<>""),--({_all("Amount")}=""))'
 # SUM of real errors is one; SUMIF passes over them, as the sentence around it says
@@ -81,6 +86,10 @@ _VERDICT = (
     f'=IF(H5=0,IF(COUNT({_all("Tax")})=0,"No lines yet.","Every amount has its tax."),'
     'H5&IF(H5=1," line has"," lines have")&" no tax, so there is no total of the tax. The others'
     f' come to "&{_WITH_TAX}&": a part, not the total. See the column What to know.")'
+    f'&IF({_BARE}>0," "&{_BARE}&IF({_BARE}=1," line has"," lines have")'
+    '&" an amount but no formula: fill the formulas down.","")'
+    f'&IF({_BELOW}>0," "&{_BELOW}&IF({_BELOW}=1," amount stands"," amounts stand")'
+    '&" below the table: move the lines into it.","")'
     '&IF(I5>0," "&I5&IF(I5=1," rate lacks"," rates lack")&" a local part (#PARTIAL).","")'
     f'&IF({_LOW}>0," "&{_LOW}&IF({_LOW}=1," rate has"," rates have")'
     '&" a low confidence: look at the line.","")'
@@ -111,7 +120,7 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
         landscape=True,
         as_text=[f"A{_HEAD_ROW + 1}:D{last}"],
     )
-    _top(sheet)
+    _top(sheet, host)
     if host.macros:
         sheet.buttons += [
             Button("J1", "Refresh rates", "SVC_REFRESH"),
@@ -128,13 +137,16 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
     return sheet
 
 
-def _top(sheet: Sheet) -> None:
+def _top(sheet: Sheet, host: Host) -> None:
     """The totals, each above its column."""
+    more = "Type or paste below the last line: formulas and totals come along."
+    if not host.spills:  # a table that does not grow by itself
+        more = "For more lines insert rows above the last one, and fill the formulas down."
     sheet.put("A1", "Orders", "title")
     sheet.put(
         "A2",
         "One line each: yellow cells are yours, the others are computed. A line takes the rate of"
-        " its own date. Type or paste below the last line: formulas and totals come along.",
+        f" its own date. {more}",
         "muted",
     )
     sheet.heights |= {1: 30, 5: 22, 6: 36, _HEAD_ROW: 20}
@@ -150,7 +162,7 @@ def _top(sheet: Sheet) -> None:
     sheet.put("D5", None, "total")
     sheet.put("E5", Formula(f"=SVC_SUM({_all('Amount')})"), "total_money")
     sheet.put("F5", None, "total")
-    sheet.put("G5", Formula(f"=SVC_SUM({_all('Tax')})"), "total_money")
+    sheet.put("G5", Formula(_TOTAL), "total_money")
     sheet.put("H5", Formula(f"={_NO_TAX}"), "total_count")
     sheet.put("I5", Formula(f"={_PARTIAL}"), "total_count")
     sheet.put("J5", Formula("=SVC_SOURCE()"), "total_text")

@@ -12,7 +12,7 @@
   const MOST_CHARACTERS = 4_000_000; // of one question; a single larger call travels alone
 
   const NO_SERVER =
-    "The local server does not answer: start `svc-tools excel serve`, then recalculate";
+    `The local server does not answer: start \`${config.start}\`, then recalculate`;
   const NO_TOKEN =
     "The local server does not know this add-in: load the manifest that" +
     " `svc-tools excel serve` names into Excel again";

@@ -79,8 +79,8 @@ const svcFreeze = (() => {
     for (const [sheet, range] of await usedRanges(context, whole)) {
       range.formulas.forEach((line, i) =>
         line.forEach((formula, j) => {
-          if (!calls(formula)) return;
           const value = range.values[i][j];
+          if (!calls(formula) || value === formula) return; // a text that reads like a formula
           const bad = range.valueTypes[i][j] === "Error" || String(value).startsWith("#");
           const [row, column] = [range.rowIndex + i, range.columnIndex + j];
           const at = { sheet, row, column, cell: name(row, column), formula, value, bad, spilled: [] };
@@ -134,8 +134,33 @@ const svcFreeze = (() => {
     });
   }
 
+  // what waits to be computed shows the rate of another place or day
+  async function isComputed(context) {
+    const { application } = context.workbook;
+    application.load("calculationState");
+    await context.sync();
+    return application.calculationState === "Done";
+  }
+
+  // a cell that is formatted as text makes a text of a number: such formulas are put back
+  async function mended(context, written) {
+    const others = written.filter((at) => at.put.some(([cell, value]) => cell.values[0][0] !== value));
+    await write(context, others, (some) => {
+      for (const at of some) {
+        for (const [cell] of at.put.slice(1)) cell.values = [[""]];
+        const [[cell]] = at.put;
+        cell.numberFormat = [["General"]]; // else the formula would be a text as well
+        cell.formulas = [[at.formula]];
+        at.why = "is formatted as text, where a value would be another one";
+      }
+    });
+    return others;
+  }
+
   async function freeze(context, whole, status) {
+    if (!(await isComputed(context))) return { waits: true };
     const { good, left } = await found(context, whole);
+    let others = [];
     if (good.length) {
       const { sheet, used } = await log(context, { make: true });
       // all of it is on the sheet before any formula goes
@@ -144,12 +169,14 @@ const svcFreeze = (() => {
       });
       await write(context, good, (some) => {
         for (const at of some) {
-          at.sheet.getCell(at.row, at.column).values = [[asText(at.value)]];
-          for (const one of at.spilled) at.sheet.getCell(one.row, one.column).values = [[asText(one.value)]];
+          at.put = [at, ...at.spilled].map(({ row, column, value }) => [at.sheet.getCell(row, column), value]);
+          for (const [cell, value] of at.put) cell.values = [[asText(value)]];
+          for (const [cell] of at.put) cell.load("values");
         }
       });
+      others = await mended(context, good);
     }
-    return { frozen: good.length, left };
+    return { frozen: good.length - others.length, left: [...left, ...others] };
   }
 
   // the rows of the log that are not put back yet, newest first; of a cell that was frozen twice
@@ -237,11 +264,15 @@ const svcFreeze = (() => {
         say("freeze-said", `${status.trouble.title}: nothing was frozen. ${status.trouble.what_to_do}`);
         return;
       }
-      await act(say, (context) => freeze(context, whole, status), ({ frozen, left }) => {
+      await act(say, (context) => freeze(context, whole, status), ({ frozen, left, waits }) => {
+        if (waits) {
+          say("freeze-said", "Excel has not computed everything yet: press F9, then freeze. Nothing was changed.");
+          return;
+        }
         const stay = left.length === 1 ? "stays a formula" : "stay formulas";
         const rest = left.length ? ` ${counted(left.length, "cell")} without a whole value ${stay}:` : "";
         say("freeze-said", `${counted(frozen, "formula")} frozen.${rest}`);
-        list(left.map((at) => `${at.sheet.name}!${at.cell} shows ${at.value}`));
+        list(left.map((at) => `${at.sheet.name}!${at.cell} ${at.why ?? `shows ${at.value}`}`));
       });
     }
     function asked(open) {

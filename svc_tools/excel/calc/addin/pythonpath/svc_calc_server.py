@@ -175,6 +175,8 @@ class Server:
     def _read(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
         url, token = str(found["url"]).rstrip("/"), str(found["token"])
+        if found.get("pid", 0) is None:  # another program may listen there meanwhile
+            raise ServerError(f"The local server was stopped. {_START}")
         if urllib.parse.urlsplit(url).hostname not in {"localhost", "127.0.0.1", "::1"}:
             raise ValueError
         self._url, self._token = url, token
