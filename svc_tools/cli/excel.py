@@ -93,3 +93,4 @@ def calc_addin(
 
         made = write_addin(path)
         typer.echo(f"Made {made}. Install it in LibreOffice: Tools > Extension Manager > Add.")
+        typer.echo("Then start LibreOffice again, and the server: svc-tools excel serve")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from svc_tools.nexus.receipt import STATUSES
 from svc_tools.printing import print_table, print_text
-from svc_tools.shown import plain, printable
+from svc_tools.shown import plain, printable, the_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,8 +97,8 @@ def _show_facts(console: Console, receipt: Receipt) -> None:
     ]
     if receipt.plan_id:
         facts.append(("Plan", receipt.plan_id))
-    if receipt.kind != "restore" and receipt.restore_note:
-        facts.append(("Undo", receipt.restore_note))
+    if receipt.undo_note:
+        facts.append(("Undo", receipt.undo_note))
     print_table(console, ("", "~"), facts)
     if receipt.advice:
         print_table(console, ("", "~"), [("Note".ljust(_LABEL), one) for one in receipt.advice])
@@ -136,7 +136,7 @@ def show_receipts(console: Console, frame: pd.DataFrame) -> None:
         style = "bold red" if broken else "bold"
         _unbroken(console, str(row["file"]), style)
         kind = _KINDS.get(row["kind"], "")
-        of = "NOT TO BE BELIEVED" if broken else f"{kind} on {row['service']}"
+        of = "NOT TO BE BELIEVED" if broken else f"{kind} on {the_service(str(row['service']))}"
         print_text(console, f"{when}  {of}{open_}{undo}", indent=2)
         print_text(console, str(row["said"]), indent=2)
 

@@ -156,6 +156,8 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
     """Remove ALL records of a state, of every type; its code is to be typed in.
 
     To remove one type, tick it in a plan. Without --yes only show it.
+    The exit code is 0 where no record of the state is left (without --yes:
+    could be sent, or there is none), else 1.
     """
     console = Console(highlight=False)
     with explained(as_json=as_json):
@@ -211,6 +213,8 @@ def _shown(
             undo = _again("restore", found.path.name, embedded=embedded, base_url=base_url)
             console.print(f"\nTo undo it, see first: {undo}", markup=False, soft_wrap=True)
     wanted = {"planned", "done"} if found.dry_run else {"done"}
+    if command == "remove-state":
+        wanted |= {"absent"}  # no record is left of the state
     good = all({item.status, item.outcome} & wanted for item in found.items)
     if not good or found.counts["flagged"]:
         raise typer.Exit(NO_ANSWER)

@@ -10,6 +10,7 @@ from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 from svc_tools.printing import print_table, print_text
 from svc_tools.progress_words import duration
+from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
 
 def _headline(run: FileRun) -> str:
     rows = f"{run.source.name}: {run.totals.rows:,} {_plural('row', run.totals.rows)}"
-    parts = [f"{run.asked:,} asked of {run.service}"] if run.asked else []
+    parts = [f"{run.asked:,} asked of {the_service(run.service)}"] if run.asked else []
     if run.cached:
         parts.insert(0, f"{run.cached:,} from the cache")
     how = f" ({', '.join(parts)})" if parts else ""
@@ -161,7 +162,8 @@ def _next_steps(run: FileRun) -> list[str]:
 
 def show_plan(console: Console, plan: Plan, *, name: str) -> None:
     """Print what a run would ask, of which nothing is asked yet."""
-    print_text(console, (f"Plan for {name}", "bold"), f", of {plan.service}; nothing was asked")
+    of = f", of {the_service(plan.service)}; nothing was asked"
+    print_text(console, (f"Plan for {name}", "bold"), of)
     rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
     if plan.cached is not None:
         rows.append(("  of them in the cache", f"{plan.cached:,}"))

@@ -35,10 +35,6 @@ class Trouble:
         """Why the service is not to be asked now; `None` where it is."""
         return self._why if self.until is not None and now < self.until else None
 
-    def forget(self) -> None:
-        """Ask again: a person wishes it."""
-        self.until = None
-
     def heard(self, burst: Heard, asked_at: datetime, now: datetime) -> None:
         """Judge a burst: one answer to it, or since it began, and the service is worth asking.
 

@@ -203,8 +203,7 @@ class Desk:
     def _refreshed(self, session: _Session) -> RefreshReport:
         now = self._clock()
         with self._lock:
-            session.trouble.forget()
-            old = session.memory.all()
+            old = session.memory.all(now)
         heard = Heard({})
         if old:
             heard = look_up_all(
@@ -226,13 +225,16 @@ class Desk:
         return self._patience + _PER_PLACE * len(places)
 
     def register(self) -> Register:
-        """The account's nexus records, as they were listed first; listed anew by a refresh.
+        """The account's nexus records, as they were listed first this day or by a refresh.
 
         Raises:
             NotAvailableError: they cannot be listed; a failure is kept for a minute.
         """
-        session = self._session
-        return session.register.told(session.client)
+        while True:
+            session = self._session
+            register = session.register.told(session.client)
+            if session is self._session:  # else it is another account's
+                return register
 
     def renew_register(self) -> str | None:
         """List the register anew, as after a removal; why that failed, where it did."""

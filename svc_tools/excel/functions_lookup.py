@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Cell, Given, Result, Rows, Scalar
     from svc_tools.excel.work import Answers
 
-__all__ = ["HEADINGS", "svc_fields", "svc_lookup"]
+__all__ = ["HEADINGS", "heading", "svc_fields", "svc_lookup"]
 
 HEADINGS = ("state", "zip", "address", "city", "place", "lat", "lng", "as_of")
 """What the columns of SVC_LOOKUP's range may be called."""
@@ -66,9 +66,14 @@ def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> Work:
     return done(finish)
 
 
+def heading(cell: object) -> str:
+    """A cell as a heading: capitals and the kind of blanks do not matter."""
+    return "_".join(str(cell).casefold().split())
+
+
 def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
     """What the columns are, and the rows below the headings."""
-    heads = ["_".join(str(cell).casefold().split()) for cell in rows[0]]
+    heads = [heading(cell) for cell in rows[0]]
     if not any(head in HEADINGS for head in heads):
         columns = _PLAIN.get(len(heads))
         if columns is None:

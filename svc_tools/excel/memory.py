@@ -22,8 +22,10 @@ __all__ = ["CALM", "Memory", "is_answer"]
 
 CALM = timedelta(seconds=60)
 """For how long a failure is not asked about again."""
-_FORGOTTEN = timedelta(days=7)
-"""How long after its end an outcome is still renewed: sheets of other days were closed since."""
+_FORGOTTEN = timedelta(days=1)
+"""How long after its end an outcome is still renewed. Later no cell may show it any more, and one
+that does is asked for by the recalculation after a refresh: a formula with TODAY() asks about other
+places each day, and those of last month are not to be paid for again."""
 
 
 class _Kept(NamedTuple):
@@ -40,7 +42,7 @@ def is_answer(outcome: Outcome) -> bool:
 class Memory:
     """Outcomes by place.
 
-    What is out of date is not told any more, and stays for a week: a refresh asks for it, too.
+    What is out of date is not told any more, and stays for a day: a refresh asks for it, too.
     """
 
     def __init__(self) -> None:
@@ -83,8 +85,10 @@ class Memory:
         old = now - _FORGOTTEN
         self._kept = {place: one for place, one in self._kept.items() if one.until > old}
 
-    def all(self) -> dict[Place, Outcome]:
-        """Every outcome of the session, the newest of each place."""
+    def all(self, now: datetime) -> dict[Place, Outcome]:
+        """Every outcome of the session that is worth renewing, the newest of each place."""
+        self._forgets_at = now
+        self._forget(now)
         return {place: one.outcome for place, one in self._kept.items()}
 
     @property

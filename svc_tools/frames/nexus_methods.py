@@ -35,7 +35,7 @@ class NexusMethods(OnFrame):
         as_of: dt.date | str | None = None,
         register: Nexus | None = None,
         thresholds: Thresholds | str | Path | None = None,
-        covers: tuple[dt.date, dt.date] | None = None,
+        covers: tuple[dt.date | str, dt.date | str] | None = None,
         tz: str | dt.tzinfo | None = None,
         progress: bool = True,
     ) -> pd.DataFrame:
@@ -61,9 +61,10 @@ class NexusMethods(OnFrame):
                 without a record is "missing", and comes first.
             thresholds: a file that overrides rows of the shipped thresholds, or what
                 `read_thresholds` gave.
-            covers: the first and the last day that the sales are complete for; by default the first
-                and last day with a sale, of those without a calendar month in between in which
-                nothing was sold anywhere. What they do not cover is never said to be below.
+            covers: the first and the last day that the sales are complete for, as dates or as texts
+                such as "2026-05-01"; by default the first and last day with a sale, of those
+                without a calendar month in between in which nothing was sold anywhere. What they do
+                not cover is never said to be below.
             tz: the time zone in which moments have their date, such as "America/Chicago".
             progress: say which columns are used, and what was left out and why.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.lookup.plan_shown import plan_html
+from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +90,7 @@ class Plan:
             lines.append("  how many are in the cache is not known before the service runs")
         else:
             lines.append(f"  {self.cached:,} answered from the cache")
-        lines.append(f"  {self.to_ask:,} to be asked of {self.service}{self._money()}")
+        lines.append(f"  {self.to_ask:,} to be asked of {the_service(self.service)}{self._money()}")
         if self.quota_remaining is not None:
             short = "" if self.fits_quota else ": NOT ENOUGH for this"
             lines.append(f"  {_counted(self.quota_remaining, 'lookup')} left this month{short}")

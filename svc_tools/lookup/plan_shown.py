@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.shown import Table, as_html, capital, counted, printable
+from svc_tools.shown import Table, as_html, capital, counted, printable, the_service
 
 if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan, Refused
@@ -22,7 +22,7 @@ def plan_html(plan: Plan, price: str) -> str:
         price: what the requests cost at most, in words; empty without a price.
     """
     size = f"{counted(plan.rows, 'row')}, {counted(plan.places, 'distinct place')}"
-    asked = f"{plan.to_ask:,} to be asked of {printable(plan.service)}{price}"
+    asked = f"{plan.to_ask:,} to be asked of {printable(the_service(plan.service))}{price}"
     tables = [_asking(plan)]
     if plan.refused:
         tables.append(_refused(plan.refused_alike()))

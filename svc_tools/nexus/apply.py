@@ -25,6 +25,7 @@ from svc_tools.nexus.apply_run import Run, there_again
 from svc_tools.nexus.receipt import Receipt, ReceiptItem
 from svc_tools.nexus.receipt_files import restore_file_of
 from svc_tools.places import STATES, state_code
+from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     import threading
@@ -206,7 +207,8 @@ def _same_account(plan: Plan, who: Source) -> None:
         return
     if plan.service != who.service:
         raise ApplyError(
-            f"The plan was made for {plan.service}, and this is {who.service}. Nothing was sent;"
+            f"The plan was made for {the_service(plan.service)}, and this is"
+            f" {the_service(who.service)}. Nothing was sent;"
             " use the client of that service, or make a plan for this one"
         )
     raise ApplyError(

@@ -64,7 +64,7 @@ def exposure(
     as_of: date,
     thresholds: Thresholds | None = None,
     register: Register | None = None,
-    covers: tuple[date, date] | None = None,
+    covers: tuple[date | str, date | str] | None = None,
 ) -> pd.DataFrame:
     """Hold daily totals against the thresholds: one row a state, those that need attention first.
 
@@ -80,9 +80,10 @@ def exposure(
         as_of: the day that is asked about.
         thresholds: what `read_thresholds` gives; by default the shipped ones.
         register: the records there are: a state over its threshold without one is "missing".
-        covers: the first and last day that the sales are complete for; by default the first and
-            last day with a sale, of those without a calendar month in between in which nothing
-            was sold anywhere. A period that they do not cover is never said to be below.
+        covers: the first and last day that the sales are complete for, as dates or as texts such
+            as "2026-05-01"; by default the first and last day with a sale, of those without a
+            calendar month in between in which nothing was sold anywhere. A period that they do not
+            cover is never said to be below.
 
     Returns:
         A frame with the columns `EXPOSURE_COLUMNS`. Dollars and `used` (the part of the threshold
@@ -105,9 +106,10 @@ def exposure(
     totals = daily_of(daily, as_of)
     covered = Covered(totals.first, totals.last)
     if covers is not None:
-        covered = Covered(_day("covers", covers[0]), _day("covers", covers[1]))
-        if covers[1] < covers[0]:
-            raise ValueError(f"covers: {covers[1]} lies before {covers[0]}")
+        first, last = (_read_day("covers", one) for one in covers)
+        if last < first:
+            raise ValueError(f"covers: {last} lies before {first}")
+        covered = Covered(first, last)
     records = _records(register)
     states = {row.state for row in thresholds.rows} | totals.states.keys() | records.keys()
     none = _no_sales(totals.states, as_of)
@@ -129,6 +131,15 @@ def _day(name: str, value: object) -> date:
     if not isinstance(value, date):
         raise TypeError(f"{name}: expected a datetime.date, not {type(value).__name__}")
     return value
+
+
+def _read_day(name: str, value: object) -> date:
+    if not isinstance(value, str):
+        return _day(name, value)
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"{name}: {value!r} is no date such as '2026-05-01'") from None
 
 
 def _records(register: Register | None) -> dict[str, str]:
@@ -236,8 +247,9 @@ def _about(
         months = ", ".join(totals.empty[:_MONTHS]) + (", …" if totals.empty[_MONTHS:] else "")
         notes.append(
             f"Without any sale: {months}. Such a month is taken to be missing in what was given, so"
-            f" the sales are taken to be complete from {covered.first} to {covered.last} only; say"
-            " otherwise with covers=(first, last)."
+            f" the sales are taken to be complete from {covered.first} to {covered.last} only;"
+            " where nothing was sold in it, give the first and the last day that they are complete"
+            " for (covers)."
         )
     return {
         "as_of": str(as_of),

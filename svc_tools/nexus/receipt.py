@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools.nexus.words import PERMIT_NOTE
-from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, near, plain
+from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, near, plain, the_service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +41,8 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
 """What can be said of one request: whether it is done, and in words."""
 RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
 """The statuses after which a record may have to be added again."""
+_NOTHING_REMOVED = frozenset({"absent", "changed"})
+"""The statuses of what was looked at, and nothing was sent."""
 _SAID = {
     "removed": "removed",
     "replaced": "replaced",
@@ -179,6 +181,12 @@ class Receipt:
         """Whether there is something to undo, and the service can list and add."""
         return self.can_restore and bool(self.restorable)
 
+    @property
+    def undo_note(self) -> str:
+        """`restore_note` of a removal; "" where there is nothing that it could speak of."""
+        spoken_of = any(item.status not in _NOTHING_REMOVED for item in self.items)
+        return self.restore_note if spoken_of and self.kind != "restore" else ""
+
     def frame(self) -> pd.DataFrame:
         """One row per state and type: the attributes of `ReceiptItem`, and the record's fields."""
         import pandas as pd  # noqa: PLC0415 - a receipt is read without it
@@ -234,10 +242,12 @@ class Receipt:
         """Whose receipt it is, the advice, whether there is an undo, and where the files are."""
         plan = f"; plan {self.plan_id}" if self.plan_id else ""
         begun = f"begun {self.started:%Y-%m-%d %H:%M:%S} UTC"
-        where = self.service if "//" in self.service else f"the {self.service}"
-        said = [f"On {where}, account {self.account}; {begun}{plan}.", *self.advice]
-        if self.kind != "restore" and self.restore_note:
-            said.append(self.restore_note)
+        said = [
+            f"On {the_service(self.service)}, account {self.account}; {begun}{plan}.",
+            *self.advice,
+        ]
+        if self.undo_note:
+            said.append(self.undo_note)
         if self.restore_file is not None:
             said.append(f"The records as they were: {near(self.restore_file)}")
         if self.path is not None:

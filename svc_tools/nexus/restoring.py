@@ -13,6 +13,7 @@ from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_plan
 from svc_tools.nexus.apply_run import Run
 from svc_tools.nexus.receipt import STATUSES, Receipt, ReceiptItem
 from svc_tools.nexus.words import NO_UNDO_NOTE
+from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     import threading
@@ -104,8 +105,9 @@ def _refuse(receipt: Receipt, *, who: tuple[str, str], any_wanted: bool) -> None
         raise ApplyError("Nothing of this receipt is gone: there is nothing to restore")
     if (receipt.service, receipt.account) != who:
         raise ApplyError(
-            f"The receipt is of {receipt.service}, account {receipt.account}; this is {who[0]},"
-            f" account {who[1]}. Nothing was sent; use the client of that account"
+            f"The receipt is of {the_service(receipt.service)}, account {receipt.account}; this is"
+            f" {the_service(who[0])}, account {who[1]}. Nothing was sent; use the client of"
+            " that account"
         )
 
 

@@ -14,7 +14,7 @@ from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
 from svc_tools.progress_words import duration
-from svc_tools.shown import NOTHING, capital, counted, plain
+from svc_tools.shown import NOTHING, capital, counted, plain, the_service
 from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.file_layout import line
 from svc_tools.widgets.file_spoken import spoken
@@ -267,7 +267,7 @@ def _cut(text: str) -> str:
 def _summary(run: FileRun) -> str:
     parts = [counted(run.totals.rows, "row"), counted(run.places, "distinct place")]
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
-    parts += [f"{run.asked:,} asked of {run.service}"] if run.asked else []
+    parts += [f"{run.asked:,} asked of {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
 
 

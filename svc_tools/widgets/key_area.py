@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import ipywidgets
 
 from svc_tools import config
-from svc_tools.shown import capital
+from svc_tools.shown import capital, the_service
 from svc_tools.widgets.form import Entry, Form, Values
 from svc_tools.widgets.parts import button, message_area, note
 
@@ -123,7 +123,7 @@ class KeyArea:
             self.embedded.disabled = False
         self.form.errors = {}
         self._show(opened=False)
-        self.message.announce(f"Asking {self.session.service_name}.")
+        self.message.announce(f"Asking {the_service(self.session.service_name)}.")
 
     def _show(self, *, opened: bool) -> None:
         self.body.layout.display = "" if opened else "none"

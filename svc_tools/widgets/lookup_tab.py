@@ -10,6 +10,7 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_sdk._card import headline
 from svc_tools.lookup.outcomes import failed, of_answer
+from svc_tools.shown import the_service
 from svc_tools.widgets.actions import CopyButton
 from svc_tools.widgets.card import answer_card
 from svc_tools.widgets.form import Form, Values
@@ -82,7 +83,8 @@ class LookupTab:
             self.message.show_trouble(_NO_SERVICE)
             return
         self.form.busy = True
-        self.message.show_note(f"Asking {self.session.service_name} about {question.words} …")
+        asked_one = the_service(self.session.service_name)
+        self.message.show_note(f"Asking {asked_one} about {question.words} …")
         service, code = self.session.service_name, _code(self.session, question)
         self.job = self.session.background.start(
             lambda: _answer(client, question),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import config, nexus
-from svc_tools.shown import counted
+from svc_tools.shown import counted, the_service
 from svc_tools.widgets.nexus_kept import kept, not_applied
 from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.parts import button
@@ -137,7 +137,8 @@ def _left_over(client: Svc | None) -> _Found:
         others = f" {counted(more, 'other')} below, under Earlier receipts." if more else ""
         said = (
             f"{_ACTS.get(row['kind'], 'What')} begun {_moment(row['started'])} on"
-            f" {row['service']} has not come to its end, or is under way in another window."
+            f" {the_service(str(row['service']))} has not come to its end, or is under way in"
+            " another window."
             f" {row['said']}{others}"
         )
         return _Found(said, receipt=Path(row["path"]))

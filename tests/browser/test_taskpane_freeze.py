@@ -47,6 +47,7 @@ def pane(opened):
             "results": RESULTS,
             "spills": {},
             "texts": [],
+            "skips": [],
             "state": "Done",
             "writes": 0,
         },
@@ -187,6 +188,13 @@ def test_a_cell_in_which_a_number_would_become_a_text_keeps_its_formula(pane):
     assert sheet(pane) == ORDERS | {"B3": "02134"}
     press(pane, "Put formulas back")
     expect(pane.locator("#freeze-said")).to_have_text("1 formula put back.")
+    assert sheet(pane) == ORDERS
+
+
+def test_where_the_log_takes_no_rows_no_formula_is_lost(pane):
+    pane.evaluate("standIn.skips = ['SVC frozen!C3']")
+    press(pane, "Freeze selection")
+    expect(pane.locator("#freeze-said")).to_contain_text("none was frozen")
     assert sheet(pane) == ORDERS
 
 

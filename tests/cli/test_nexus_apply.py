@@ -12,6 +12,8 @@ from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, said
 from typer.testing import CliRunner
 
 from svc_tools.cli.commands import app
+from svc_tools.config import connect
+from svc_tools.nexus import remove_state
 
 DE, NH, TX = KEYS[:3]
 
@@ -132,6 +134,15 @@ def test_all_types_of_a_state_need_the_code(nexus, run):
     assert nexus.removals == [("TX", None)]
 
 
+@pytest.mark.parametrize("yes", [(), ("--typed", "VT", "--yes")])
+def test_a_state_without_records_needs_no_removal_and_no_undo(nexus, run, yes):
+    done = run("remove-state", "VT", *yes)
+    assert done.exit_code == 0
+    assert "nothing to remove" in " ".join(done.stdout.split())
+    assert "undo" not in done.stdout.lower()
+    assert nexus.removals == []
+
+
 def test_what_cannot_be_undone_says_so(nexus, plan, run, tmp_path):
     nexus.adds = False
     assert "cannot be undone on this service" in run("apply", plan).stdout
@@ -154,6 +165,12 @@ def test_a_changed_receipt_and_none_at_all(nexus, plan, run, tmp_path):
     assert again.exit_code == 2
     assert "damaged or was changed" in again.stderr
     assert len(RECORDS) - len(nexus.removals) == 3
+
+
+def test_receipts_name_the_embedded_service_as_a_sentence_names_it(run, tmp_path):
+    with connect("embedded") as client:
+        remove_state(client, "VT", typed="VT", dry_run=False, folder=tmp_path / "receipts")
+    assert "on the embedded service" in " ".join(run("receipts").stdout.split())
 
 
 def test_what_is_to_be_typed_next_can_be_typed(nexus, scripted, run, tmp_path):

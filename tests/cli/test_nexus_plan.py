@@ -144,6 +144,18 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     assert [one.state for one in plan.missing_states] == ["CA"]
 
 
+def test_what_is_said_of_the_sales_is_not_said_in_python(own, tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("date,state,amount\n2026-01-05,TX,10\n2026-05-05,TX,10\n")
+    done = run(tmp_path / "plan.csv", "--register", own, "--sales", sales)
+    shown = words(done)
+    assert "Without any sale: 2026-02, 2026-03, 2026-04." in shown
+    assert "name the column of channels if there is one" in shown
+    assert "Each row counts as one transaction; name the column of order numbers" in shown
+    assert "give the first and the last day that they are complete for (covers)" in shown
+    assert "=" not in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -70,6 +70,18 @@ def test_unfreezing_puts_every_formula_back(excel, orders):
     assert excel.macro("SVC_UNFREEZE").startswith("Nothing is frozen.")
 
 
+def test_excel_fills_no_column_of_a_table_while_formulas_come_back(excel, orders):
+    excel.app.pressed = ["yes", "yes"]
+    excel.macro("SVC_FREEZE")
+    fills = []
+    correct = excel.app.AutoCorrect
+    excel.app.on_write = lambda *_: fills.append(correct.AutoFillFormulasInLists)
+    excel.macro("SVC_UNFREEZE")
+    assert fills
+    assert not any(fills)
+    assert correct.AutoFillFormulasInLists
+
+
 def test_what_was_typed_over_a_frozen_cell_stays(excel, orders):
     excel.app.pressed = ["yes", "yes"]
     excel.macro("SVC_FREEZE")
@@ -262,6 +274,15 @@ def test_a_log_that_lost_rows_of_an_array_clears_no_cell_that_it_does_not_name(e
     told = excel.macro("SVC_UNFREEZE")
     assert "rows of its other cells are missing" in told
     assert orders["J1"].value == "typed by hand"
+
+
+def test_where_the_log_takes_no_rows_no_formula_is_lost(excel, orders):
+    excel.app.pressed = ["yes", "yes", "yes"]
+    excel.macro("SVC_FREEZE")
+    excel.macro("SVC_UNFREEZE")
+    excel.book.sheet("SVC frozen").hidden = {7}  # by a filter
+    assert "No formula was changed" in excel.macro("SVC_FREEZE")
+    assert all(orders[cell].formula for cell in ("D2", "D3", "E2", "E3"))
 
 
 def test_another_sheet_of_that_name_is_not_written_over(excel, orders):

@@ -168,6 +168,19 @@ def test_days_as_numbers_of_a_range_are_refused_where_they_count_from_1904(excel
     assert "counts days from 1904" in many
     rows = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), cell=sheet.Range("D1"))
     assert "counts days from 1904" in rows
+    for column, heading in zip("ABC", ("ZIP", "State", "As of"), strict=True):
+        sheet[f"{column}1"] = heading
+    named = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), cell=sheet.Range("D1"))
+    assert "counts days from 1904" in named
+
+
+def test_a_zip_in_the_third_column_is_no_day_where_headings_say_so(excel, sheet, faults):
+    excel.book.Date1904 = True
+    for column, cells in zip("ABC", (("state", "TX"), ("city", ""), ("zip", 78701)), strict=True):
+        sheet[f"{column}1"], sheet[f"{column}2"] = cells
+    shown = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), "combined_rate", cell=sheet.Range("D1"))
+    assert shown == 0.0825
+    assert "78701" in faults.seen[-1].target
 
 
 @pytest.mark.parametrize(

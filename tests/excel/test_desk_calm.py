@@ -141,6 +141,50 @@ def test_a_refresh_is_not_taken_for_done_by_one_of_a_former_client(faults, scrip
         assert rate(desk, "75001") == 0.09
 
 
+def test_one_burst_that_hung_does_not_stop_cells_that_were_answered_meanwhile(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    held, go_on = threading.Event(), threading.Event()
+
+    def hangs(_):
+        held.set()
+        go_on.wait(30)
+        return b"no HTTP"
+
+    faults.will(hangs, echo)
+    with ThreadPoolExecutor(1) as threads:
+        hung = threads.submit(rate, desk, "75001")
+        assert held.wait(30)
+        clock.move(seconds=1)
+        assert rate(desk, "75002") == 0.0825
+        go_on.set()
+        assert hung.result(30).startswith("#FAILED ")
+    assert rate(desk, "75003") == 0.0825
+
+
+def test_a_late_answer_does_not_replace_that_of_a_refresh(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    shown(desk, "SVC_RATE", "TX", "75001")  # of today, so that it ends with the day
+    clock.move(days=1)
+    held, go_on = threading.Event(), threading.Event()
+
+    def late(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen)
+
+    faults.will(late, NINE)
+    with ThreadPoolExecutor(1) as threads:
+        cell = threads.submit(shown, desk, "SVC_RATE", "TX", "75001")
+        assert held.wait(30)
+        clock.move(seconds=1)
+        assert desk.refresh().changed == 1
+        go_on.set()
+        cell.result(30)
+    assert shown(desk, "SVC_RATE", "TX", "75001") == 0.09
+
+
 def test_the_register_is_told_while_it_is_listed_anew(faults, scripted_desk):
     faults.will(answer(body=b'{"nexus": [], "count": 0}'))
     assert shown(scripted_desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
@@ -163,15 +207,31 @@ def test_the_register_is_told_while_it_is_listed_anew(faults, scripted_desk):
         assert renewed.result(30) is None
 
 
-def test_what_ended_long_ago_is_not_paid_for_again(faults, scripted):
+def test_the_register_of_yesterday_is_not_told_today(faults, scripted):
     clock = Clock()
     desk = desk_of(scripted, clock=clock)
-    today = "2026-05-20"
-    shown(desk, "SVC_RATE", "TX", "75001", today)
-    clock.move(days=6)
-    assert desk.refresh().asked == 1
-    shown(desk, "SVC_RATE", "TX", "75002", "2026-06-20")
-    clock.move(days=60)
-    rate(desk, "75003")
-    assert desk.refresh().asked == 1
-    assert "75002" not in zips_asked(faults)[3:]
+    faults.will(answer(body=b'{"nexus": [], "count": 0}'))
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
+    faults.will(
+        answer(body=b'{"nexus": [{"state": "TX", "nexus_type": "physical"}], "count": 1}'), REFUSED
+    )
+    clock.move(minutes=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
+    clock.move(days=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "registered"
+    clock.move(days=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX").startswith("#FAILED ")
+
+
+def test_the_days_of_last_week_are_not_paid_for_again(faults, scripted):
+    """As with TODAY() in every formula: each day asks about other places."""
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    for day in range(20, 27):
+        shown(desk, "SVC_RATE", "TX", "75001", f"2026-05-{day}")
+        clock.move(days=1)
+    rate(desk, "75002")
+    faults.seen.clear()
+    assert desk.refresh().asked == 2
+    assert sorted(zips_asked(faults)) == ["75001", "75002"]
+    assert desk.answered == 2

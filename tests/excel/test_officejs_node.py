@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from pydantic import SecretStr
+from support.desks import zips_asked
 from support.excel_server import called, in_excel, local_server
 from support.faults import KEY, answer, echoing
 
@@ -148,7 +149,9 @@ def asked_days(faults):
 def test_a_day_that_is_a_number_is_the_day_that_the_workbook_means(
     scripted_server, faults, first, day
 ):
-    table = [["zip", "as_of", "state"], ["78703", day, "TX"], ["78704", "", "TX"]]
+    table = [["zip", "As  of", "State"], [78703, day, "TX"], ["78704", "", "TX"]]
+    zips = [["State", "City", "ZIP", "As of"], ["TX", "Austin", 78708, DAY]]
+    undated = called("LOOKUP", [["state", "city", "zip"], ["TX", "Austin", 78707]], "combined_rate")
     host = in_excel(
         scripted_server.script,
         [
@@ -157,16 +160,19 @@ def test_a_day_that_is_a_number_is_the_day_that_the_workbook_means(
             called("LOOKUP", [["TX", "78705", day], ["TX", "78706", DAY]], "combined_rate"),
             called("LOOKUP", table, "combined_rate"),
             called("TAX", 46143, "TX", "78701", DAY),
+            called("LOOKUP", zips, "combined_rate"),
         ],
+        [undated],
         first_days=first,
     )
-    assert len(host["sent"]) == 1
+    assert len(host["sent"]) == 2
     shown = host["shown"][0]
     assert shown[:3] == [[[0.0825]], [[0.0825]] * 2, [[0.0825]] * 2]
     assert shown[3][0] == [0.0825]
     assert shown[3][1][0]["error"] == "#VALUE!"
     assert shown[4] == [[3806.8]]
-    assert set(asked_days(faults)) == {DAY}
+    assert set(asked_days(faults)) == {DAY, ""}
+    assert {"78703", "78707", "78708"} <= set(zips_asked(faults)), "a ZIP is no day"
 
 
 def test_where_excel_does_not_say_how_it_counts_days_no_rate_of_another_day_is_shown(

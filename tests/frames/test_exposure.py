@@ -56,6 +56,13 @@ def test_columns_of_usual_names_are_found_and_said(capsys):
     ) in capsys.readouterr().err
 
 
+def test_what_the_sales_are_complete_for_is_told_as_dates_or_as_texts():
+    found = exposure(orders(), covers=("2026-01-01", "2026-03-31"))
+    about = found.attrs["svc_exposure"]
+    assert (about["first_day"], about["last_day"]) == ("2026-01-01", "2026-03-31")
+    assert found.equals(exposure(orders(), covers=(date(2026, 1, 1), date(2026, 3, 31))))
+
+
 def test_where_two_columns_could_be_meant_it_is_an_error_that_names_them():
     with pytest.raises(ValueError, match=r"amount: several columns.*'amount', 'gross_sales'"):
         exposure(orders(gross_sales=[1, 2, 3, 4]))

@@ -36,6 +36,12 @@ def test_it_says_rows_places_cache_requests_and_what_is_never_asked():
     assert "2 rows unsupported, never asked\n  2: a territory" in said
 
 
+def test_the_embedded_service_is_named_as_a_sentence_names_it():
+    asked = plan(service="embedded service")
+    assert "100 to be asked of the embedded service\n" in str(asked)
+    assert "100 to be asked of the embedded service" in asked._repr_html_()
+
+
 def test_the_price_is_exact_and_never_said_too_low():
     priced = plan(price=Decimal("0.0041"))
     assert priced.cost == Decimal("0.4100")

@@ -408,6 +408,12 @@ def test_other_kinds_of_things_are_refused():
         exposure([], as_of=AS_OF)
     with pytest.raises(ValueError, match="covers: 2026-01-01 lies before 2026-05-01"):
         told([], covers=(date(2026, 5, 1), date(2026, 1, 1)))
+    with pytest.raises(ValueError, match="covers: 2026-01-01 lies before 2026-05-01"):
+        told([], covers=("2026-05-01", date(2026, 1, 1)))
+    with pytest.raises(ValueError, match="covers: 'May' is no date such as '2026-05-01'"):
+        told([], covers=("2026-01-01", "May"))
+    with pytest.raises(TypeError, match=r"covers: expected a datetime\.date, not int"):
+        told([], covers=(2026, 2027))
 
 
 def test_cents_of_any_size_stay_exact():

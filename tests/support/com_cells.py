@@ -118,6 +118,8 @@ class Range:
             raise ComError("the sheet is protected")
         for row, keys in enumerate(self._keys()):
             for column, key in enumerate(keys):
+                if key[0] in self.sheet.hidden:
+                    continue
                 value = values[row][column] if isinstance(values, tuple | list) else values
                 self.sheet.book.app.written(self.sheet, key)
                 write(key, value)

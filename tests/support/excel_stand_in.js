@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
+  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], skips: [], state: "Done", writes: 0, breaksAfter: Infinity };
   globalThis.standIn = book;
   let queue = [];
 
@@ -27,6 +27,7 @@
 
   function write(sheet, row, column, given) {
     if (++book.writes > book.breaksAfter) throw new Error("the sheet is protected");
+    if (book.skips.includes(`${sheet}!${address(row, column)}`)) return; // hidden by a filter
     let cell = given;
     const isText = book.texts.includes(`${sheet}!${address(row, column)}`); // by its format
     if (isText && given !== "") cell = typeof given === "string" ? `'${given.replace(/^'/, "")}` : String(given);

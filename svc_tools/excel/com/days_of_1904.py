@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.cell_errors import BadValueError
+from svc_tools.excel.functions_lookup import HEADINGS, heading
 from svc_tools.excel.values import OMITTED
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def with_days(
     given = arguments[place]
     if not _holds_number(given) or not cell.sheet.book.api.Date1904:
         return arguments
-    if one.name == "SVC_LOOKUP" and not _third_column_has_number(given):
+    if one.name == "SVC_LOOKUP" and not _day_is_number(given):
         return arguments
     if isinstance(given, float) and not isinstance(given, bool):
         days = given + _DAYS_BETWEEN
@@ -57,9 +58,12 @@ def _holds_number(given: Argument) -> bool:
     return any(isinstance(cell, float) for cell in cells)
 
 
-def _third_column_has_number(given: Argument) -> bool:
+def _day_is_number(given: Argument) -> bool:
     """Whether a day may stand as a number: a range without headings has its days third."""
     rows = given if isinstance(given, list) else [[given]]
-    named = [str(cell).strip().casefold() for cell in rows[0]]
-    at = named.index(_AS_OF) if _AS_OF in named else 2
+    heads = [heading(cell) for cell in rows[0]]
+    named = any(head in HEADINGS for head in heads)
+    if named and _AS_OF not in heads:
+        return False
+    at = heads.index(_AS_OF) if named else 2
     return any(len(row) > at and isinstance(row[at], float) for row in rows)

@@ -30,6 +30,8 @@ COLUMNS = (
     "put back at",
 )
 _WIDTHS = (14, 8, 44, 14, 40, 27, 27, 27)
+_PROOF = COLUMNS.index("formula") + 1
+"""The first cells of a row, without which no formula comes back."""
 _PUT_BACK = COLUMNS.index("put back at") + 1
 
 
@@ -89,11 +91,20 @@ class Log:
         """Write rows below what is there; gives their numbers.
 
         Raises:
-            ValueError: a sheet of that name is there, and it is another one.
+            ValueError: a sheet of that name is there, and it is another one; or it did not take
+                the rows, as a filtered sheet may not.
         """
         sheet = self._sheet() or self._made()
         first = sheet.used.row + sheet.used.height
-        sheet.put(Area(first, 1, len(cells), len(COLUMNS)), [one.cells for one in cells])
+        area = Area(first, 1, len(cells), len(COLUMNS))
+        sheet.put(area, [one.cells for one in cells])
+        if [tuple(row[:_PROOF]) for row in sheet.values(area)] != [
+            one.cells[:_PROOF] for one in cells
+        ]:
+            raise ValueError(
+                f'The sheet "{FROZEN}" did not take what was written to it (is it filtered?). No'
+                " formula was changed; show all of its rows, and run the macro again."
+            )
         return list(range(first, first + len(cells)))
 
     def read(self) -> list[FrozenCell]:

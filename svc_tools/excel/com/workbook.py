@@ -217,15 +217,17 @@ class Workbook:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Excel computes and paints nothing meanwhile."""
+        """Excel computes and paints nothing meanwhile, and fills no table's column by itself."""
         app = self.api.Application
-        before = app.Calculation
+        before, fills = app.Calculation, app.AutoCorrect.AutoFillFormulasInLists
         app.Calculation = _MANUAL
+        app.AutoCorrect.AutoFillFormulasInLists = False
         app.ScreenUpdating = False
         try:
             yield
         finally:
             app.ScreenUpdating = True
+            app.AutoCorrect.AutoFillFormulasInLists = fills
             app.Calculation = before
 
 

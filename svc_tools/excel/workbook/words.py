@@ -79,7 +79,8 @@ ERROR_SAMPLES = (
     Sample(
         "#NOT_ATTEMPTED …",
         "error_sample",
-        "Not asked yet, as the service wanted us to wait. Compute again in a minute.",
+        "Not asked yet, because an earlier failure concerns all of them. Compute again in a"
+        " minute, or refresh.",
     ),
 )
 """What cells show where errors are texts."""

@@ -8,7 +8,7 @@ from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.reports.summary_words import exact_dollars
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.meanings import MEANINGS
-from svc_tools.shown import Table, capital, counted, plain, printable
+from svc_tools.shown import Table, capital, counted, plain, printable, the_service
 
 if TYPE_CHECKING:
     from svc_tools.frames.files.file_run import FileRun
@@ -34,7 +34,7 @@ def run_sentences(run: FileRun) -> list[str]:
     )
     said.append(
         f"{run.cached:,} answered from the cache or lock file, {run.asked:,} asked of"
-        f" {printable(run.service)}."
+        f" {printable(the_service(run.service))}."
     )
     if totals.taxed is not None:
         said.append(

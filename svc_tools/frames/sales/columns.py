@@ -154,9 +154,14 @@ def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tup
     used += [f"{role}={value!s} for all rows" for role, value in values.items()]
     notes = [", ".join(used)]
     if "channel" not in columns and "channel" not in values:
-        notes.append("no column says the channel: all sales are taken as direct ones (channel=…)")
+        notes.append(
+            "no column says the channel: all sales are taken as direct ones; name the column of"
+            " channels if there is one"
+        )
     if "transaction" not in columns:
-        notes.append("each row counts as one transaction (transaction=… for a column of orders)")
+        notes.append(
+            "each row counts as one transaction; name the column of order numbers if there is one"
+        )
     return tuple(notes)
 
 

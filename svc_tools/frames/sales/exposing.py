@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.sales.columns import SalesColumns
     from svc_tools.frames.taxes.due import Nexus
 
+    Days: TypeAlias = tuple[date | str, date | str]
     Table: TypeAlias = Thresholds | str | Path
 
 __all__ = ["daily_sales", "daily_sales_of_file", "exposure_of_file", "exposure_of_frame"]
@@ -38,7 +39,7 @@ def exposure_of_frame(
     as_of: date | str | None,
     register: Nexus | None,
     thresholds: Table | None,
-    covers: tuple[date, date] | None,
+    covers: Days | None,
     tz: str | tzinfo | None,
     progress: bool,
 ) -> pd.DataFrame:
@@ -60,7 +61,7 @@ def exposure_of_file(
     as_of: date | str | None = None,
     register: Nexus | None = None,
     thresholds: Table | None = None,
-    covers: tuple[date, date] | None = None,
+    covers: Days | None = None,
     tz: str | tzinfo | None = None,
     sheet: str | None = None,
     delimiter: str | None = None,
@@ -180,7 +181,7 @@ def _exposed(
     daily: pd.DataFrame,
     terms: tuple[Register | None, Thresholds],
     as_of: date | str | None,
-    covers: tuple[date, date] | None,
+    covers: Days | None,
     *,
     progress: bool,
 ) -> pd.DataFrame:

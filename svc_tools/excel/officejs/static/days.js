@@ -4,6 +4,7 @@ const svcDays = (() => {
   "use strict";
 
   const FIRST_DAY_OF_2000 = 36_526; // where the count begins in 1900
+  const HEADINGS = ["state", "zip", "address", "city", "place", "lat", "lng", "as_of"];
   const UNKNOWN =
     "Excel did not say from which year this workbook counts its days: recalculate, or give the day" +
     " as text, such as 2026-05-01";
@@ -21,8 +22,9 @@ const svcDays = (() => {
       return { f, a: a.map((one, at) => (at === day ? cells(one) : one)) };
     }
     if (!Array.isArray(a[0])) return { f, a };
-    const headings = a[0][0].map((one) => String(one).trim().toLowerCase());
-    const column = headings.includes("as_of") ? headings.indexOf("as_of") : 2;
+    const headings = a[0][0].map((one) => String(one).trim().toLowerCase().replace(/\s+/g, "_"));
+    const named = headings.some((one) => HEADINGS.includes(one)); // else the third is the day
+    const column = named ? headings.indexOf("as_of") : 2;
     const table = a[0].map((row) => row.map((one, at) => (at === column ? cell(one) : one)));
     return { f, a: [table, ...a.slice(1)] };
   }

@@ -6,6 +6,7 @@ const svcFreeze = (() => {
   const SHEET = "SVC frozen";
   const HEADS = ["sheet", "cell", "formula", "value", "source", "answered", "frozen at", "put back at"];
   const OURS = /\bSVC[._][A-Z_]+\s*\(/i;
+  const PROOF = [0, 1, 2]; // the columns without which no formula comes back
   const SPILLED = "spilled from ";
   const ARRAY = /^(\{=|array of )/; // an array formula of the macro's: its cells change together only
   const MOST_CELLS = 20_000; // of one question
@@ -164,9 +165,19 @@ const svcFreeze = (() => {
     if (good.length) {
       const { sheet, used } = await log(context, { make: true });
       // all of it is on the sheet before any formula goes
-      await write(context, lines(good, status, now()), (some, at) => {
-        sheet.getRangeByIndexes(used.rowCount + at, 0, some.length, HEADS.length).values = some;
+      const rows = lines(good, status, now());
+      const blocks = [];
+      await write(context, rows, (some, at) => {
+        const block = sheet.getRangeByIndexes(used.rowCount + at, 0, some.length, HEADS.length);
+        block.values = some;
+        block.load("values");
+        blocks.push(block);
       });
+      const kept = blocks.flatMap((block) => block.values);
+      const isKept = (row, at) => PROOF.every((column) => asText(kept[at][column]) === row[column]);
+      if (!rows.every(isKept)) {
+        throw new Error(`the sheet “${SHEET}” did not take the formulas (is it filtered?), and none was frozen`);
+      }
       await write(context, good, (some) => {
         for (const at of some) {
           at.put = [at, ...at.spilled].map(({ row, column, value }) => [at.sheet.getCell(row, column), value]);

@@ -30,6 +30,8 @@ _SPILLED = 200
 """Rows of what would spill elsewhere: in a range that is larger, Calc repeats a single row, and
 shows #N/A below several."""
 _MOST_PATIENCE = 1_024
+_HEADINGS = {"state", "zip", "address", "city", "place", "lat", "lng", "as_of"}
+"""What columns of SVC_LOOKUP's range may be called."""
 _NOT_AVAILABLE, _NO_VALUE = 32767, 519
 """Calc's numbers of #N/A and #VALUE!."""
 
@@ -102,8 +104,7 @@ def _with_days(function: Function, arguments: tuple[Any, ...], shift: int) -> li
     told = list(arguments)
     at = function.day
     if at == -1 and told and isinstance(told[0], tuple):
-        headings = [str(one).strip().lower() for one in told[0][0]]
-        column = headings.index("as_of") if "as_of" in headings else 2
+        column = _day_column(told[0][0])
         told[0] = tuple(
             tuple(_day(one, shift) if place == column else one for place, one in enumerate(row))
             for row in told[0]
@@ -115,6 +116,14 @@ def _with_days(function: Function, arguments: tuple[Any, ...], shift: int) -> li
             tuple(tuple(_day(x, shift) for x in r) for r in one) if rows else _day(one, shift)
         )
     return told
+
+
+def _day_column(first: tuple[Any, ...]) -> int | None:
+    """Where the rows of SVC_LOOKUP have their days: under a heading, or third where none is."""
+    heads = ["_".join(str(one).lower().split()) for one in first]
+    if "as_of" in heads:
+        return heads.index("as_of")
+    return None if _HEADINGS.intersection(heads) else 2
 
 
 def _day(value: Any, shift: int) -> Any:  # noqa: ANN401 - a cell
