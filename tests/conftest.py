@@ -89,6 +89,20 @@ def service(_own_home, tmp_path_factory):
 
 
 @pytest.fixture
+def empty_account(service):
+    """A client of the service whose register is empty before and after: all tests share it."""
+    with Svc(KEY, base_url=service) as client:
+        _empty(client)
+        yield client
+        _empty(client)
+
+
+def _empty(client):
+    for record in client.list_nexus().nexus:
+        client.remove_nexus(record.state, nexus_type=record.nexus_type)
+
+
+@pytest.fixture
 def faults():
     """A server that answers as a test's script says."""
     with serving() as state:

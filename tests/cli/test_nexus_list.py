@@ -8,16 +8,11 @@ import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
 
-from svc_sdk import Svc
-
 
 @pytest.fixture
-def account(service):
+def account(empty_account):
     """The environment of an account whose register is empty before and after."""
-    with Svc(KEY, base_url=service) as client:
-        yield {"SVC_API_KEY": KEY, "SVC_BASE_URL": service}
-        for record in client.list_nexus().nexus:
-            client.remove_nexus(record.state, nexus_type=record.nexus_type)
+    return {"SVC_API_KEY": KEY, "SVC_BASE_URL": empty_account.base_url}
 
 
 def run(*arguments, **environment):

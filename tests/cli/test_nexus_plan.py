@@ -9,7 +9,6 @@ import pytest
 from support.command import svc_tools
 from support.faults import KEY, answer
 
-from svc_sdk import Svc
 from svc_tools.nexus import read_plan, read_thresholds
 
 REGISTER = """state,nexus_type,registered_at,address,notes
@@ -87,20 +86,15 @@ def test_a_program_gets_what_went_wrong_as_an_object(own, tmp_path, faults):
     assert KEY not in refused.stdout + refused.stderr
 
 
-def test_the_services_register_and_whose_it_is(service, tmp_path):
+def test_the_services_register_and_whose_it_is(empty_account, service, tmp_path):
     environment = {"SVC_API_KEY": KEY, "SVC_BASE_URL": service}
     output = tmp_path / "plan.csv"
-    with Svc(KEY, base_url=service) as client:
-        client.add_nexus("OR", nexus_type="economic", notes="<b>[bold]")
-        client.add_nexus("TX", nexus_type="physical")
-        try:
-            done = run(output, "--json", **environment)
-            own = tmp_path / "own.csv"
-            own.write_text("state,nexus_type,notes\nOR,economic,mine\n")
-            differing = run(tmp_path / "two.csv", "--register", own, "--json", **environment)
-        finally:
-            client.remove_nexus("OR", nexus_type="economic")
-            client.remove_nexus("TX", nexus_type="physical")
+    empty_account.add_nexus("OR", nexus_type="economic", notes="<b>[bold]")
+    empty_account.add_nexus("TX", nexus_type="physical")
+    done = run(output, "--json", **environment)
+    own = tmp_path / "own.csv"
+    own.write_text("state,nexus_type,notes\nOR,economic,mine\n")
+    differing = run(tmp_path / "two.csv", "--register", own, "--json", **environment)
     told = json.loads(done.stdout)
     assert (told["service"], told["path"]) == (service, str(output))
     assert [(row["state"], row["decision"]) for row in told["rows"]] == [

@@ -87,8 +87,7 @@ def changed():
 
 
 @pytest.fixture
-def nexus(http):
+def nexus(empty_account):
     """The nexus address of an account without records."""
-    for record in http.get("/v1/portability/nexus").json()["nexus"]:
-        http.delete(f"/v1/portability/nexus/{record['state']}")
+    del empty_account  # is empty again afterwards, too
     return "/v1/portability/nexus"

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.faults import KEY, answer
+from support.faults import answer
 
-from svc_sdk import AuthError, ServiceError, Svc
+from svc_sdk import AuthError, ServiceError
 from svc_tools.nexus import (
     NEXUS_TYPES,
     NotListedError,
@@ -34,12 +34,8 @@ def told(mine, service):
 
 
 @pytest.fixture
-def account(service):
-    """A client of the service whose register is empty before and after."""
-    with Svc(KEY, base_url=service) as client:
-        yield client
-        for record in client.list_nexus().nexus:
-            client.remove_nexus(record.state, nexus_type=record.nexus_type)
+def account(empty_account):
+    return empty_account
 
 
 def test_what_was_added_is_listed_with_all_that_it_says(account):

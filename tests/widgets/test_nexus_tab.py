@@ -9,7 +9,6 @@ from support.faults import KEY
 from support.nexus_service import NexusService
 from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, there, tick
 
-from svc_sdk import Svc
 from svc_tools.nexus import receipts
 from svc_tools.widgets.nexus_rows import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
@@ -22,14 +21,11 @@ def own_receipts(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def client(service):
+def client(empty_account):
     """A client of the embedded service, with five records and no others."""
-    with Svc(KEY, base_url=service) as one:
-        for record in one.list_nexus().nexus:
-            one.remove_nexus(record.state, nexus_type=record.nexus_type)
-        for record in FIVE:
-            one.add_nexus(**record)
-        yield one
+    for record in FIVE:
+        empty_account.add_nexus(**record)
+    return empty_account
 
 
 @pytest.fixture
