@@ -24,7 +24,8 @@ def bound(port: int) -> list[socket.socket]:
     """
     if not 0 <= port <= _LAST_PORT:
         raise OSError(f"The port {port} does not exist; ports go from 1 to {_LAST_PORT}")
-    for attempt in range(_TRIES):
+    tries = 1 if port else _TRIES
+    while True:
         first = _listening(socket.AF_INET, "127.0.0.1", port)
         found: int = first.getsockname()[1]
         try:
@@ -33,9 +34,9 @@ def bound(port: int) -> list[socket.socket]:
             if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
                 return [first]  # this machine has no IPv6, so nobody listens there
             first.close()
-            if port or attempt == _TRIES - 1:
-                raise _taken(port or found) from None
-    raise AssertionError  # pragma: no cover - the last attempt returns or raises
+            tries -= 1
+            if not tries:
+                raise _taken(found) from None
 
 
 def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
