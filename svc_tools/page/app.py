@@ -1,56 +1,131 @@
-"""Voila as this project serves it: one notebook, closed to everybody else, without the outside."""
+"""Voila as this project serves it: one notebook, for one user, with nothing from the internet."""
 
 from __future__ import annotations
 
 import logging
+import secrets
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.auth.identity import IdentityProvider, User
+from jupyter_server.base.handlers import AuthenticatedFileHandler, JupyterHandler
+from tornado import web
 from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 from voila.app import Voila
 
-from svc_tools.page.handlers import HEADERS, GuardedApplication, ResultFileHandler
-
 if TYPE_CHECKING:
     import socket
-
-    from tornado.web import RequestHandler
-
-    from svc_tools.page.gate import Gate
-
-__all__ = ["FILES_URL", "UPLOAD_LIMIT", "PageApp"]
+    from collections.abc import Awaitable
 
 FILES_URL = "files/"
-"""Where the page offers its results, from its own address on."""
+"""Where the page offers its results, relative to its own address."""
+RESULTS = "results"
+"""The folders whose files can be downloaded; uploads in the same folder cannot."""
 
 UPLOAD_LIMIT = 200 * 1024 * 1024
 """Bytes of one upload. The whole file passes through the memory of the browser, of this server and
 of the kernel; a larger one is named by its path."""
-_BESIDE = 1024 * 1024
-"""What a message holds besides the file."""
+_MESSAGE_OVERHEAD = 1024 * 1024
+"""What a message holds in addition to the file."""
 _BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body: nothing large comes that way."""
 
 _IDLE_SECONDS = 300
-"""A kernel whose page is gone without a word (the browser crashed) ends after that time."""
+"""A kernel whose page has disappeared (the browser crashed) ends after that time."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _WIDGETS = [
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager8",
     "anywidget",
 ]
+_HOSTS = r"(127\.0\.0\.1|localhost)"
+_HEADERS = {
+    # the widgets' own scripts are inline and blobs; nothing is loaded from anywhere else
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:;"
+        " style-src 'self' 'unsafe-inline' blob:; img-src 'self' data: blob:;"
+        " font-src 'self' data:; connect-src 'self' data: blob:; object-src 'none';"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
-class _OneReader(IdentityProvider):
-    """Whoever passed the gate is the one reader of the page."""
+class _Identity(IdentityProvider):
+    """Jupyter's token and cookie, and a second token that is valid once.
 
-    auth_enabled = True
+    The second one is for the command line of the browser, which every user of the machine can list.
+    """
 
-    def get_user(self, handler: RequestHandler) -> User:  # noqa: ARG002 - the gate has asked
-        return User("reader", "reader", "reader", "R", None, None)
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - Jupyter's
+        super().__init__(**options)
+        self.launch_token = secrets.token_hex(24)
+
+    def get_user(self, handler: web.RequestHandler) -> User | Awaitable[User | None] | None:
+        """The user of the page; nobody where the page of another server sends the request."""
+        origin = handler.request.headers.get("Origin")
+        if origin not in {None, f"http://{handler.request.host}"}:
+            return None
+        return super().get_user(handler)
+
+    async def get_user_token(self, handler: web.RequestHandler) -> User | None:
+        """The user whom a token identifies."""
+        given = (self.get_token(handler) or "").encode()
+        if self.launch_token and secrets.compare_digest(given, self.launch_token.encode()):
+            self.launch_token = ""
+            return self.generate_anonymous_user(handler)
+        return await super().get_user_token(handler)
+
+    def get_handlers(self) -> list[tuple[str, object]]:
+        """No login form: the printed address is the only way in."""
+        return []
+
+
+class _Entrance(JupyterHandler):
+    """Redirects from the printed address to the page, whose own address has no token."""
+
+    @allow_unauthenticated
+    def get(self) -> None:
+        """Redirect a request that Jupyter has authenticated; explain the refusal of another."""
+        if self.current_user is not None:
+            self.redirect(self.base_url)
+            return
+        self.set_status(HTTPStatus.FORBIDDEN)
+        template = self.settings["voila_jinja2_env"].get_template("error.html")
+        self.finish(
+            template.render(
+                status_message="This page needs its own address",
+                message="The address holds a token, which is new with every start.",
+            )
+        )
+
+
+class _ResultFileHandler(AuthenticatedFileHandler):
+    """Serves the files in the folders `results` of the page's work folder, as downloads."""
+
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str:
+        """The path, where it is a result and lies inside, also after every link is followed."""
+        try:
+            base, found = Path(root).resolve(), Path(absolute_path).resolve()
+            inside = found.is_relative_to(base) and RESULTS in found.relative_to(base).parts[:-1]
+            offered = inside and found.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            offered = False
+        if not offered:
+            raise web.HTTPError(HTTPStatus.NOT_FOUND)
+        return str(found)
+
+    def set_extra_headers(self, path: str) -> None:
+        """Have the browser save the file, and cache nothing."""
+        del path
+        self.set_header("Content-Disposition", "attachment")
+        self.set_header("Cache-Control", "no-store")
 
 
 class PageApp(Voila):  # type: ignore[misc] # its package has no types
@@ -63,20 +138,36 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     """
 
     # of Voila, whose package has no types
-    base_url: str
     config_file_paths: list[str]
+    identity_provider: _Identity
     template_paths: list[str]
+    token: str
 
     def __init__(self, notebook: Path, *, work: Path, prewarmed: int) -> None:
         super().__init__(config=_config(prewarmed), log_level=logging.ERROR)
         self.notebook_path = str(notebook)
         self.root_dir = str(notebook.parent)
         self.connection_dir = str(notebook.parent)
-        self.config_file_paths: list[
-            str
-        ] = []  # a configuration that lies about must not open the gate
+        self.config_file_paths = []  # a configuration file elsewhere must not open the server
+        # explicitly, as Jupyter prefers the JUPYTER_TOKEN of the environment to a new one
+        self.token = secrets.token_hex(24)
+        # browsers send a cookie to every port of 127.0.0.1, but only to the paths below its own
+        self.base_url = f"/{secrets.token_hex(12)}/"
         self._work = work
         self._server: HTTPServer | None = None
+
+    @property
+    def address(self) -> str:
+        """The address to open, with the token."""
+        return self._address(self.token)
+
+    @property
+    def launch_address(self) -> str:
+        """The same with the token that is valid once."""
+        return self._address(self.identity_provider.launch_token)
+
+    def _address(self, token: str) -> str:
+        return f"http://127.0.0.1:{self.port}/?token={token}"
 
     def setup_template_dirs(self) -> None:
         """Our template before Voila's."""
@@ -84,34 +175,37 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         self.template_paths = [str(_TEMPLATES), *self.template_paths]
 
     def init_settings(self) -> dict[str, Any]:
-        """Voila's settings, with our reader and limits."""
+        """Voila's settings, with our headers and limits."""
         settings: dict[str, Any] = super().init_settings()
         return settings | {
-            "identity_provider": _OneReader(parent=self),
-            "disable_check_xsrf": True,  # the gate refuses what another page sends
-            "headers": HEADERS,
-            "websocket_max_message_size": UPLOAD_LIMIT + _BESIDE,
+            # Jupyter's templates need static files that Voila does not serve
+            "jinja2_env": settings["voila_jinja2_env"],
+            "login_url": "/",
+            "disable_check_xsrf": True,  # _Identity refuses what another page sends
+            "headers": _HEADERS,
+            "websocket_max_message_size": UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
             # no signs of life: on loopback a busy machine or a sleeping laptop is late, not gone
             "ws_ping_interval": 0,
             "ws_ping_timeout": 0,
-            "log_function": _unlogged,
+            "log_function": _no_log,
         }
 
-    def open(self, sockets: list[socket.socket], gate: Gate) -> None:
-        """Answer on these sockets what the gate lets in; the kernels begin to start."""
-        self.port = gate.port
-        self.base_url = gate.place
+    def open(self, sockets: list[socket.socket]) -> None:
+        """Serve on these sockets; the kernels begin to start."""
+        self.port = sockets[0].getsockname()[1]
         self.initialize([])
-        application = self.app = GuardedApplication(gate, **self.init_settings())
-        files = (f"{gate.place}{FILES_URL}(.*)", ResultFileHandler, {"path": str(self._work)})
-        application.add_handlers(".*$", [files, *self.init_handlers()])
+        application = self.app = web.Application(**self.init_settings())
+        files = (f"{self.base_url}{FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
+        application.add_handlers(_HOSTS, [("/", _Entrance), files, *self.init_handlers()])
         self._server = HTTPServer(
-            application, max_buffer_size=UPLOAD_LIMIT + 2 * _BESIDE, max_body_size=_BODY_LIMIT
+            application,
+            max_buffer_size=UPLOAD_LIMIT + 2 * _MESSAGE_OVERHEAD,
+            max_body_size=_BODY_LIMIT,
         )
         self._server.add_sockets(sockets)
 
     async def close(self) -> None:
-        """Stop answering, and end every kernel."""
+        """Stop serving, and end every kernel."""
         if self._server is not None:
             self._server.stop()
         await ensure_async(self.kernel_manager.shutdown_all(now=True))
@@ -120,8 +214,12 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
 
 
 def _config(prewarmed: int) -> Config:
-    """What Voila and the parts below it are told."""
+    """The configuration of Voila and of the parts below it."""
     config = Config()
+    config.Voila.identity_provider_class = _Identity
+    # "Strict" would be lost where the page of another program links here; no date: until the
+    # browser ends
+    config.IdentityProvider.cookie_options = {"samesite": "Lax", "expires_days": None}
     config.VoilaConfiguration.template = "lab"
     config.VoilaConfiguration.allow_template_override = "NO"
     config.VoilaConfiguration.allow_theme_override = "NO"
@@ -139,6 +237,6 @@ def _config(prewarmed: int) -> Config:
     return config
 
 
-def _unlogged(handler: RequestHandler) -> None:
+def _no_log(handler: web.RequestHandler) -> None:
     """No line for a request: its address may hold the token."""
     del handler

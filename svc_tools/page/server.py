@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import tempfile
 import threading
@@ -14,19 +15,39 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 from tornado.netutil import bind_sockets
 
-from svc_tools.page.app import FILES_URL, UPLOAD_LIMIT, PageApp
-from svc_tools.page.gate import Gate
-from svc_tools.page.handlers import RESULTS
-from svc_tools.page.notebook import Opened, page_notebook
+from svc_tools.page.app import FILES_URL, RESULTS, UPLOAD_LIMIT, PageApp
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-__all__ = ["serve"]
-
 _LOOPBACK = "127.0.0.1"
 _LOCK = ".lock"
+_TITLE = "US sales tax: rates and registrations"
+
+_CELL = """\
+import html, os, tempfile
+from IPython.display import HTML, display
+
+os.chdir({start!r})  # a path that a person types counts from where the page was started
+try:
+    import svc_tools
+
+    folder = tempfile.mkdtemp(prefix="", dir={folder!r})  # each page its own
+    display(
+        svc_tools.panel(
+            svc_tools.connect("embedded") if {embedded!r} else None,
+            register={register!r},
+            folder=folder,
+            upload_limit={upload_limit!r},
+            files_url={files_url!r} + os.path.basename(folder) + "/",
+        )
+    )
+except Exception as error:
+    what = html.escape(str(error) or type(error).__name__)
+    display(HTML("<div class='svc-page-trouble' role='alert'><h1>The panel cannot open</h1><p>"
+        + what + "</p><p>Mend that, end the page with Ctrl+C and start it again.</p></div>"))
+"""
 
 
 def serve(
@@ -54,22 +75,13 @@ def serve(
         OSError: the port is taken, or `kept` cannot be written.
     """
     sockets = _bound(port)
-    gate = Gate(port=sockets[0].getsockname()[1])
     work = _made_in(kept)
-    opened = Opened(
-        embedded=embedded,
-        register=None if register is None else register.absolute(),
-        start=Path.cwd(),
-        folder=work,
-        upload_limit=UPLOAD_LIMIT,
-        files_url=FILES_URL,
-    )
     with FileLock(work / _LOCK), tempfile.TemporaryDirectory(prefix="svc-panel-") as run:
         notebook = Path(run) / "panel.ipynb"
-        notebook.write_text(page_notebook(opened), encoding="utf-8")
+        notebook.write_text(_notebook(work, register, embedded=embedded), encoding="utf-8")
         app = PageApp(notebook, work=work, prewarmed=prewarmed)
         with suppress(KeyboardInterrupt):  # Windows knows no other end
-            asyncio.run(_until_stopped(app, sockets, gate, browser=browser, say=say))
+            asyncio.run(_until_stopped(app, sockets, browser=browser, say=say))
     left = _without_uploads(work)
     say("The page is closed." + (f" Its results are kept in {left}" if left else ""))
 
@@ -77,27 +89,56 @@ def serve(
 async def _until_stopped(
     app: PageApp,
     sockets: list[socket.socket],
-    gate: Gate,
     *,
     browser: bool,
     say: Callable[[str], None],
 ) -> None:
     stopped = asyncio.Event()
-    app.open(sockets, gate)
+    app.open(sockets)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows
             loop.add_signal_handler(number, stopped.set)
     try:
-        say(f"Open {gate.address_with(gate.token)}")
+        say(f"Open {app.address}")
         say("Whoever has this address can use the page. Press Ctrl+C to end it.")
         if browser:
-            address = gate.address_with(gate.launch)
-            # a browser of the terminal returns when it is closed
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            # in a thread, as a browser of the terminal returns only when it is closed
+            threading.Thread(
+                target=webbrowser.open, args=(app.launch_address,), daemon=True
+            ).start()
         await stopped.wait()
     finally:
         await app.close()
+
+
+def _notebook(folder: Path, register: Path | None, *, embedded: bool) -> str:
+    """The notebook behind the page: one cell, which opens the panel."""
+    source = _CELL.format(
+        start=str(Path.cwd()),
+        embedded=embedded,
+        register=None if register is None else str(register.absolute()),
+        folder=str(folder),
+        upload_limit=UPLOAD_LIMIT,
+        files_url=FILES_URL,
+    )
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "id": "panel",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return json.dumps(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {"title": _TITLE, "kernelspec": kernel},
+            "cells": [cell],
+        }
+    )
 
 
 def _bound(port: int) -> list[socket.socket]:
