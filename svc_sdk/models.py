@@ -201,12 +201,6 @@ class TaxResponse(_Answer):
         """The advisories: plain strings, or objects with a `code` (SPEC 2.4)."""
         return self.meta.warnings
 
-    def _repr_html_(self) -> str:
-        """A card, for notebooks: escaped, and without JavaScript."""
-        from svc_sdk._card import card  # noqa: PLC0415 - only a notebook asks for it
-
-        return card(self)
-
 
 class HealthResponse(_Answer):
     """The liveness answer (SPEC 2.6)."""

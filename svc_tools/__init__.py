@@ -5,13 +5,14 @@
 
     orders = pd.read_csv("orders.csv").svc.lookup().svc.tax(amount="amount")
 
-Importing the package gives every frame the accessor `df.svc` (where pandas is installed).
+Importing the package gives every frame the accessor `df.svc` (where pandas is installed), and has
+a notebook show the result of a lookup as a card.
 """
 
 from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
-from svc_tools._register import when_frames_are_loaded
+from svc_tools._register import show_cards, when_frames_are_loaded
 from svc_tools.config import ConfigurationError, aconnect, connect
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
 _INSTALL_NOTEBOOK = "The panel needs more: pip install 'svc-tax-tools[notebook]'"
 
 when_frames_are_loaded()
+show_cards()
 
 
 def __getattr__(name: str) -> object:
@@ -56,7 +58,8 @@ def __getattr__(name: str) -> object:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """`%load_ext svc_tools`: the magic `%svc TX 78701`, with completion."""
+    """`%load_ext svc_tools`: the magic `%svc TX 78701`."""
     from svc_tools.widgets.magic import register  # noqa: PLC0415 - only IPython asks for it
 
+    show_cards()
     register(shell)

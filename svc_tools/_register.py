@@ -1,6 +1,6 @@
-"""`df.svc` is there as soon as pandas is, `ddf.svc` as soon as Dask's frames are.
+"""`df.svc` is there as soon as pandas is, `ddf.svc` as soon as Dask's frames are, cards in IPython.
 
-Neither is loaded for its sake.
+None of them is loaded for its sake.
 
 A command or a server that needs no frames thereby starts without pandas (half a second).
 """
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__all__ = ["when_frames_are_loaded"]
+    from svc_sdk import TaxResponse
+
+__all__ = ["show_cards", "when_frames_are_loaded"]
 
 _REGISTERS = {"pandas": "svc_tools.frames", "dask.dataframe": "svc_tools.frames.dask"}
 """Which module of ours registers the accessor of a library's frames when it is imported."""
@@ -31,6 +33,21 @@ def when_frames_are_loaded() -> None:
             _register(name)
         else:
             sys.meta_path.insert(0, _Finder(name))
+
+
+def show_cards() -> None:
+    """Have the running IPython shell, if there is one, show results of lookups as cards."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is not None:
+        formatter = shell.display_formatter.formatters["text/html"]
+        formatter.for_type_by_name("svc_sdk.models", "TaxResponse", _card)
+
+
+def _card(result: TaxResponse) -> str:
+    from svc_tools.display import card  # noqa: PLC0415 - a script needs none
+
+    return card(result)
 
 
 def _register(name: str) -> None:

@@ -1,9 +1,12 @@
-"""The card of an answer: exact, escaped, loud where a part is not known."""
+"""The card of a lookup: exact, escaped, alarming where a part is missing; and in IPython."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,7 @@ from hypothesis import strategies as st
 from support.cards import answer, text_of
 
 from svc_sdk import TaxResponse, units_to_rate
-from svc_sdk._card import card, headline
-from svc_sdk._reading import percent, sentence, with_percentages
+from svc_tools.display import card, rate_headline
 
 PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
 
@@ -30,17 +32,16 @@ def test_the_card_says_what_the_answer_says():
     assert "The service has no warnings." in said
 
 
-def test_an_answer_shows_itself_in_a_notebook_without_the_toolkit():
-    html = answer()._repr_html_()
-    assert "8.25 %" in text_of(html)
+def test_an_untrusted_notebook_shows_the_card():
+    html = card(answer())
     assert "<script" not in html
-    assert "var(" not in html  # untrusted notebooks keep plain values only
+    assert "var(" not in html  # such notebooks keep plain values only
 
 
 def test_a_partial_answer_suggests_no_whole_rate():
     one = answer({"combined_district_rate": "0.00000"}, warnings=[PARTIAL])
     said = text_of(card(one))
-    assert headline(one) == "At least 8.25 %"
+    assert rate_headline(one) == "At least 8.25 %"
     assert "PARTIAL: a part of the rate is not known." in said
     assert "known so far: not the whole rate" in said
     assert "Districts not known" in said
@@ -52,7 +53,7 @@ def test_a_partial_answer_suggests_no_whole_rate():
 @pytest.mark.parametrize("one", [answer({"combined_rate": None}), answer(confidence="none")])
 def test_no_rate_is_no_rate_and_no_figure_stands_for_it(one):
     said = text_of(card(one))
-    assert headline(one) == "No rate"
+    assert rate_headline(one) == "No rate"
     assert "Combined no rate" in said
     assert "8.25 %" not in said
 
@@ -85,37 +86,16 @@ def test_the_figures_are_exact_and_the_bar_is_no_wider_than_its_place(units, par
     rates["combined_rate"] = units_to_rate(sum(units))
     one = answer(rates, warnings=[PARTIAL] if partial else [])
     html = card(one)
-    shown = Decimal(re.search(r"(\d+\.\d+) %", headline(one))[1])
+    shown = Decimal(re.search(r"(\d+\.\d+) %", rate_headline(one))[1])
     assert shown == Decimal(sum(units)) / 1000
     widths = [Decimal(width) for width in re.findall(r"width:(\d+\.\d+)%;background", html)]
     assert sum(widths) <= (Decimal("75.05") if partial else Decimal("100.05"))
     assert len(widths) == sum(1 for one in units if one)
 
 
-@given(st.integers(-(10**60), 10**60), st.integers(0, 90))
-def test_a_percentage_has_every_digit_of_its_rate(digits, places):
-    sign = (0 if digits >= 0 else 1, tuple(map(int, str(abs(digits)))), -places)
-    shown = percent(Decimal(sign))
-    text, unit = shown.split(" ")
-    assert unit == "%"
-    assert re.fullmatch(r"-?\d+\.\d{2,}", text)
-    assert Decimal(text).as_tuple().sign == sign[0]
-    whole, _, fraction = text.lstrip("-").partition(".")
-    assert int(whole + fraction) * 10**places == abs(digits) * 100 * 10 ** len(fraction)
-    assert len(fraction) == 2 or fraction[-1] != "0"
-
-
-@pytest.mark.parametrize(
-    ("rate", "said"),
-    [("0.08250", "8.25 %"), ("0.08625", "8.625 %"), ("0", "0.00 %"), ("0.1", "10.00 %")],
-)
-def test_a_percentage_has_two_decimals_and_no_idle_zeros(rate, said):
-    assert percent(Decimal(rate)) == said
-
-
 def test_a_bare_answer_is_a_card_that_claims_nothing():
     one = TaxResponse.model_validate({"rate": {"combined_rate": "0.08250"}})
-    said = text_of(one._repr_html_())
+    said = text_of(card(one))
     assert "8.25 % combined rate" in said
     assert said.count("not known") == 5  # the four parts, and delivery
     assert "Confidence not stated" in said
@@ -142,37 +122,6 @@ def test_delivery_is_said_as_the_service_says_it(given, said):
     assert f"Delivery charges {said}" in text_of(card(answer({"freight_taxable": given})))
 
 
-@pytest.mark.parametrize(
-    ("warning", "said"),
-    [
-        ("odd", "in words"),
-        ("Something else", "Something else"),
-        ({"code": "odd"}, "in words (odd)"),
-        ({"code": "new_one"}, "new_one"),
-        ({"code": "odd", "message": {"no": "text"}}, "in words (odd)"),
-        ({"code": "odd", "message": "its own, 0.08250"}, "its own, 8.25 % (odd)"),
-        (
-            {
-                "code": "place_input_mismatch",
-                "customer_input_place": "Pflug",
-                "resolved_place_name": "Austin",
-            },
-            "The place given is Pflug, and the rate is that of Austin (place_input_mismatch)",
-        ),
-    ],
-)
-def test_a_warning_is_a_sentence_and_keeps_its_code(warning, said):
-    (one,) = answer(warnings=[warning]).warnings
-    assert sentence(one, {"odd": "in words"}) == said
-
-
-def test_only_rates_become_percentages():
-    text = "0.08250, 1.00000; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
-    assert (
-        with_percentages(text) == "8.25 %, 100.00 %; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
-    )
-
-
 def test_a_zero_that_is_not_covered_is_no_part_and_another_figure_is_one():
     only_state = {"code": "local_rates_not_covered"}
     zero = {"county_rate": "0.00000", "city_rate": "0.00000", "combined_district_rate": "0.00000"}
@@ -181,3 +130,35 @@ def test_a_zero_that_is_not_covered_is_no_part_and_another_figure_is_one():
     assert "State 6.25 %" in said
     kept = text_of(card(answer({**zero, "city_rate": "0.01000"}, warnings=[only_state])))
     assert "City 1.00 %" in kept
+
+
+CELLS = """
+from IPython.core.interactiveshell import InteractiveShell
+{before}
+shell = InteractiveShell.instance()
+shell.run_cell("{first}")
+shell.run_cell("import sys; sys.path.insert(0, {tests!r}); from support.cards import answer")
+assert "svc_tools.display" not in sys.modules
+shell.run_cell("hostile = answer({{'city': '<img src=x onerror=alert(1)>'}})")
+html, _ = shell.display_formatter.format(shell.user_ns["hostile"])
+print(html["text/html"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [("", "import svc_tools"), ("import svc_tools", "%load_ext svc_tools")],
+)
+def test_a_cell_shows_a_result_as_a_card(before, first):
+    script = CELLS.format(before=before, first=first, tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys\n" + script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "8.25 % combined rate" in text_of(done.stdout)
+    assert "&lt;img src=x onerror=alert(1)&gt;" in done.stdout
+    assert not hasattr(TaxResponse, "_repr_html_")

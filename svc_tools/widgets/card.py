@@ -1,13 +1,13 @@
-"""The card of an answer in the panel: that of `svc_sdk`, with what the toolkit knows beside it."""
+"""The card of a lookup in the panel: with the service, the time and the reasons for a review."""
 
 from __future__ import annotations
 
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from svc_sdk._card import card
 from svc_sdk._reading import percent
 from svc_sdk.rates import rate_to_decimal, units_to_rate
+from svc_tools.display import card
 from svc_tools.frames.what_to_do import what_to_do
 from svc_tools.lookup.review import REVIEW_REASONS, review_reasons
 from svc_tools.meanings import MEANINGS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import ipywidgets
 
 from svc_sdk import SvcError
-from svc_sdk._card import headline
+from svc_tools.display import rate_headline
 from svc_tools.lookup.outcomes import failed, of_answer
 from svc_tools.shown import the_service
 from svc_tools.widgets.actions import CopyButton
@@ -119,7 +119,7 @@ class LookupTab:
                 at,
                 question.words,
                 day,
-                headline(answer),
+                rate_headline(answer),
                 outcome.status,
                 answer_card(answer, outcome, service=service, day=question.day, notes=notes),
                 answer.combined_rate_string or "" if outcome.status == "ok" else "",
