@@ -4,77 +4,70 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from support.faults import KEY
-
-from svc_tools.widgets.magic import completions, parsed
-
-
-@pytest.mark.parametrize(
-    ("line", "state", "arguments"),
-    [
-        ("TX 78701", "TX", {"zip": "78701"}),
-        ("78701", "TX", {"zip": "78701"}),
-        ("new york 10001-1234", "NY", {"zip": "10001-1234"}),
-        ('CA "San Jose"', "CA", {"location": "San Jose"}),
-        ("CA San Jose", "CA", {"location": "San Jose"}),
-        ("WA 47.61,-122.33", "WA", {"lat": 47.61, "lng": -122.33}),
-        (
-            'TX "1100 Congress Ave, Austin 78701"',
-            "TX",
-            {"address": "1100 Congress Ave, Austin 78701"},
-        ),
-    ],
-)
-def test_a_line_is_read_as_it_is_meant(line, state, arguments):
-    place = parsed(line).place
-    assert place.state == state
-    assert place.arguments() == arguments
-    assert str(parsed(f"{line} 2024-05-01").day) == "2024-05-01"
-
-
-@pytest.mark.parametrize(
-    "line", ["", "TX", "78", "TX 78", "TX 2024-05-01", "Nowhere 78701", 'TX "']
-)
-def test_a_line_that_is_none_says_what_is_expected(line):
-    with pytest.raises(ValueError, match=r"expected|Give|ZIP|not a US state"):
-        parsed(line)
-
-
-def test_states_are_completed():
-    assert completions("%svc T") == ["TN", "TX"]
-    assert completions("%svc tex") == ["TX"]
-    assert len(completions("%svc ")) == 51
-    assert completions("%svc TX ") == []
-    assert completions("%svc TX 787") == []
-
 
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "svc_tools")
-assert "TX" in shell.complete("T", "%svc T", 6)[1]
-done = shell.run_cell("answer = %svc TX 78701")
-html, _ = shell.display_formatter.format(shell.user_ns["answer"])
-print("8.25 %" in html["text/html"], shell.user_ns["answer"].combined_rate_string)
-shell.run_cell("%svc TX 787")
-shell.run_cell("%svc TX Xyzzyville")
+shell.run_line_magic("reload_ext", "svc_tools")
+for line in {lines!r}:
+    shell.run_cell("result = %svc " + line)
+    result = shell.user_ns.pop("result", None)
+    if result is not None:
+        html, _ = shell.display_formatter.format(result)
+        print(result.combined_rate_string, "8.25 %" in html["text/html"])
 """
 
 
-def test_it_works_in_ipython_and_shows_a_card_and_errors_as_one_line(service, monkeypatch):
-    monkeypatch.setenv("SVC_API_KEY", KEY)
-    monkeypatch.setenv("SVC_BASE_URL", service)
+def run(script):
     done = subprocess.run(
-        [sys.executable, "-c", SHELL], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("True 0.08250")
     assert "Traceback" not in done.stdout + done.stderr
-    assert "too short" in done.stdout + done.stderr
-    assert "Support reference" in done.stdout + done.stderr
+    assert "Warning" not in done.stdout + done.stderr
     assert KEY not in done.stdout + done.stderr
+    return done
+
+
+def test_each_form_of_a_line_is_looked_up_and_shown_as_a_card(faults, monkeypatch):
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    monkeypatch.setenv("SVC_BASE_URL", faults.base_url)
+    queries = {
+        "TX 78701": ("TX", {"zip": "78701"}),
+        "78701": ("TX", {"zip": "78701"}),
+        '"New York" 10001-1234': ("NY", {"zip": "10001-1234"}),
+        "NJ 07030 2026-08-03": ("NJ", {"zip": "07030", "as_of": "2026-08-03"}),
+        'CA "San Jose"': ("CA", {"location": "San Jose"}),
+        "CA San Jose": ("CA", {"location": "San Jose"}),
+        "WA 47.61,-122.33": ("WA", {"lat": "47.61", "lng": "-122.33"}),
+        'TX "1100 Congress Ave, Austin 78701"': (
+            "TX",
+            {"address": "1100 Congress Ave, Austin 78701"},
+        ),
+    }
+    done = run(SHELL.format(lines=list(queries)))
+    assert done.stdout == "0.08250 True\n" * len(queries)
+    asked = [urlsplit(seen.target) for seen in faults.seen]
+    assert [(one.path[-2:], dict(parse_qsl(one.query))) for one in asked] == [*queries.values()]
+
+
+def test_a_line_that_cannot_be_looked_up_is_one_line_of_error(service, monkeypatch):
+    monkeypatch.setenv("SVC_API_KEY", KEY)
+    monkeypatch.setenv("SVC_BASE_URL", service)
+    lines = ["", "TX", "TX 787", "TX 2024-05-01", "Nowhere 78701", 'TX "', "TX Xyzzyville"]
+    done = run(SHELL.format(lines=lines))
+    said = (done.stdout + done.stderr).strip().splitlines()
+    assert len(said) == len(lines)
+    for line in said[:5]:
+        assert "%svc TX 78701" in line
+    assert "too short" in said[2]
+    assert "Nowhere" in said[4]
+    assert "Support reference" in said[6]
 
 
 UNCONFIGURED = """
@@ -94,12 +87,6 @@ def test_with_nothing_configured_the_embedded_service_answers_and_says_so_once(c
     script = UNCONFIGURED.replace(
         "import svc_tools", f"import svc_tools\n{first if chosen else ''}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = run(script)
     assert done.stdout.endswith("WA 0.08250\n")
-    assert done.stdout.count("No service is configured: the embedded service answers.") == (
-        0 if chosen else 1
-    )
-    assert "Warning" not in done.stdout + done.stderr
+    assert done.stdout.count("No service is configured") == (0 if chosen else 1)
