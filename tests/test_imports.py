@@ -34,7 +34,7 @@ EXTRAS = {
     "nexus": {"filelock"},
     "notebook": {"ipywidgets", "anywidget"},
     "lab": {"jupyterlab"},
-    "page": {"voila", "ipykernel"},
+    "page": {"voila", "jupyter_server", "ipykernel"},
     "service": {
         "fastapi",
         "uvicorn",

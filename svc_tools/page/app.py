@@ -74,6 +74,13 @@ class _Identity(IdentityProvider):
             return None
         return super().get_user(handler)
 
+    def get_token(self, handler: web.RequestHandler) -> str | None:
+        """The token of a request; bytes that are no text are none, rather than an error."""
+        try:
+            return super().get_token(handler)
+        except web.HTTPError:
+            return None
+
     async def get_user_token(self, handler: web.RequestHandler) -> User | None:
         """The user whom a token identifies."""
         given = (self.get_token(handler) or "").encode()

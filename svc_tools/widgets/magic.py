@@ -75,7 +75,7 @@ def _client() -> Svc:
     """The client of the session: later lookups query the same service."""
     if configured() is not None:
         return connect()
-    client = running_embedded()
+    client: Svc | None = running_embedded()
     if client is None:  # nobody has chosen it
         client = connect("embedded")
         sys.stdout.write("No service is configured: the rates are those of the embedded service.\n")

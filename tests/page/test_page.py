@@ -78,7 +78,7 @@ def test_it_says_whom_it_asks_and_the_address_to_open(page):
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("query", ["", "?token=known", "?token=guessed"])
+@pytest.mark.parametrize("query", ["", "?token=known", "?token=%C3%BC", "?token=%FF"])
 def test_nothing_is_served_without_the_token(page, path, query):
     served = httpx.get(page.home + path + query, follow_redirects=True)
     assert served.status_code == 403
@@ -225,6 +225,7 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
         assert address != page.url
         assert reader.get(address).status_code == 302
         assert httpx.get(address, timeout=60).status_code == 403  # good for one opening
+        assert httpx.get(page.address + "?token=%FF").status_code == 403
         kernels = until(lambda: _children(page.process.pid))
         (work,) = (data / "svc-tools" / "panel").glob("panel-*")
         assert work.stat().st_mode & 0o077 == 0
@@ -233,6 +234,7 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
             (work / "s" / folder / "orders.csv").write_text("a\n")
         said, code = page.end()
     assert code == 0
+    assert len(said) == 2
     assert said[-1] == f"The page is closed. Its results are kept in {work}"
     assert [path.name for path in work.rglob("*") if path.is_file()] == ["orders.csv"]
     assert (work / "s" / "results" / "orders.csv").exists()
