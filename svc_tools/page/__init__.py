@@ -24,7 +24,6 @@ def serve_page(
     browser: bool = True,
     embedded: bool = False,
     register: Path | None = None,
-    prewarmed: int = 1,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the panel as a page on 127.0.0.1 until Ctrl+C.
@@ -38,7 +37,6 @@ def serve_page(
         browser: whether the browser is opened.
         embedded: whether it asks the embedded service, whatever is configured.
         register: a register of nexus registrations (CSV or XLSX) that the panel opens with.
-        prewarmed: how many processes stand ready, so that a page opens at once.
         say: takes each line that a person reads.
 
     Raises:
@@ -65,7 +63,6 @@ def serve_page(
         embedded=embedded,
         register=register,
         kept=user_data_path("svc-tools", appauthor=False) / "panel",
-        prewarmed=prewarmed,
         say=say,
     )
 

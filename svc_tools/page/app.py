@@ -141,7 +141,6 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     Args:
         notebook: the notebook that is shown.
         work: the folder whose results can be downloaded.
-        prewarmed: how many kernels stand ready, so that the page opens at once.
     """
 
     # of Voila, whose package has no types
@@ -150,8 +149,8 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     template_paths: list[str]
     token: str
 
-    def __init__(self, notebook: Path, *, work: Path, prewarmed: int) -> None:
-        super().__init__(config=_config(prewarmed), log_level=logging.ERROR)
+    def __init__(self, notebook: Path, *, work: Path) -> None:
+        super().__init__(config=_config(), log_level=logging.ERROR)
         self.notebook_path = str(notebook)
         self.root_dir = str(notebook.parent)
         self.connection_dir = str(notebook.parent)
@@ -220,7 +219,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             await self._server.close_all_connections()
 
 
-def _config(prewarmed: int) -> Config:
+def _config() -> Config:
     """The configuration of Voila and of the parts below it."""
     config = Config()
     config.Voila.identity_provider_class = _Identity
@@ -234,8 +233,8 @@ def _config(prewarmed: int) -> Config:
     config.VoilaConfiguration.file_allowlist = []
     config.VoilaConfiguration.extension_allowlist = _WIDGETS
     config.VoilaConfiguration.extension_denylist = []
-    config.VoilaConfiguration.preheat_kernel = prewarmed > 0
-    config.VoilaConfiguration.default_pool_size = prewarmed
+    config.VoilaConfiguration.preheat_kernel = True  # so that the page opens at once
+    config.VoilaConfiguration.default_pool_size = 1
     config.MappingKernelManager.cull_idle_timeout = _IDLE_SECONDS
     config.MappingKernelManager.cull_interval = _IDLE_SECONDS // 5
     config.KernelSpecManager.kernel_dirs = []  # the Python that runs this, not one found elsewhere

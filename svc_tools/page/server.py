@@ -57,7 +57,6 @@ def serve(
     embedded: bool,
     register: Path | None,
     kept: Path,
-    prewarmed: int,
     say: Callable[[str], None],
 ) -> None:
     """Serve the page until Ctrl+C.
@@ -68,7 +67,6 @@ def serve(
         embedded: whether the panel asks the embedded service, whatever is configured.
         register: a register of nexus registrations that the panel opens with.
         kept: the folder in which the folder of this run is made.
-        prewarmed: how many kernels stand ready.
         say: takes each line that a person reads.
 
     Raises:
@@ -79,7 +77,7 @@ def serve(
     with FileLock(work / _LOCK), tempfile.TemporaryDirectory(prefix="svc-panel-") as run:
         notebook = Path(run) / "panel.ipynb"
         notebook.write_text(_notebook(work, register, embedded=embedded), encoding="utf-8")
-        app = PageApp(notebook, work=work, prewarmed=prewarmed)
+        app = PageApp(notebook, work=work)
         with suppress(KeyboardInterrupt):  # Windows knows no other end
             asyncio.run(_until_stopped(app, sockets, browser=browser, say=say))
     left = _without_uploads(work)

@@ -234,7 +234,7 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
             (work / "s" / folder / "orders.csv").write_text("a\n")
         said, code = page.end()
     assert code == 0
-    assert len(said) == 2
+    assert all(line.startswith("Whoever has this address") for line in said[:-1])
     assert said[-1] == f"The page is closed. Its results are kept in {work}"
     assert [path.name for path in work.rglob("*") if path.is_file()] == ["orders.csv"]
     assert (work / "s" / "results" / "orders.csv").exists()
