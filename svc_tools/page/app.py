@@ -16,6 +16,7 @@ from tornado import web
 from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 from voila.app import Voila
+from voila.request_info_handler import RequestInfoSocketHandler
 
 if TYPE_CHECKING:
     import socket
@@ -196,13 +197,20 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "log_function": _no_log,
         }
 
+    def init_handlers(self) -> list[tuple[Any, ...]]:
+        """Voila's handlers and ours, without the web socket that needs no token."""
+        files = (f"{self.base_url}{FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
+        handlers = [
+            one for one in super().init_handlers() if one[1] is not RequestInfoSocketHandler
+        ]
+        return [("/", _Entrance), files, *handlers]
+
     def open(self, sockets: list[socket.socket]) -> None:
         """Serve on these sockets; the kernels begin to start."""
         self.port = sockets[0].getsockname()[1]
         self.initialize([])
         application = self.app = web.Application(**self.init_settings())
-        files = (f"{self.base_url}{FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
-        application.add_handlers(_HOSTS, [("/", _Entrance), files, *self.init_handlers()])
+        application.add_handlers(_HOSTS, self.init_handlers())
         self._server = HTTPServer(
             application,
             max_buffer_size=UPLOAD_LIMIT + 2 * _MESSAGE_OVERHEAD,

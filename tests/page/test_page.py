@@ -27,6 +27,7 @@ PATHS = [
     "files/results/x.csv",
     f"api/kernels/{NOBODY}",
     "voila/files/panel.ipynb",
+    f"voila/query/{NOBODY}",
 ]
 
 
@@ -94,7 +95,7 @@ def test_no_other_method_is_served_without_the_token(page, method):
         assert httpx.request(method, page.home + path).status_code == 403
 
 
-def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, opened):
+def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, reader, opened):
     first = httpx.get(page.url)
     assert first.status_code == 302
     assert f"Path={httpx.URL(page.home).path}" in first.headers["set-cookie"]
@@ -104,6 +105,7 @@ def test_the_cookie_is_closed_to_scripts_and_the_token_leaves_the_address(page, 
     token = page.url.partition("token=")[2]
     assert token not in first.headers["set-cookie"]
     assert token not in opened.text
+    assert token not in reader.get("files/none").text
 
 
 def test_no_other_server_of_the_machine_gets_the_cookie(page, faults):
