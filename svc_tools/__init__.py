@@ -9,9 +9,11 @@ Importing the package gives every frame the accessor `df.svc` (where pandas is i
 a notebook show the result of a lookup as a card.
 """
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from svc_sdk import __version__
+from svc_sdk import AsyncSvc, Svc, SvcError, __version__
 from svc_tools._register import show_cards, when_frames_are_loaded
 from svc_tools.config import ConfigurationError, aconnect, connect
 
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     from svc_tools.widgets.panel import panel
 
 __all__ = [
+    "AsyncSvc",
     "ConfigurationError",
     "LookupFailedError",
+    "Svc",
+    "SvcError",
     "__version__",
     "aconnect",
     "alookup_many",
@@ -32,6 +37,15 @@ __all__ = [
     "svc",
 ]
 
+_SUBPACKAGES = ("frames", "nexus")
+"""Public packages that are loaded when they are first used."""
+_LIBRARIES = {
+    "LookupFailedError": ("pandas", "pyarrow"),
+    "frames": ("pandas", "pyarrow"),
+    "panel": ("ipywidgets", "anywidget"),
+    "svc": ("pandas", "pyarrow"),
+}
+"""What a name needs that an extra installs."""
 _INSTALL_NOTEBOOK = "The panel needs more: pip install 'svc-tax-tools[notebook]'"
 
 when_frames_are_loaded()
@@ -54,7 +68,18 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             raise ImportError(f"{_INSTALL_NOTEBOOK} ({error})") from error
         return panel.panel
+    if name in _SUBPACKAGES:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names that can be used here: completion loads what it lists."""
+    return sorted(
+        name
+        for name in (*__all__, *_SUBPACKAGES)
+        if all(find_spec(library) for library in _LIBRARIES.get(name, ()))
+    )
 
 
 def load_ipython_extension(shell: object) -> None:

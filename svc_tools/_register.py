@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from svc_sdk import TaxResponse
 
-__all__ = ["show_cards", "when_frames_are_loaded"]
-
 _REGISTERS = {"pandas": "svc_tools.frames", "dask.dataframe": "svc_tools.frames.dask"}
 """Which module of ours registers the accessor of a library's frames when it is imported."""
 

@@ -309,6 +309,59 @@ def test_the_toolkit_alone_loads_no_pandas():
     assert "pandas" not in run(code).stdout
 
 
+PUBLIC = {
+    *("AsyncSvc", "ConfigurationError", "LookupFailedError", "Svc", "SvcError", "__version__"),
+    *("aconnect", "alookup_many", "connect", "frames", "lookup_many", "nexus", "panel", "svc"),
+}
+
+COMPLETED = """
+import rlcompleter, svc_tools
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.user_ns["svc_tools"] = svc_tools
+shell.Completer.use_jedi = False
+print(*shell.complete("svc_tools.")[1])
+print(*rlcompleter.Completer({"svc_tools": svc_tools}).attr_matches("svc_tools."))
+"""
+
+
+@pytest.mark.parametrize(
+    ("installed", "left_out"),
+    [
+        (EXTRAS, set()),
+        (("bulk", "pandas"), {"panel"}),
+        ((), {"LookupFailedError", "frames", "panel", "svc"}),
+    ],
+    ids=["all", "pandas", "core"],
+)
+def test_the_public_names_that_can_be_used_are_listed_and_nothing_else(installed, left_out):
+    code = "import svc_tools, sys; print(*dir(svc_tools)); print('pandas' in sys.modules)"
+    assert run(code, installed=installed).stdout.splitlines() == [
+        " ".join(sorted(PUBLIC - left_out)),
+        "False",
+    ]
+
+
+def test_tab_completes_the_public_names_and_nothing_else():
+    done = run(COMPLETED)
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        found = {one.removeprefix("svc_tools").strip(".()") for one in line.split()}
+        assert found == PUBLIC - {"__version__"}
+
+
+def test_tab_completes_without_the_extras():
+    code = "import rlcompleter, svc_tools\n" + COMPLETED.splitlines()[-1]
+    done = run(code, installed=("bulk", "pandas"))
+    assert "svc_tools.lookup_many(" in done.stdout.split()
+
+
+def test_every_public_name_can_be_imported_from_the_package():
+    names = ", ".join(sorted(PUBLIC))
+    done = run(f"import svc_sdk\nfrom svc_tools import {names}\nassert Svc is svc_sdk.Svc")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_list_of_the_spreadsheets_functions_needs_no_extra():
     code = (
         "import svc_tools.excel.registry, sys\n"
