@@ -1,7 +1,8 @@
 """`python -m benchmarks [part …]`: what the project claims of its speed, as a table.
 
 Each pair is measured in turn, round by round, so that a busy machine slows both; the medians are
-compared. Times are CPU times unless said otherwise. Without a part it is all of them.
+compared. Times are CPU times unless said otherwise. Without a part it is all of them. A row that
+needs a missing program is skipped, and a group of rows that fails does not keep the others back.
 """
 
 from __future__ import annotations
@@ -10,26 +11,33 @@ import importlib
 import os
 import platform
 import sys
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.measure import ROUNDS, Finding, show, table
+from benchmarks.tools import ToolError
 
-PARTS = (
-    "client",
-    "bulk",
-    "cache",
-    "frames",
-    "tax",
-    "analysis",
-    "nexus",
-    "dask_frames",
-    "files",
-    "excel",
-    "service",
-    "boundaries",
-)
-"""Modules of this package with a function `findings()`."""
+MOST_CHARACTERS = 100
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "client": ("client",),
+    "bulk": ("bulk",),
+    "cache": ("cache",),
+    "frames": ("frames",),
+    "tax": ("tax",),
+    "analysis": ("analysis",),
+    "nexus": ("nexus",),
+    "dask_frames": ("dask_frames",),
+    "files": ("files",),
+    "excel": ("excel", "excel_officejs", "excel_com", "excel_calc"),
+    "service": ("service",),
+    "boundaries": ("boundaries",),
+}
+"""The groups of each part: modules of this package with a function `findings()`.
+
+A group that needs a tool has `ROWS`, the names of its rows, which are shown without it too.
+"""
 
 
 def machine() -> str:
@@ -42,19 +50,53 @@ def machine() -> str:
     return f"{processor}, {os.cpu_count()} cores, {platform.system()}, {python}"
 
 
-def main() -> None:
-    wanted = sys.argv[1:] or PARTS
+def measured(group: str) -> tuple[list[Finding], bool]:
+    """The rows of a group, each shown at once; and whether it failed.
+
+    Where it ends early, the rows that are left say why: a tool is missing, or an error.
+    """
+    found: list[Finding] = []
+    rows: tuple[str, ...] = (f"{group}: what was left",)
+    failed = False
+    try:
+        module = importlib.import_module(f"benchmarks.{group}")
+        rows = getattr(module, "ROWS", rows)
+        for finding in module.findings():
+            show(finding)
+            found.append(finding)
+    except ToolError as error:
+        reason = f"skipped: {error}"
+    except Exception as error:  # noqa: BLE001 - the other groups are measured all the same
+        traceback.print_exc()
+        reason = f"failed: {type(error).__name__}: {error}"
+        failed = True
+    else:
+        return found, failed
+    names = {finding.name for finding in found}
+    for row in rows:
+        if row not in names:
+            found.append(Finding(row, shortened(reason), "", ""))
+            show(found[-1])
+    return found, failed
+
+
+def shortened(text: str) -> str:
+    """The text in one line that a cell of the table can hold."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 4]} ..."
+
+
+def main() -> int:
+    """Measure the wanted parts; the status is 1 where a group failed, not where it was skipped."""
+    wanted = sys.argv[1:] or list(PARTS)
     if unknown := set(wanted) - set(PARTS):
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; expected any of {', '.join(PARTS)}")
     where = f"{machine()}; {datetime.now(UTC):%Y-%m-%d}"
-    print(f"{where}\nmedians of {ROUNDS} interleaved rounds, unless said otherwise\n")
-    found: list[Finding] = []
-    for name in wanted:
-        for finding in importlib.import_module(f"benchmarks.{name}").findings():
-            show(finding)
-            found.append(finding)
-    print(f"\n{table(found)}\n\n{where}")
+    print(f"{where}\nmedians of {ROUNDS} interleaved rounds, unless said otherwise\n", flush=True)
+    groups = [measured(group) for part in wanted for group in PARTS[part]]
+    print(f"\n{table([one for found, _ in groups for one in found])}\n\n{where}")
+    return int(any(failed for _, failed in groups))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.boundary_files import RATES, write_boundary_file
 from benchmarks.measure import Finding
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 ROWS = 700_000
 LOOKUPS = 2_000
 DAY = date(2026, 5, 1)
-TESTS = Path(__file__).parents[1] / "tests"
 
 _IMPORTING = """
 import json, resource, sys, time
@@ -43,12 +43,6 @@ print(json.dumps([*took, most * 1024]))
 
 
 def findings() -> Iterator[Finding]:
-    sys.path.append(str(TESTS))  # the generator of such files is the tests'
-    from support.boundary_files import (  # noqa: PLC0415 - only now can it be found
-        RATES,
-        write_boundary_file,
-    )
-
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder, "book.db")
         rates = Path(folder, "MNR2026Q2FEB18.csv")

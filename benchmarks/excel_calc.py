@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import tempfile
 import time
 import zipfile
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.bulk import KEY, answering
+from benchmarks.calc import Calc, running_calc
+from benchmarks.excel import FORMULAS, PLACES, ROUNDS
+from benchmarks.excel_officejs import local_server
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel.calc import write_addin
@@ -25,10 +27,10 @@ from svc_tools.excel.officejs import app
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = Path(__file__).parents[1] / "tests"
-FORMULAS = 5_000
-PLACES = 500
-ROUNDS = 5
+ROWS = (
+    f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
+    f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
+)
 LOOKS_AHEAD = b"_BURST = 0.5"
 DAY = '"2026-05-01"'
 
@@ -49,7 +51,7 @@ def never_looking_ahead(addin: Path) -> Path:
 class Sheet:
     """A running Calc with the formulas in it, all of which differ, as amounts do."""
 
-    def __init__(self, calc: object, folder: Path) -> None:
+    def __init__(self, calc: Calc, folder: Path) -> None:
         self.calc, self.folder = calc, folder
         self.calc.do("open")
         rows = range(FORMULAS)
@@ -60,16 +62,14 @@ class Sheet:
 
     def computed(self, base: str) -> tuple[float, int, int]:
         """Milliseconds, POSTs and places asked for, with a server that knows nothing yet."""
-        from support.excel_server import local_server  # noqa: PLC0415 - the tests' own
-
         posts = []
         real = app.evaluate
         app.evaluate = lambda desk, calls: posts.append(1) or real(desk, calls)
         try:
             with Svc(KEY, base_url=base) as client:
                 desk = Desk(client, cache=False)
-                with local_server(desk) as server:
-                    told = {"url": server.origin, "token": server.token}
+                with local_server(desk) as gate:
+                    told = {"url": gate.origin, "token": gate.token.get_secret_value()}
                     (self.folder / "server.json").write_text(json.dumps(told))
                     begun = time.perf_counter()
                     self.calc.do("calculate")
@@ -84,9 +84,6 @@ class Sheet:
 @contextlib.contextmanager
 def sheets() -> Iterator[tuple[Sheet, Sheet]]:
     """Ours, and that of the twin."""
-    sys.path.append(str(TESTS))
-    from support.calc import running_calc  # noqa: PLC0415 - the tests' own
-
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as running:
         folder = Path(name)
         addin = write_addin(folder / "svc-tools.oxt")
@@ -99,11 +96,11 @@ def sheets() -> Iterator[tuple[Sheet, Sheet]]:
 
 
 def findings() -> Iterator[Finding]:
-    with answering() as base, sheets() as (ours, twin):
+    with sheets() as (ours, twin), answering() as base:
         _, posts, places = ours.computed(base)
         _, single_posts, _ = twin.computed(base)
         yield Finding(
-            f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and POSTs from Calc",
+            ROWS[0],
             f"{places} lookups, {posts} POSTs",
             f"<= {PLACES}, <= 2",
             f"counted at the desk and the server; {single_posts:,} POSTs without looking ahead",
@@ -112,7 +109,7 @@ def findings() -> Iterator[Finding]:
             lambda: ours.computed(base)[0], lambda: twin.computed(base)[0], rounds=ROUNDS
         )
         yield Finding(
-            f"Calc: {FORMULAS:,} single formulas that look ahead against one POST a cell (time)",
+            ROWS[1],
             f"{single / ahead:.1f} x faster",
             ">= 3 x faster",
             f"{ahead:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",

@@ -1,107 +1,136 @@
-"""The sheet of `benchmarks.excel` through xlwings' own COM code: what looking ahead saves.
+"""The sheet of `benchmarks.excel` through the functions of xlwings: what looking ahead saves.
 
-Excel calls a function cell after cell. No machine here has one: the small Excel of the tests calls
-the real `xlwings.udfs.call_udf` for each cell. A twin never looks at the other cells of its column,
-so that each new place is a question of its own.
+Excel calls a function cell after cell. Here a loop does, with a stand-in for the ranges of xlwings,
+so what xlwings and Excel cost is not in the figures. A twin never looks at the other cells of its
+column, so that each new place is a request of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
-import tempfile
 import time
-from pathlib import Path
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from benchmarks.bulk import KEY, answering
+from benchmarks.excel import FORMULAS, PLACES, ROUNDS
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
 from svc_tools.excel import lookups
+from svc_tools.excel.com import filled_down, udfs
+from svc_tools.excel.registry import function
+from svc_tools.excel.values import OMITTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = Path(__file__).parents[1] / "tests"
-FORMULAS = 5_000
-PLACES = 500
-ROUNDS = 5
-
-
-@contextlib.contextmanager
-def windows() -> Iterator[Any]:
-    """The real COM code of xlwings over the stand-ins of the tests."""
-    sys.path.append(str(TESTS))
-    from support import com_stand_ins  # noqa: PLC0415 - the tests' own
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = SimpleNamespace(mktemp=lambda _: Path(name))
-        with com_stand_ins.windows(folder) as real:
-            yield lambda: com_stand_ins.Excel(real)
+ROWS = (
+    f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and batches through COM",
+    f"COM: {FORMULAS:,} single formulas that look ahead against a question a place (time)",
+)
+FORMULA = '=SVC_TAX(RC[-2],"TX",RC[-1],"2026-05-01")'
+COLUMNS = (
+    [1 + row / 100 for row in range(1, FORMULAS + 1)],
+    [str(10_000 + row % PLACES) for row in range(1, FORMULAS + 1)],
+    [FORMULA] * FORMULAS,
+)
+"""Amounts, ZIP Codes and formulas, which all differ, as amounts do."""
 
 
 class Sheet:
-    """A sheet with the formulas in it, all of which differ, as amounts do."""
+    """A sheet as `xlwings.Sheet` shows it."""
 
-    def __init__(self, excel: Any, base: str) -> None:  # noqa: ANN401 - a stand-in
-        from support.com_cells import Cell  # noqa: PLC0415 - the tests' own
+    name = "Orders"
+    book = SimpleNamespace(name="orders.xlsm", api=SimpleNamespace(Date1904=False))
 
-        self.excel, self.base = excel, base
-        self.sheet = excel.book.add("Orders")
-        for row in range(1, FORMULAS + 1):
-            self.sheet.cells[row, 1] = Cell(1 + row / 100)
-            self.sheet.cells[row, 2] = Cell(str(10_000 + row % PLACES))
-            formula = f'=SVC_TAX(A{row},"TX",B{row},"2026-05-01")'
-            self.sheet.cells[row, 3] = Cell(None, formula)
+    @property
+    def used_range(self) -> Range:
+        return self.range((1, 1), (FORMULAS, len(COLUMNS)))
 
-    def computed(self, *, ahead: bool) -> tuple[float, int, int]:
-        """Milliseconds, runs of lookups and places asked for, with nothing known yet."""
-        from svc_tools.excel.com import filled_down, udfs  # noqa: PLC0415 - xlwings is patched by now
+    def range(self, first: tuple[int, int], last: tuple[int, int]) -> Range:
+        shape = (last[0] - first[0] + 1, last[1] - first[1] + 1)
+        return Range(self, *first, shape)
 
-        runs: list[int] = []
-        real = lookups.look_up
 
-        def counted(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as it is
-            runs.append(len(given[1]))
-            return real(*given, **more)
+@dataclass
+class Range:
+    """Cells as `xlwings.Range` shows them."""
 
-        with Svc(KEY, base_url=self.base) as client, contextlib.ExitStack() as changed:
-            changed.enter_context(patch.object(lookups, "look_up", counted))
-            desk = desks.Desk(client, cache=False)
-            changed.enter_context(patch.object(desks, "_desks", [desk]))
-            changed.enter_context(patch.object(filled_down, "_looks", filled_down._Looks()))  # noqa: SLF001 - a new session
-            if not ahead:
-                changed.enter_context(patch.object(udfs, "calls_filled_down", lambda *_: ()))
-            begun = time.perf_counter()
-            for row in range(1, FORMULAS + 1):
-                self.excel.app.calculate(self.sheet, (row, 3))
-            ms = (time.perf_counter() - begun) * 1_000
-        shown = [self.sheet.cells[row, 3].value for row in range(1, FORMULAS + 1)]
-        assert all(isinstance(one, float) for one in shown), "a cell shows an error"
-        return ms, len(runs), sum(runs)
+    sheet: Sheet
+    row: int
+    column: int
+    shape: tuple[int, int] = (1, 1)
+
+    def _column(self) -> list[Any]:
+        return COLUMNS[self.column - 1][self.row - 1 : self.row - 1 + self.shape[0]]
+
+    @property
+    def value(self) -> list[list[Any]]:
+        return [[one] for one in self._column()]
+
+    @property
+    def api(self) -> SimpleNamespace:
+        cells = tuple((one,) for one in self._column())
+        return SimpleNamespace(
+            FormulaR1C1=cells if len(cells) > 1 else cells[0][0],
+            HasFormula=self.column == len(COLUMNS),
+            ListObject=None,
+        )
+
+    def options(self, **_: object) -> Range:
+        return self
+
+
+def computed(base: str, *, ahead: bool) -> tuple[float, int, int]:
+    """Milliseconds, runs of lookups and places looked up, with nothing known yet."""
+    runs: list[int] = []
+    real = lookups.look_up
+
+    def counted(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as it is
+        runs.append(len(given[1]))
+        return real(*given, **more)
+
+    sheet = Sheet()
+    left_out = [OMITTED] * (len(function("SVC_TAX").parameters) - 4)
+    with Svc(KEY, base_url=base) as client, contextlib.ExitStack() as changed:
+        changed.enter_context(patch.object(lookups, "look_up", counted))
+        desk = desks.Desk(client, cache=False)
+        changed.enter_context(patch.object(desks, "_desks", [desk]))
+        changed.enter_context(patch.object(filled_down, "_looks", filled_down._Looks()))  # noqa: SLF001 - a new session
+        if not ahead:
+            changed.enter_context(patch.object(udfs, "calls_filled_down", lambda *_: ()))
+        begun = time.perf_counter()
+        shown = [
+            udfs.SVC_TAX(
+                [[amount]], [["TX"]], [[zip5]], [["2026-05-01"]], *left_out, Range(sheet, row, 3)
+            )
+            for row, (amount, zip5, _) in enumerate(zip(*COLUMNS, strict=True), start=1)
+        ]
+        ms = (time.perf_counter() - begun) * 1_000
+    assert all(isinstance(one, float) for one in shown), "a cell shows an error"
+    return ms, len(runs), sum(runs)
 
 
 def findings() -> Iterator[Finding]:
-    with answering() as base, windows() as an_excel:
-        sheet = Sheet(an_excel(), base)
-        _, runs, places = sheet.computed(ahead=True)
-        _, single_runs, _ = sheet.computed(ahead=False)
+    with answering() as base:
+        _, runs, places = computed(base, ahead=True)
+        _, single_runs, _ = computed(base, ahead=False)
         yield Finding(
-            f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and batches through COM",
+            ROWS[0],
             f"{places} lookups, {runs} batch",
             f"<= {PLACES}, <= 1",
-            f"xlwings over stand-ins for Excel; {single_runs:,} batches without looking ahead",
+            f"by the functions of xlwings; {single_runs:,} batches without looking ahead",
         )
         ours, single = medians(
-            lambda: sheet.computed(ahead=True)[0],
-            lambda: sheet.computed(ahead=False)[0],
+            lambda: computed(base, ahead=True)[0],
+            lambda: computed(base, ahead=False)[0],
             rounds=ROUNDS,
         )
         yield Finding(
-            f"COM: {FORMULAS:,} single formulas that look ahead against a question a place (time)",
+            ROWS[1],
             f"{single / ours:.1f} x faster",
             ">= 2 x faster",
             f"{ours:,.0f} ms against {single:,.0f}, {PLACES} lookups each; median of {ROUNDS}",

@@ -94,8 +94,9 @@ def show(finding: Finding) -> None:
     told = ", ".join(
         text for text in (finding.aim and f"aim {finding.aim}", verdict(finding)) if text
     )
-    print(f"{finding.name}\n  {finding.found}  (target {finding.target}{told and f'; {told}'})")
-    print(f"  {finding.figures}", flush=True)
+    asked = f"  (target {finding.target}{told and f'; {told}'})" if finding.target else ""
+    figures = finding.figures and f"\n  {finding.figures}"
+    print(f"{finding.name}\n  {finding.found}{asked}{figures}", flush=True)
 
 
 def table(findings: Iterable[Finding]) -> str:

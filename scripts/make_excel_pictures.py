@@ -1,6 +1,6 @@
 """Make the pictures of the guide to the spreadsheets: sheets that LibreOffice computed.
 
-    python scripts/make_excel_pictures.py docs
+    python -m scripts.make_excel_pictures docs
 
 The example for Calc is opened with the add-in, asks `svc-tools excel serve` on the embedded
 service, and is printed; nothing of the user is read. Needs LibreOffice and pdftoppm.
@@ -8,8 +8,6 @@ service, and is printed; nothing of the user is read. Needs LibreOffice and pdft
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageChops
 
+from benchmarks.tools import clean_environment, soffice
 from svc_tools.excel.calc import write_addin
 
 if TYPE_CHECKING:
@@ -52,11 +51,7 @@ def draw(folder: Path) -> None:
 def _server(place: Path) -> Iterator[dict[str, str]]:
     """The local server over the embedded service, with a register; and where it is to be found."""
     homes = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SVC_EXCEL")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
-    environment = kept | dict.fromkeys(homes, str(place / "home"))
-    own = Path(sys.executable).parent  # LibreOffice's Python would take an active one for itself
-    places = os.environ["PATH"].split(os.pathsep)
-    environment["PATH"] = os.pathsep.join(one for one in places if Path(one) != own)
+    environment = clean_environment(**dict.fromkeys(homes, str(place / "home")))
     (place / "home").mkdir()
     tools = [sys.executable, "-m", "svc_tools"]
     for state, kind, day in RECORDS:
@@ -82,7 +77,7 @@ def _server(place: Path) -> Iterator[dict[str, str]]:
 
 def _printed(place: Path, environment: dict[str, str]) -> Path:
     """The example as a PDF, with its figures."""
-    office = shutil.which("soffice") or "soffice"
+    office = soffice()
     layers = [
         f"-env:UserInstallation={(place / 'profile').as_uri()}",
         f"-env:UNO_SHARED_PACKAGES_CACHE={(place / 'shared').as_uri()}",

@@ -1,18 +1,20 @@
-"""What `make bench` says of a figure: met, missed, or even the aim."""
+"""`make bench`: its table, and what it does where a tool is missing or a group fails."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-try:
-    from benchmarks.__main__ import PARTS
-    from benchmarks.measure import Finding, keeps, table, verdict
-finally:
-    sys.path.pop(0)
+from benchmarks import __main__ as bench
+from benchmarks import excel_calc, excel_officejs, tools
+from benchmarks.measure import Finding, keeps, table, verdict
+
+FOLDER = Path(bench.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,110 @@ def test_the_table_has_a_row_for_each_finding_and_its_cells_stand_in_columns():
 
 
 def test_every_part_is_there():
-    folder = Path(__file__).parents[1] / "benchmarks"
-    assert [name for name in PARTS if not (folder / f"{name}.py").is_file()] == []
-    assert all("def findings()" in (folder / f"{name}.py").read_text() for name in PARTS)
+    groups = [FOLDER / f"{group}.py" for part in bench.PARTS.values() for group in part]
+    assert [path.name for path in groups if "def findings()" not in path.read_text()] == []
+
+
+def test_the_benchmarks_need_nothing_of_the_tests():
+    tests = re.compile(r"""\bsupport\b.*\bimport\b|\bimport support\b|["']tests["']""")
+    assert [
+        path.name for path in FOLDER.iterdir() if path.is_file() and tests.search(path.read_text())
+    ] == []
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run groups as the parts of the benchmarks; gives the status, and cells by row."""
+
+    def run(*groups):
+        monkeypatch.setattr(bench, "PARTS", {group: (group,) for group in groups})
+        monkeypatch.setattr(sys, "argv", ["benchmarks"])
+        status = bench.main()
+        lines = capsys.readouterr().out.splitlines()
+        cells = [[cell.strip() for cell in line.split("|")] for line in lines if line[:1] == "|"]
+        return status, {row[1]: row[2] for row in cells[2:]}
+
+    return run
+
+
+@pytest.fixture
+def group(monkeypatch):
+    """Make a group of a function that yields findings."""
+
+    def group(name, findings, rows=None):
+        module = ModuleType(f"benchmarks.{name}")
+        module.findings = findings
+        if rows is not None:
+            module.ROWS = rows
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        return name
+
+    return group
+
+
+def finding(name):
+    return Finding(name, "1.0 x", "<= 2 x", "")
+
+
+def test_without_its_tool_a_group_is_skipped_and_the_others_are_measured(
+    run, group, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, cells = run("excel_officejs", "excel_calc", group("one", lambda: [finding("a")]))
+    assert status == 0
+    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_officejs.ROWS] == [
+        "skipped: Node.js is missing"
+    ] * 3
+    assert [cells.pop(row).partition(": apt-get")[0] for row in excel_calc.ROWS] == [
+        "skipped: LibreOffice is missing"
+    ] * 2
+    assert cells == {"a": "1.0 x"}
+
+
+def test_where_a_tool_fails_its_rows_are_skipped(run, monkeypatch, tmp_path):
+    for name in ("node", "soffice", "unopkg"):
+        (tmp_path / name).write_text("#!/bin/sh\necho std::bad_alloc >&2\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "python_with_uno", lambda: sys.executable)
+    status, cells = run("excel_officejs", "excel_calc")
+    assert status == 0
+    assert [cells[row] for row in excel_officejs.ROWS] == ["skipped: Node.js does not start"] * 3
+    failed = "skipped: installing the Calc extension failed: std::bad_alloc"
+    assert [cells[row] for row in excel_calc.ROWS] == [failed] * 2
+
+
+def test_a_group_that_fails_keeps_its_first_rows_and_the_other_groups(run, group, capsys):
+    def fails():
+        yield finding("first")
+        assert "first\n  1.0 x" in capsys.readouterr().out, "a row is shown once it is measured"
+        raise RuntimeError("the server\nis gone")
+
+    status, cells = run(
+        group("one", fails, rows=("first", "second")),
+        group("two", fails),
+        group("three", lambda: [finding("last")]),
+        "no_such_module",
+    )
+    assert status == 1
+    assert cells == {
+        "first": "1.0 x",
+        "second": "failed: RuntimeError: the server is gone",
+        "two: what was left": "failed: RuntimeError: the server is gone",
+        "last": "1.0 x",
+        "no_such_module: what was left": "failed: ModuleNotFoundError: No module named"
+        " 'benchmarks.no_such_module'",
+    }
+
+
+def test_libreoffice_sees_no_virtual_environment_and_no_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    monkeypatch.setenv("PYTHONHOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("SVC_API_KEY", "a key")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    given = tools.clean_environment(SVC_EXCEL="folder")
+    assert str(tmp_path) not in os.pathsep.join(given.values())
+    assert {name for name in given if name.startswith(("SVC_", "PYTHON", "VIRTUAL"))} == {
+        "SVC_EXCEL"
+    }

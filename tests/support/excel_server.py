@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOKEN = "token-of-the-tests"
-HOST = Path(__file__).parents[1] / "excel" / "js" / "host.mjs"
+HOST = Path(__file__).parents[2] / "benchmarks" / "excel_stand_in.mjs"
 
 
 @dataclass

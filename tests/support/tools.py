@@ -5,19 +5,26 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
+
+from benchmarks import tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _or_skip(find: Callable[[], str]) -> str:
+    try:
+        return find()
+    except tools.ToolError as error:
+        pytest.skip(str(error))
 
 
 def soffice() -> str:
     """LibreOffice: a real spreadsheet engine."""
-    found = shutil.which("soffice") or shutil.which("libreoffice")
-    if found is None:
-        pytest.skip(
-            "LibreOffice is missing: apt-get install --no-install-recommends libreoffice-calc"
-        )
-    return found
+    return _or_skip(tools.soffice)
 
 
 def chromium() -> str:
@@ -30,10 +37,7 @@ def chromium() -> str:
 
 def node() -> str:
     """Node: JavaScript of ours, run as it is shipped."""
-    found = shutil.which("node")
-    if found is None:
-        pytest.skip("Node is missing: apt-get install --no-install-recommends nodejs")
-    return found
+    return _or_skip(tools.node)
 
 
 def openssl() -> str:
@@ -47,15 +51,7 @@ def openssl() -> str:
 @functools.cache
 def python_with_uno() -> str:
     """A Python that knows LibreOffice: that of the system, not that of the tests."""
-    for name in ("/usr/bin/python3", "python3"):
-        found = shutil.which(name)
-        knows = [found or "", "-c", "import uno"]
-        if found and not subprocess.run(knows, capture_output=True, check=False).returncode:
-            return found
-    pytest.skip(
-        "python3-uno is missing: apt-get install --no-install-recommends libreoffice-calc"
-        " python3-uno"
-    )
+    return _or_skip(tools.python_with_uno)
 
 
 def unoidl_write() -> str:

@@ -1,7 +1,8 @@
-# ruff: noqa: T201, FBT003 - it answers on its standard output; arguments of UNO have no names
-"""Runs under LibreOffice's Python: does what tests ask of a headless Calc, a line of JSON each.
+# ruff: noqa: ANN001, ANN003, ANN201, ANN202, ANN204, FBT003 - UNO has no types and no names
+"""Runs under LibreOffice's Python: does what a headless Calc is told, a line of JSON each.
 
-Started by `support.calc`. An order is {"do": name, ...}, its answer {"is": ...} or {"failed": ...}.
+Started by `benchmarks.calc`. An order is {"do": name, ...}, its result {"is": ...} or
+{"failed": ...}.
 """
 
 from __future__ import annotations
