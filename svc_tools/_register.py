@@ -73,10 +73,11 @@ def _register_reminder(name: str, error: Exception) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds a library as the others do, once, and has its loader call back."""
+    """Finds a library as the others do, and has its loader call back."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._finding = False
 
     def find_spec(
         self,
@@ -84,20 +85,24 @@ class _Finder(MetaPathFinder):
         path: Sequence[str] | None,  # noqa: ARG002 - the finder's signature
         target: ModuleType | None = None,  # noqa: ARG002 - as above
     ) -> ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self._name or self._finding:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._finding = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._finding = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self)
         return spec
 
 
 class _Loader(Loader):
     """Loads a module as its own loader does, then registers."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, finder: _Finder) -> None:
         self._loader = loader
+        self._finder = finder
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -107,5 +112,8 @@ class _Loader(Loader):
         if spec is not None:
             spec.loader = self._loader
         module.__loader__ = self._loader
+        # not earlier: a question whether the library is installed (`find_spec`) loads nothing
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
         self._loader.exec_module(module)
         _register(module.__name__)

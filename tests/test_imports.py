@@ -385,3 +385,9 @@ def test_nothing_tells_anyone_to_install_somebody_elses_package():
     wrong = re.compile(r"pip install[^\n]*\bsvc-tools\b")
     files = [*ROOT.glob("*.md"), ROOT / "Makefile", *ROOT.glob("svc_*/**/*.py")]
     assert [path.name for path in files if wrong.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize("library", ["pandas as pd", "dask.dataframe as dd, pandas as pd"])
+def test_a_question_for_the_names_takes_no_accessor_away(library):
+    code = f"import svc_tools\ndir(svc_tools)\nimport {library}\nprint(pd.DataFrame.svc.__name__)"
+    assert run(code).stdout.strip() == "SvcAccessor"
