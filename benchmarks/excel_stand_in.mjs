@@ -1,8 +1,8 @@
 // Stands in for Excel: loads the add-in's functions from a server and calls them as a sheet does.
 //
 // It reads JSON from its standard input: {"script": address of functions.js, "bursts": [[call, ...],
-// ...], "firstDays"?}, where a call is {"id", "args", "cancel"?}. The calls of a burst are made
-// together, the bursts one after the other; "firstDays" is there where Excel is more than functions. Values that JSON lacks: {"$error": "#N/A"} is a
+// ...]}, where a call is {"id", "args", "cancel"?}. The calls of a burst are made together, the
+// bursts one after the other. Values that JSON lacks: {"$error": "#N/A"} is a
 // CustomFunctions.Error, {"$undefined": true} undefined, {"$nan": true} NaN. It writes what every
 // cell shows, and what was sent.
 import vm from "node:vm";
@@ -77,23 +77,7 @@ async function invoked({ id, args, cancel }) {
 
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
-const { script, bursts, warm, firstDays } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-
-if (firstDays) {
-  // what DATE(2000, 1, 1) is, time after time; null where Excel does not answer
-  globalThis.Excel = {
-    run: (work) => {
-      const told = firstDays.shift() ?? null;
-      const result = { load: () => undefined };
-      const date = (...day) => (String(day) === "2000,1,1" ? result : undefined);
-      const sync = async () => {
-        if (told === null) throw new Error("busy");
-        result.value = told;
-      };
-      return work({ workbook: { functions: { date } }, sync });
-    },
-  };
-}
+const { script, bursts, warm } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
 
 const source = script.startsWith("http") ? await (await reallyFetch(script)).text() : script;
 vm.runInThisContext(source, { filename: "functions.js" });

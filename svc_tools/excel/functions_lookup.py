@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Cell, Given, Result, Rows, Scalar
     from svc_tools.excel.work import Answers
 
-__all__ = ["HEADINGS", "heading", "svc_fields", "svc_lookup"]
+__all__ = ["svc_fields", "svc_lookup"]
 
-HEADINGS = ("state", "zip", "address", "city", "place", "lat", "lng", "as_of")
+_HEADINGS = ("state", "zip", "address", "city", "place", "lat", "lng", "as_of")
 """What the columns of SVC_LOOKUP's range may be called."""
 
 _PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
 """What the columns of a range without headings are."""
 _EXPECTED = (
     "expected columns of state, ZIP and perhaps day, or columns under headings of"
-    f" {', '.join(HEADINGS)}"
+    f" {', '.join(_HEADINGS)}"
 )
 _Grid: TypeAlias = "list[list[Cell]]"
 
@@ -66,15 +66,15 @@ def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> Work:
     return done(finish)
 
 
-def heading(cell: object) -> str:
+def _heading(cell: object) -> str:
     """A cell as a heading: capitals and the kind of blanks do not matter."""
     return "_".join(str(cell).casefold().split())
 
 
 def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
     """What the columns are, and the rows below the headings."""
-    heads = [heading(cell) for cell in rows[0]]
-    if not any(head in HEADINGS for head in heads):
+    heads = [_heading(cell) for cell in rows[0]]
+    if not any(head in _HEADINGS for head in heads):
         columns = _PLAIN.get(len(heads))
         if columns is None:
             raise BadValueError(f"range: it has {len(heads)} columns and no headings; {_EXPECTED}.")
@@ -82,7 +82,7 @@ def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
     for cell, head in zip(rows[0], heads, strict=True):
         if (error := error_in("range", cell)) is not None:
             raise error
-        if head not in HEADINGS:
+        if head not in _HEADINGS:
             shown = "an empty cell" if is_empty(cell) else f'"{str(cell)[:40]}"'
             raise BadValueError(f"range: {shown} is no heading of a place; {_EXPECTED}.")
         if heads.count(head) > 1:

@@ -26,8 +26,10 @@ __all__ = [
     "OMITTED",
     "Argument",
     "Cell",
+    "DateOf1904",
     "ErrorCell",
     "Given",
+    "NumberOf1904",
     "Omitted",
     "Result",
     "Rows",
@@ -36,6 +38,7 @@ __all__ = [
     "aligned",
     "error_in",
     "is_empty",
+    "of_1904",
     "rows_of",
     "scalar",
     "shaped",
@@ -57,6 +60,14 @@ class ErrorCell:
     """An error value of the spreadsheet, by the text that it shows: "#DIV/0!"."""
 
     text: str
+
+
+class NumberOf1904(float):
+    """A number of a workbook that counts dates from 1904: never a day, else like any number."""
+
+
+class DateOf1904(date):
+    """A date cell of such a workbook."""
 
 
 Scalar: TypeAlias = str | float | bool | date | ErrorCell | None
@@ -115,6 +126,21 @@ def scalar(value: object) -> Scalar:
     if isinstance(value, date | ErrorCell):
         return value
     raise BadValueError(f"A cell cannot hold a value of the kind {type(value).__name__}.")
+
+
+def of_1904(argument: Argument) -> Argument:
+    """An argument of a workbook that counts dates from 1904: `day_in` refuses its numbers."""
+    if isinstance(argument, list):
+        return [[_of_1904(cell) for cell in row] for row in argument]
+    return argument if argument is OMITTED else _of_1904(argument)
+
+
+def _of_1904(cell: Scalar) -> Scalar:
+    if isinstance(cell, date):
+        return DateOf1904(cell.year, cell.month, cell.day)
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return NumberOf1904(cell)
+    return cell
 
 
 def rows_of(named: str, argument: object) -> Rows:

@@ -8,7 +8,6 @@ import pytest
 from support.calc import addin_module
 
 from svc_tools.excel.calc.configuration import configuration
-from svc_tools.excel.functions_lookup import HEADINGS
 
 module = addin_module("svc_calc_cells")
 ahead = addin_module("svc_calc_ahead")
@@ -21,12 +20,14 @@ class Server:
 
     def __init__(self):
         self.asked = []
+        self.calls = []
         self.now = 0.0
         self.source = 1
         self.answers = {}
         self.cells = module.Cells(FUNCTIONS, self.post, lambda: self.source, lambda: self.now)
 
     def post(self, calls):
+        self.calls.append(calls)
         self.asked.append([(one["f"], *one["a"]) for one in calls])
         return [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
 
@@ -60,22 +61,15 @@ def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over
     assert module.asked(FUNCTIONS[name], handed_over) == asked
 
 
-@pytest.mark.parametrize(
-    ("first", "day"),
-    [
-        (("TX", 78701.0, 44000.0), 2),
-        (("State", "City", "ZIP"), None),
-        (("State", "City", "ZIP", "As  of"), 3),
-        (("as_of", "zip"), 0),
-    ],
-)
-def test_of_rows_from_1904_the_days_alone_are_counted_anew(first, day):
-    rows = (first, (44000.0, 44000.0, 44000.0, 44000.0)[: len(first)])
-    (told,) = module.asked(FUNCTIONS["SVC_LOOKUP"], (rows,), 1462)
-    assert [at for at, one in enumerate(told[1]) if one != 44000.0] == (
-        [] if day is None else [day]
-    )
-    assert set(HEADINGS) == module._HEADINGS
+def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_kept_apart(server):
+    day = ("TX", 78701.0, "44000")
+    server.cells.value("SVC_RATE", day)
+    server.cells.value("SVC_RATE", day, from_1904=True)
+    server.cells.value("SVC_RATE", day, from_1904=True)
+    assert [[one.get("from_1904", False) for one in calls] for calls in server.calls] == [
+        [False],
+        [True],
+    ]
 
 
 def test_not_available_is_nothing_and_a_bad_value_an_exception(server):

@@ -260,14 +260,20 @@ def test_arguments_of_every_kind_are_foreseen_as_calc_hands_them_over(calc, coun
     assert len(requests) <= 2, requests
 
 
-def test_a_document_that_counts_from_1904_means_the_same_days(calc):
+def test_dates_of_a_document_that_counts_from_1904_are_refused_with_what_to_do(calc):
     calc.do("open")
     calc.do("count_from", year=1904, month=1, day=1)
     cells = {"A1": "=DATE(2026;3;5)", "B1": "CA", "B2": 94105, "E1": "CA", "F1": 94105}
-    cells |= {"G1": "=A1", "C1": '=SVC_FIELD("lookup_as_of";B1;B2;A1)'}
-    cells |= {"C2": '=SVC_LOOKUP(E1:G1;"lookup_as_of")', "C3": "=SVC_RATE(B1;B2;A1)"}
+    cells |= {"G1": "=A1", "C1": '=SVC_FIELD("combined_rate";B1;B2;A1)'}
+    cells |= {"C2": '=SVC_LOOKUP(E1:G1;"combined_rate")', "C3": "=SVC_RATE(B1;B2;A1)"}
+    cells |= {"C4": "=SVC_STATUS(B1;B2;A1)", "C5": "=SVC_WARNINGS(B1;B2;A1)"}
+    cells |= {"C6": '=SVC_RATE(B1;B2;"2026-03-05")'}
     calc.do("fill", cells=cells)
-    assert calc.do("shown", addresses=["C1", "C2", "C3"]) == ["2026-03-05", "2026-03-05", 0.08625]
+    *refused, status, why, text = calc.do("shown", addresses=["C1", "C2", "C3", "C4", "C5", "C6"])
+    assert all("error" in one for one in refused)
+    assert status == "invalid"
+    assert "counts dates from 1904; turn that off" in why
+    assert text == 0.08625  # a text means the same day in every workbook
 
 
 def test_a_call_that_a_condition_holds_back_is_not_looked_up(calc, counted):

@@ -193,13 +193,20 @@ def test_a_service_that_does_not_list_takes_the_persons_own_rows(excel, sheet, n
     assert "1 removed" in told
 
 
-def test_a_day_of_a_workbook_that_counts_from_1904_is_that_day(excel, sheet, nexus):
-    excel.book.Date1904 = True
-    for column, value in enumerate((None, "TX", "economic", 44681.0 - 1462), 1):
+def test_a_day_that_is_a_number_is_that_of_a_date_cell(excel, sheet, nexus):
+    for column, value in enumerate((None, "TX", "economic", 44681.0), 1):
         sheet.type((HEAD + 1, column), value)
     excel.macro("SVC_NEXUS_LIST")
     by_key = {(one["state"], one["type"]): one for one in rows(sheet)}
     assert by_key["TX", "economic"]["registered_at"] == "2022-04-30"
+
+
+def test_a_day_of_a_workbook_that_counts_from_1904_is_refused(excel, sheet, nexus):
+    excel.book.Date1904 = True
+    for column, value in enumerate((None, "TX", "economic", 44681.0 - 1462), 1):
+        sheet.type((HEAD + 1, column), value)
+    assert "counts dates from 1904; turn that off" in excel.macro("SVC_NEXUS_LIST")
+    assert sheet.cells[HEAD + 1, 4].value == 44681.0 - 1462
 
 
 def test_rows_typed_by_hand_are_there_until_the_plan_is(excel, sheet, nexus):

@@ -77,7 +77,6 @@ def test_the_macros_are_subs(excel):
     assert macros == {
         "SVC_REFRESH",
         "SVC_FREEZE",
-        "SVC_UNFREEZE",
         "SVC_NEXUS_LIST",
         "SVC_NEXUS_PREVIEW",
         "SVC_NEXUS_REMOVE",
@@ -151,36 +150,47 @@ def test_a_date_cell_is_the_day(excel, sheet, faults):
     assert "as_of=2026-02-01" in faults.seen[-1].target
 
 
-def test_a_number_is_a_day_of_the_workbooks_own_count(excel, sheet, faults):
-    number = 46054.0  # 2026-02-01 where days count from 1900
-    excel.call("SVC_RATE", "TX", "78701", number, cell=sheet.Range("D1"))
-    assert "as_of=2026-02-01" in faults.seen[-1].target
-    excel.book.Date1904 = True
-    excel.call("SVC_RATE", "TX", "78702", number - 1462, cell=sheet.Range("D1"))
+def test_a_number_is_the_day_that_it_is_in_a_date_cell(excel, sheet, faults):
+    excel.call("SVC_RATE", "TX", "78701", 46054.0, cell=sheet.Range("D1"))
     assert "as_of=2026-02-01" in faults.seen[-1].target
 
 
-def test_days_as_numbers_of_a_range_are_refused_where_they_count_from_1904(excel, sheet):
+@pytest.mark.parametrize("name", ["SVC_RATE", "SVC_WARNINGS", "SVC_SOURCE"])
+def test_no_date_of_a_workbook_that_counts_from_1904_is_read(excel, sheet, faults, name):
     excel.book.Date1904 = True
-    for row in (1, 2):
-        sheet[f"A{row}"], sheet[f"B{row}"], sheet[f"C{row}"] = "TX", "'78701", 44592.0
-    many = excel.call("SVC_RATE", "TX", "78701", sheet.Range("C1:C2"), cell=sheet.Range("D1"))
-    assert "counts days from 1904" in many
-    rows = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), cell=sheet.Range("D1"))
-    assert "counts days from 1904" in rows
-    for column, heading in zip("ABC", ("ZIP", "State", "As of"), strict=True):
-        sheet[f"{column}1"] = heading
-    named = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), cell=sheet.Range("D1"))
-    assert "counts days from 1904" in named
+    sheet["A1"], sheet["A2"], sheet["B1"] = 44592.0, 44592.0, date(2026, 2, 1)
+    told = [
+        excel.call(name, "TX", "78701", day, cell=sheet.Range("D1"))
+        for day in (44592.0, sheet.Range("A1"), sheet.Range("B1"))
+    ]
+    (first,), (second,) = excel.call(
+        name, "TX", "78701", sheet.Range("A1:A2"), cell=sheet.Range("D1")
+    )
+    assert all("counts dates from 1904; turn that off" in one for one in (*told, first, second))
+    assert all("File > Options > Advanced" in one for one in told)
+    assert excel.call("SVC_STATUS", "TX", "78701", 44592.0, cell=sheet.Range("D1")) == "invalid"
+    assert faults.seen == []
 
 
-def test_a_zip_in_the_third_column_is_no_day_where_headings_say_so(excel, sheet, faults):
+def test_in_such_a_workbook_texts_are_days_and_other_numbers_are_themselves(excel, sheet, faults):
     excel.book.Date1904 = True
-    for column, cells in zip("ABC", (("state", "TX"), ("city", ""), ("zip", 78701)), strict=True):
-        sheet[f"{column}1"], sheet[f"{column}2"] = cells
-    shown = excel.call("SVC_LOOKUP", sheet.Range("A1:C2"), "combined_rate", cell=sheet.Range("D1"))
-    assert shown == 0.0825
-    assert "78701" in faults.seen[-1].target
+    cell = sheet.Range("D1")
+    assert excel.call("SVC_RATE", "TX", 78701.0, DAY, cell=cell) == 0.0825
+    assert excel.call("SVC_TAX", 100.0, "TX", 78701.0, DAY, cell=cell) == 8.25
+    assert {one.target.partition("as_of=")[2][:10] for one in faults.seen} == {DAY}
+
+
+def test_of_rows_from_1904_the_days_alone_are_refused(excel, sheet, faults):
+    excel.book.Date1904 = True
+    for row, zip_code in enumerate((78701.0, 78702.0), 1):
+        sheet[f"A{row}"], sheet[f"B{row}"], sheet[f"C{row}"] = "TX", zip_code, 44592.0
+    sheet["C2"] = f"'{DAY}"
+    (refused,), (rate,) = excel.call(
+        "SVC_LOOKUP", sheet.Range("A1:C2"), "combined_rate", cell=sheet.Range("D1")
+    )
+    assert "counts dates from 1904" in refused
+    assert rate == 0.0825
+    assert ["78702" in one.target for one in faults.seen] == [True]
 
 
 @pytest.mark.parametrize(

@@ -135,61 +135,22 @@ def test_values_with_a_format_or_of_a_data_type_are_read_as_what_they_hold(scrip
     assert unread["error"] == "#N/A"
 
 
-MAY_1900, MAY_1904 = 46143, 46143 - 1462  # 2026-05-01 in the two counts
-SINCE_1900, SINCE_1904 = 36526, 35064  # DATE(2000, 1, 1)
-
-
-def asked_days(faults):
-    return [one.target.partition("as_of=")[2][:10] for one in faults.seen]
-
-
-@pytest.mark.parametrize(
-    ("first", "day"), [(None, MAY_1900), ([SINCE_1900], MAY_1900), ([SINCE_1904], MAY_1904)]
-)
-def test_a_day_that_is_a_number_is_the_day_that_the_workbook_means(
-    scripted_server, faults, first, day
-):
-    table = [["zip", "As  of", "State"], [78703, day, "TX"], ["78704", "", "TX"]]
-    zips = [["State", "City", "ZIP", "As of"], ["TX", "Austin", 78708, DAY]]
-    undated = called("LOOKUP", [["state", "city", "zip"], ["TX", "Austin", 78707]], "combined_rate")
+def test_a_day_may_be_a_number_and_a_zip_is_no_day(scripted_server, faults):
+    day = 46143  # 2026-05-01, counted from 1900: nothing tells the add-in of another count
     host = in_excel(
         scripted_server.script,
         [
             called("RATE", "TX", "78701", day),
             called("RATE", "TX", [["78702"], ["78702"]], [[day], [DAY]]),
-            called("LOOKUP", [["TX", "78705", day], ["TX", "78706", DAY]], "combined_rate"),
-            called("LOOKUP", table, "combined_rate"),
-            called("TAX", 46143, "TX", "78701", DAY),
-            called("LOOKUP", zips, "combined_rate"),
+            called("LOOKUP", [["zip", "As  of"], [78703, day], ["78704", ""]], "combined_rate"),
+            called("LOOKUP", [["TX", 78705, day], ["TX", "78706", DAY]], "combined_rate"),
         ],
-        [undated],
-        first_days=first,
     )
-    assert len(host["sent"]) == 2
-    shown = host["shown"][0]
-    assert shown[:3] == [[[0.0825]], [[0.0825]] * 2, [[0.0825]] * 2]
-    assert shown[3][0] == [0.0825]
-    assert shown[3][1][0]["error"] == "#VALUE!"
-    assert shown[4] == [[3806.8]]
-    assert set(asked_days(faults)) == {DAY, ""}
-    assert {"78703", "78707", "78708"} <= set(zips_asked(faults)), "a ZIP is no day"
-
-
-def test_where_excel_does_not_say_how_it_counts_days_no_rate_of_another_day_is_shown(
-    scripted_server, faults
-):
-    numbers = called("RATE", "TX", "78701", MAY_1904)
-    host = in_excel(
-        scripted_server.script,
-        [numbers, called("RATE", "TX", "78702", DAY)],
-        [numbers],
-        first_days=[None, SINCE_1904],
-    )
-    (unknown, known), (again,) = host["shown"]
-    assert unknown["error"] == "#N/A"
-    assert "2026-05-01" in unknown["message"]
-    assert known == again == [[0.0825]]
-    assert asked_days(faults) == [DAY, DAY]
+    rate, rates, (first, second), rows = host["shown"][0]
+    assert (rate, rates, first, rows) == ([[0.0825]], [[0.0825]] * 2, [0.0825], [[0.0825]] * 2)
+    assert second[0]["error"] == "#VALUE!"
+    assert {one.target.partition("as_of=")[2][:10] for one in faults.seen} == {DAY}
+    assert {"78703", "78705"} <= set(zips_asked(faults))
 
 
 def test_five_thousand_formulas_of_five_hundred_places_are_one_post_and_500_lookups(

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.excel.cell_errors import BadValueError, CellError, NotAvailableError
+from svc_tools.excel.dates import day_in
 from svc_tools.excel.evaluating import Call
 from svc_tools.excel.officejs.wire import MOST_CALLS, BadRequestError, read_calls, results_json
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, ErrorCell, NumberOf1904
 
 
 def read(*calls):
@@ -25,6 +26,17 @@ def told(*results):
 def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
     (call,) = read({"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]})
     assert call == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!"), OMITTED))
+
+
+def test_a_call_of_a_workbook_that_counts_from_1904_has_numbers_that_are_no_days():
+    given = ["CA", [[94105, True]], 44592.5]
+    (call,) = read({"f": "SVC_RATE", "a": given, "from_1904": True})
+    assert call.arguments[:3] == ("CA", [[94105, True]], 44592.5)
+    ((zip_code, truth),), day = call.arguments[1:3]
+    assert isinstance(zip_code, NumberOf1904)
+    assert truth is True
+    with pytest.raises(BadValueError, match="counts dates from 1904"):
+        day_in(day)
 
 
 def test_ranges_are_rows_and_null_in_them_is_an_empty_cell():

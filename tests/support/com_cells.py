@@ -118,8 +118,6 @@ class Range:
             raise ComError("the sheet is protected")
         for row, keys in enumerate(self._keys()):
             for column, key in enumerate(keys):
-                if key[0] in self.sheet.hidden:
-                    continue
                 value = values[row][column] if isinstance(values, tuple | list) else values
                 self.sheet.book.app.written(self.sheet, key)
                 write(key, value)
@@ -150,12 +148,6 @@ class Range:
             raise AttributeError("Formula2")
         return self.Formula
 
-    @Formula2.setter
-    def Formula2(self, values):
-        if not self.sheet.book.app.dynamic:
-            raise AttributeError("Formula2")
-        self.Formula = values
-
     @property
     def FormulaR1C1(self):
         return self._get(
@@ -165,12 +157,7 @@ class Range:
 
     @property
     def NumberFormat(self):
-        return "@" if self._each(lambda cell: cell.style == "text") else "General"
-
-    @NumberFormat.setter
-    def NumberFormat(self, _):
-        for key in (key for row in self._keys() for key in row):
-            self.sheet.cells.setdefault(key, Cell()).style = ""
+        return {True: "@", False: "General"}.get(self._each(lambda cell: cell.style == "text"))
 
     @property
     def HasFormula(self):
@@ -209,14 +196,6 @@ class Range:
         parent = self.SpillParent
         shape = self.sheet.cells[parent.row, parent.column].spills
         return Range(self.sheet, parent.row, parent.column, *shape)
-
-    @property
-    def FormulaArray(self):
-        return self.Formula
-
-    @FormulaArray.setter
-    def FormulaArray(self, formula):
-        self.sheet.put_array((self.row, self.column), formula, (self.height, self.width))
 
     @property
     def ListObject(self):

@@ -44,11 +44,9 @@ class Sheet:
     cells: dict = field(default_factory=dict)
     tables: list = field(default_factory=list)
     protected: bool = False
-    hidden: set = field(default_factory=set)
 
     Parent = property(lambda self: self.book)
     Application = property(lambda self: self.book.app)
-    ListObjects = property(lambda self: self.tables)
 
     def Range(self, first, last=None):
         if isinstance(first, Range):
@@ -276,9 +274,6 @@ class App:
     ScreenUpdating: bool = True
     StatusBar: object = False
     Hwnd: int = 1
-    AutoCorrect: object = field(
-        default_factory=lambda: SimpleNamespace(AutoFillFormulasInLists=True)
-    )
     calculated: int = 0
     books: list = field(default_factory=list)
 

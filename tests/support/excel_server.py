@@ -91,14 +91,11 @@ def excel_serve(*options, **environment):
             process.terminate()
 
 
-def in_excel(script, *bursts, first_days=None):
-    """What Excel's stand-in shows and sends, where the functions come from an address or a text.
-
-    `first_days` is what it answers, time after time, when it is asked for DATE(2000, 1, 1).
-    """
+def in_excel(script, *bursts):
+    """What Excel's stand-in shows and sends, where the functions come from an address or a text."""
     done = subprocess.run(
         [node(), str(HOST)],
-        input=json.dumps({"script": script, "bursts": bursts, "firstDays": first_days}),
+        input=json.dumps({"script": script, "bursts": bursts}),
         capture_output=True,
         text=True,
         timeout=120,

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], skips: [], state: "Done", writes: 0, breaksAfter: Infinity };
+  const book = { sheets: {}, selected: null, results: {}, calculated: [], spills: {}, texts: [], state: "Done", writes: 0, breaksAfter: Infinity };
   globalThis.standIn = book;
   let queue = [];
 
@@ -27,7 +27,6 @@
 
   function write(sheet, row, column, given) {
     if (++book.writes > book.breaksAfter) throw new Error("the sheet is protected");
-    if (book.skips.includes(`${sheet}!${address(row, column)}`)) return; // hidden by a filter
     let cell = given;
     const isText = book.texts.includes(`${sheet}!${address(row, column)}`); // by its format
     if (isText && given !== "") cell = typeof given === "string" ? `'${given.replace(/^'/, "")}` : String(given);
@@ -66,6 +65,7 @@
       formulas: () => rows().map((line) => line.map(([i, j]) => read(sheet, i, j))),
       values: () => rows().map((line) => line.map(([i, j]) => shown(sheet, i, j))),
       valueTypes: () => rows().map((line) => line.map(([i, j]) => (/^#(N\/A|VALUE!|NAME\?)$/.test(shown(sheet, i, j)) ? "Error" : "Other"))),
+      numberFormat: () => rows().map((line) => line.map(([i, j]) => (book.texts.includes(`${sheet}!${address(i, j)}`) ? "@" : "General"))),
       rowIndex: () => row,
       columnIndex: () => column,
       rowCount: () => height,
@@ -80,10 +80,6 @@
       getUsedRangeOrNullObject: () => used(sheet, row, column, height, width),
       getSpillingToRangeOrNullObject: () => (spill() ? range(sheet, row, column, ...spill()) : range(sheet, 0, 0, 0, 0)),
       put(name, value) {
-        if (name === "numberFormat") {
-          book.texts = book.texts.filter((one) => one !== `${sheet}!${address(row, column)}`);
-          return;
-        }
         if (name !== "values" && name !== "formulas") throw new Error(`${name} cannot be set`);
         if (value.length !== height || value[0].length !== width) throw new Error("the dimensions do not fit");
         rows().flat().forEach(([i, j]) => write(sheet, i, j, value[i - row][j - column]));

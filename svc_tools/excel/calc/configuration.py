@@ -57,19 +57,10 @@ def _for_addin() -> str:
             "zeros": zeros_kept(one),
             "volatile": one.volatile,
             "spills": one.spills,
-            "day": _day(one),
         }
         for one in FUNCTIONS
     ]
     return json.dumps(told, indent=1) + "\n"
-
-
-def _day(function: Function) -> int | None:
-    """The position of the argument that is a day; -1 where days are in rows of a range."""
-    if function.name == "SVC_LOOKUP":
-        return -1
-    names = [one.name for one in function.parameters]
-    return names.index("as_of") if "as_of" in names else None
 
 
 def _functions() -> str:

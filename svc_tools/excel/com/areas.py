@@ -1,16 +1,14 @@
-"""Where cells are: addresses as people read them. Pure."""
+"""Where cells are: blocks of rows and columns, and their addresses. Pure."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Area"]
 
-_ADDRESS = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]+)")
 _LETTERS = 26
 
 
@@ -23,16 +21,14 @@ class Area(NamedTuple):
     width: int = 1
 
     @classmethod
-    def read(cls, address: str) -> Area | None:
-        """The area of an address such as B2 or B2:C9; `None` for anything else."""
-        ends = [_ADDRESS.fullmatch(part) for part in address.strip().upper().split(":")]
-        corners = [(int(end[2]), _number(end[1])) for end in ends if end]
-        if len(corners) != len(ends) or len(ends) not in {1, 2}:
-            return None
-        (top, left), (bottom, right) = corners[0], corners[-1]
-        if bottom < top or right < left or not top:
-            return None
-        return cls(top, left, bottom - top + 1, right - left + 1)
+    def around(cls, areas: Iterable[Area]) -> Area:
+        """The smallest block that holds all of them."""
+        rows, columns, bottoms, rights = zip(
+            *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
+            strict=True,
+        )
+        top, left = min(rows), min(columns)
+        return cls(top, left, max(bottoms) - top, max(rights) - left)
 
     @property
     def address(self) -> str:
@@ -65,10 +61,3 @@ def _name(column: int) -> str:
         column, rest = divmod(column - 1, _LETTERS)
         name = chr(ord("A") + rest) + name
     return name
-
-
-def _number(name: str) -> int:
-    total = 0
-    for letter in name:
-        total = total * _LETTERS + ord(letter) - ord("A") + 1
-    return total

@@ -83,7 +83,9 @@ class Reference:
 
 def has_calls(formula: object) -> bool:
     """Whether a formula calls one of our functions."""
-    return isinstance(formula, str) and formula.startswith("=") and bool(calls_in(formula))
+    if not isinstance(formula, str) or not formula.startswith("="):
+        return False
+    return "SVC_" in formula.upper() and bool(calls_in(formula))
 
 
 def calls_in(formula: str) -> tuple[FormulaCall, ...]:

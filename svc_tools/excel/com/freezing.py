@@ -1,19 +1,17 @@
-"""Formulas become their values, and the sheet of what was frozen says what they were.
+"""Freezing: formulas become the values that they show; a log sheet notes the source and the date.
 
-What shows an error or #PARTIAL is no value: it stays a formula, and is listed. Rows of the log are
-written before a cell changes, and what was written is read again.
+Each value was read from its own cell, so a freeze that stops halfway loses nothing. A cell that
+shows an error or #PARTIAL has no value: it stays a formula, and is listed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.com.areas import Area
-from svc_tools.excel.com.frozen_log import FrozenCell, Log
-from svc_tools.excel.com.sheet_grid import Grid
-from svc_tools.excel.evaluating import Call, evaluate, unasked
+from svc_tools.excel.evaluating import Call, evaluate
 from svc_tools.excel.values import error_in
 from svc_tools.excel.workbook.layout import FROZEN
 from svc_tools.shown import counted
@@ -25,244 +23,171 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
 
-__all__ = ["Block", "Freeze", "NotFrozen", "find", "freeze"]
+__all__ = ["COLUMNS", "Block", "Freeze", "find", "freeze"]
 
+COLUMNS = ("sheet", "range", "source", "oldest answer", "frozen at")
+"""The headings of the log: one row per sheet and freeze. The task pane writes the same."""
+_WIDTHS = (14, 12, 40, 27, 27)
 _SHOWN = 10
+_AS_TEXT = "the cell is formatted as text, in which a number would become a text"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A formula and the cells that show its result: one, or those of an array.
+    """The cells that show the result of one formula: a single cell, or those of an array.
 
     Attributes:
         sheet: the sheet.
         area: the cells.
-        kind: "" for one cell, "spilled" or "array" (a fixed array formula).
-        formula: the formula.
         values: what the cells show.
-        source: who answered.
-        answered: when (UTC); "" where that is not known.
     """
 
     sheet: Sheet
     area: Area
-    kind: str
-    formula: str
     values: Sequence[Sequence[Scalar]]
-    source: str = ""
-    answered: str = ""
 
     @property
-    def named(self) -> str:
-        """Where it is, for sentences."""
-        return f"{self.sheet.name}!{self.area.address}"
-
-    def logged(self, at: str) -> list[FrozenCell]:
-        """The rows of the log: the first has the formula, the others say whose part they are."""
-        cells = list(self.area.cells())
-        first = cells[0].address
-        part = {"spilled": f"spilled from {first}", "array": f"array of {first}"}.get(self.kind, "")
-        whole = f"{{{self.formula}}}" if self.kind == "array" else self.formula
-        values = [value for row in self.values for value in row]
-        return [
-            FrozenCell(
-                self.sheet.name,
-                cell.address,
-                part if place else whole,
-                value,
-                self.source,
-                self.answered,
-                at,
-            )
-            for place, (cell, value) in enumerate(zip(cells, values, strict=True))
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class NotFrozen:
-    """A cell that stays a formula, and why."""
-
-    where: str
-    why: str
+    def size(self) -> int:
+        """How many cells it has."""
+        return self.area.height * self.area.width
 
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """What came of it: how many cells are values now, and which stay formulas."""
+    """Result of a freeze: how many cells are values now, and which stay formulas and why."""
 
     cells: int
     sheets: int
-    left: tuple[NotFrozen, ...]
+    left: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
         """It in words, with the first of the cells that stay."""
         told = f"Frozen: {counted(self.cells, 'cell')} on {counted(self.sheets, 'sheet')}."
         if self.cells:
-            told += f' The sheet "{FROZEN}" has their formulas; SVC_UNFREEZE puts them back.'
+            told += f' The sheet "{FROZEN}" has their source and date.'
         if not self.left:
             return told
-        lines = [f"{one.where}: {one.why}" for one in self.left[:_SHOWN]]
-        more = len(self.left) - len(lines)
-        lines += [f"and {more:,} more"] if more else []
+        more = len(self.left) - _SHOWN
+        lines = [*self.left[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
         stay = "stays a formula" if len(self.left) == 1 else "stay formulas"
         return "\n".join([f"{told} {counted(len(self.left), 'cell')} {stay}:", *lines])
 
 
 def find(
-    workbook: Workbook, desk: Desk, within: tuple[Sheet, Sequence[Area]] | None = None
-) -> tuple[list[Block], list[NotFrozen]]:
-    """The formulas that can be frozen, and those that cannot; nothing is changed.
+    workbook: Workbook, within: tuple[Sheet, Sequence[Area]] | None = None
+) -> tuple[list[Block], list[str]]:
+    """The formulas that can be frozen, and the cells that cannot with the reason.
 
     Args:
         workbook: the workbook.
-        desk: what knows who answered; nothing is asked for.
         within: only formulas in these cells of this sheet.
     """
     found: list[Block] = []
-    left: list[NotFrozen] = []
+    left: list[str] = []
     for sheet in workbook.sheets if within is None else [within[0]]:
-        if sheet.name.casefold() == FROZEN.casefold():
-            continue
-        grid = Grid(workbook, sheet)
-        blocks = _blocks(grid, None if within is None else within[1])
-        if blocks and sheet.protected:
-            why = "the sheet is protected"
-            left += [NotFrozen(block.named, why) for _, block in blocks]
-            continue
-        whole = []
-        for cell, block in blocks:
-            error = _shown_error(block)
-            if error:
-                left.append(NotFrozen(block.named, error))
+        for block in _blocks(sheet, None if within is None else within[1]):
+            why = "the sheet is protected" if sheet.protected else _no_value(block)
+            if why:
+                left.append(f"{sheet.name}!{block.area.address}: {why}")
             else:
-                whole.append((cell, block))
-        found += _sourced(desk, grid, whole)
+                found.append(block)
     return found, left
 
 
 def freeze(
-    workbook: Workbook, blocks: Sequence[Block], left: Sequence[NotFrozen], *, at: str
+    workbook: Workbook, desk: Desk, blocks: Sequence[Block], left: Sequence[str], *, at: str
 ) -> Freeze:
-    """Write the log, then the values.
+    """Write the source and the date to the log, then the values over the formulas.
 
     Args:
         workbook: the workbook.
+        desk: what knows the source; no request is sent.
         blocks: the formulas.
-        left: what was found that stays.
+        left: what stays a formula, as `find` gave it.
         at: the time (UTC), as it is noted.
 
     Raises:
-        ValueError: the log cannot be written; no cell was changed.
+        ValueError: the sheet of the log is another one; no cell was changed.
     """
-    if not blocks:
-        return Freeze(0, 0, tuple(left))
-    log = Log(workbook)
+    failed: list[str] = []
+    done: list[Block] = []
     with workbook.at_rest():
-        cells = [block.logged(at) for block in blocks]
-        numbers = iter(log.append([cell for of_block in cells for cell in of_block]))
-        rows = [[next(numbers) for _ in of_block] for of_block in cells]
-        failed = []
-        for block, of_block in zip(blocks, rows, strict=True):
-            why = _written(block)
-            if why:
-                failed.append((block, NotFrozen(block.named, why)))
-                for row in of_block:
-                    log.put_back(row, f"{at} (not frozen)")
-    done = [block for block in blocks if block not in [one for one, _ in failed]]
+        if blocks:
+            _note(workbook, desk, blocks, at)
+        for block in blocks:
+            try:
+                block.sheet.put(block.area, block.values)
+                done.append(block)
+            except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
+                why = f"Excel refused it ({type(error).__name__})"
+                failed.append(f"{block.sheet.name}!{block.area.address}: {why}")
     return Freeze(
-        sum(block.area.height * block.area.width for block in done),
+        sum(block.size for block in done),
         len({block.sheet.name for block in done}),
-        (*left, *(one for _, one in failed)),
+        (*left, *failed),
     )
 
 
-def _blocks(grid: Grid, within: Sequence[Area] | None) -> list[tuple[Area, Block]]:
+def _blocks(sheet: Sheet, within: Sequence[Area] | None) -> list[Block]:
     """Each formula once, with all cells that show its result."""
-    arrays = grid.sheet.has_arrays(grid.area)
+    calls = sheet.calls()
+    arrays = bool(calls) and sheet.has_arrays(sheet.used)
     taken: set[Area] = set()
     found = []
-    for cell, formula in grid.calling(within):
-        if cell in taken:
+    for cell, value in calls.items():
+        inside = within is None or any(cell.within(block) for block in within)
+        if cell in taken or not inside:
             continue
-        kind, area = (grid.sheet.array(cell) if arrays else None) or ("", cell)
-        first = Area(area.row, area.column)
-        taken.update(area.cells())
-        spoken = formula if first == cell else grid.sheet.formulas(first)[0][0]
-        found.append((first, Block(grid.sheet, area, kind, spoken, grid.values(area))))
+        array = sheet.array(cell) if arrays else None
+        found.append(
+            Block(sheet, cell, [[value]])
+            if array is None
+            else Block(sheet, array, sheet.values(array))
+        )
+        taken.update(found[-1].area.cells())
     return found
 
 
-def _shown_error(block: Block) -> str:
-    """The error that a cell of it shows; "" where all show values."""
+def _no_value(block: Block) -> str:
+    """Why the block cannot become values; "" where it can."""
     for row in block.values:
         for value in row:
             error = error_in("", value)
             if error is not None:
                 return str(getattr(value, "text", value))
-    return ""
+    return _AS_TEXT if block.sheet.is_text(block.area) else ""
 
 
-def _sourced(desk: Desk, grid: Grid, blocks: list[tuple[Area, Block]]) -> list[Block]:
-    """The formulas with who answered and when; nothing is asked for."""
-    asked = [grid.asked(cell) for cell, _ in blocks]
-    calls = [Call("SVC_SOURCE", given or ()) for given in asked]
-    days = [Call("SVC_ASOF", given or ()) for given in asked]
-    known = [
-        given is not None and not unasked(desk, call)
-        for given, call in zip(asked, calls, strict=True)
-    ]
-    one = [
-        call if sure else Call("SVC_SOURCE", ()) for call, sure in zip(calls, known, strict=True)
-    ]
-    results = evaluate(
-        desk, [*one, *(call for call, sure in zip(days, known, strict=True) if sure)]
+def _note(workbook: Workbook, desk: Desk, blocks: Sequence[Block], at: str) -> None:
+    source, oldest = (
+        "" if isinstance(one, CellError) or one is None else str(one)
+        for one in evaluate(desk, [Call("SVC_SOURCE"), Call("SVC_ASOF")])
     )
-    sources, answered = results[: len(one)], iter(results[len(one) :])
-    return [
-        replace(block, source=_text(source), answered=_text(next(answered)) if sure else "")
-        for (_, block), source, sure in zip(blocks, sources, known, strict=True)
-    ]
+    areas: dict[str, list[Area]] = {}
+    for block in blocks:
+        areas.setdefault(block.sheet.name, []).append(block.area)
+    rows = [(name, Area.around(some).address, source, oldest, at) for name, some in areas.items()]
+    log = _log(workbook)
+    used = log.used
+    log.put(Area(used.row + used.height, 1, len(rows), len(COLUMNS)), rows)
 
 
-def _text(result: object) -> str:
-    return "" if isinstance(result, CellError) or result is None else str(result)
+def _log(workbook: Workbook) -> Sheet:
+    """The sheet of the log, made where there is none.
 
-
-def _written(block: Block) -> str:
-    """Write the values of a formula over it; why that did not work, "" where it did."""
-    sheet, area = block.sheet, block.area
-    try:
-        if block.kind:
-            sheet.clear(area if block.kind == "array" else Area(area.row, area.column))
-        sheet.put(area, block.values)
-        now = sheet.values(area)
-    except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
-        return _undone(block, f"Excel refused it ({type(error).__name__})")
-    if _alike(now, block.values):
-        return ""
-    return _undone(block, "Excel made another value of it (is the cell formatted as text?)")
-
-
-def _undone(block: Block, why: str) -> str:
-    """Put the formula back that was being replaced."""
-    array = block.kind == "array"
-    area = block.area if array else Area(block.area.row, block.area.column)
-    try:
-        if block.sheet.formulas(area)[0][0] == block.formula:
-            return why
-        if block.kind:
-            block.sheet.clear(block.area)
-        block.sheet.put_formula(area, block.formula, array=array)
-    except Exception:  # noqa: BLE001 - as above
-        return f'{why}; its formula is in the sheet "{FROZEN}"'
-    return f"{why}; its formula is back"
-
-
-def _alike(now: Sequence[Sequence[Scalar]], then: Sequence[Sequence[Scalar]]) -> bool:
-    """Whether the values are the same; an empty text is an empty cell."""
-
-    def plain(rows: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        return [["" if one is None else one for one in row] for row in rows]
-
-    return plain(now) == plain(then)
+    Raises:
+        ValueError: a sheet of that name has other headings.
+    """
+    heading = Area(1, 1, 1, len(COLUMNS))
+    sheet = workbook.sheet(FROZEN)
+    if sheet is None:
+        sheet = workbook.add_sheet(FROZEN)
+        sheet.put(heading, [COLUMNS])
+        sheet.dress(heading, _WIDTHS)
+    elif tuple(str(head or "").casefold() for head in sheet.values(heading)[0]) != COLUMNS:
+        raise ValueError(
+            f'The sheet "{FROZEN}" has other headings than {", ".join(COLUMNS)}. Nothing was'
+            " changed; rename that sheet, and run the macro again."
+        )
+    return sheet

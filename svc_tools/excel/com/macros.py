@@ -18,7 +18,6 @@ from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.com.freezing import find, freeze
 from svc_tools.excel.com.nexus_cleanup import list_records, preview, remove, undo
 from svc_tools.excel.com.refreshed import refresh
-from svc_tools.excel.com.unfreezing import frozen_now, unfreeze
 from svc_tools.excel.com.workbook import Workbook
 from svc_tools.excel.desk import the_desk
 from svc_tools.shown import counted
@@ -33,10 +32,10 @@ __all__ = [
     "SVC_NEXUS_REMOVE",
     "SVC_NEXUS_RESTORE",
     "SVC_REFRESH",
-    "SVC_UNFREEZE",
 ]
 
 _NOTHING_CHANGED = "Nothing was changed."
+_NO_WAY_BACK = "The formulas do not come back: keep a copy of the workbook."
 
 _log = logging.getLogger(__name__)
 
@@ -51,12 +50,6 @@ def SVC_REFRESH():  # type: ignore[no-untyped-def]  # noqa: ANN201 - xlwings rea
 def SVC_FREEZE():  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Turn formulas into their values: the selected ones, else all of the workbook."""
     _run("SVC_FREEZE", _freeze)
-
-
-@xw.sub
-def SVC_UNFREEZE():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Put frozen formulas back, where the cell still holds what was frozen."""
-    _run("SVC_UNFREEZE", _unfreeze)
 
 
 @xw.sub
@@ -99,30 +92,18 @@ def _run(name: str, act: Callable[[Workbook], str]) -> None:
 def _freeze(book: Workbook) -> str:
     if not book.is_calculated:
         return f"Excel has not computed everything yet; press F9, then freeze. {_NOTHING_CHANGED}"
-    desk = the_desk()
     chosen = book.selected()
-    blocks, left = find(book, desk, chosen) if chosen is not None else ([], [])
+    blocks, left = find(book, chosen) if chosen is not None else ([], [])
     where = "the selected cells"
     if not blocks and not left:
-        blocks, left = find(book, desk)
+        blocks, left = find(book)
         where = "the whole workbook"
     if not blocks and not left:
         return f"No formula of the workbook has an SVC function. {_NOTHING_CHANGED}"
-    cells = sum(block.area.height * block.area.width for block in blocks)
-    stay = f" {counted(len(left), 'formula')} with an error will stay." if left else ""
-    if blocks and not book.confirmed(f"Freeze {counted(cells, 'cell')} of {where}?{stay}"):
+    cells = sum(block.size for block in blocks)
+    stay = f" {counted(len(left), 'formula')} without a value will stay." if left else ""
+    question = f"Freeze {counted(cells, 'cell')} of {where}?{stay} {_NO_WAY_BACK}"
+    if blocks and not book.confirmed(question):
         return _NOTHING_CHANGED
-    return freeze(book, blocks, left, at=_now()).sentence
-
-
-def _unfreeze(book: Workbook) -> str:
-    groups = frozen_now(book)
-    if not groups:
-        return f"Nothing is frozen. {_NOTHING_CHANGED}"
-    if not book.confirmed(f"Put {counted(len(groups), 'frozen formula')} back?"):
-        return _NOTHING_CHANGED
-    return unfreeze(book, groups, at=_now()).sentence
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return freeze(book, the_desk(), blocks, left, at=now).sentence

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.com.areas import Area
+from svc_tools.excel.dates import FIRST_DAY, FROM_1904
 from svc_tools.excel.workbook.layout import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
 from svc_tools.nexus.plan_file import COLUMNS as PLAN_COLUMNS
 from svc_tools.nexus.plan_file import read_plan
@@ -157,9 +158,15 @@ class NexusRows:
         return Area(self._head + 1, self._left, height, len(self.all))
 
     def _day(self, value: Scalar) -> object:
-        """A day of the sheet: a date cell is a number there."""
+        """A day of the sheet: a date cell is a number there.
+
+        Raises:
+            ValueError: the workbook counts dates from 1904.
+        """
         if isinstance(value, float) and not isinstance(value, bool):
-            return self._workbook.first_day + timedelta(days=int(value))
+            if self._workbook.counts_from_1904:
+                raise ValueError(FROM_1904)
+            return FIRST_DAY + timedelta(days=int(value))
         return value
 
     def _put(self, row: int, name: str, text: str) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from svc_tools.excel.com.sheet_grid import Grid
 from svc_tools.excel.values import ErrorCell
-from svc_tools.excel.workbook.layout import FROZEN
 from svc_tools.shown import counted
 
 if TYPE_CHECKING:
@@ -48,14 +46,11 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
 
 def _shown(workbook: Workbook) -> dict[str, Scalar]:
     """What the formulas that call our functions show."""
-    found: dict[str, Scalar] = {}
-    for sheet in workbook.sheets:
-        if sheet.name.casefold() == FROZEN.casefold():
-            continue
-        grid = Grid(workbook, sheet)
-        for cell, _ in grid.calling():
-            found[f"{grid.name}!{cell.address}"] = grid.value(cell.row, cell.column)
-    return found
+    return {
+        f"{sheet.name}!{cell.address}": value
+        for sheet in workbook.sheets
+        for cell, value in sheet.calls().items()
+    }
 
 
 def _text(value: Scalar) -> str:

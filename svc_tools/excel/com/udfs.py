@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import xlwings as xw
@@ -17,12 +18,11 @@ import xlwings as xw
 from svc_tools.config import ConfigurationError
 from svc_tools.excel.cell_errors import CellError, NotAvailableError
 from svc_tools.excel.com.converting import from_com, to_com
-from svc_tools.excel.com.days_of_1904 import with_days
 from svc_tools.excel.com.filled_down import calls_filled_down
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.evaluating import Call, evaluate
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.excel.values import OMITTED
+from svc_tools.excel.values import OMITTED, of_1904
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,8 +53,11 @@ def answer(one: Function, arguments: tuple[object, ...], cell: xw.Range | None =
         cell: the calling cell, an `xlwings.Range`; `None` where a program calls.
     """
     try:
-        call = Call(one.name, with_days(one, tuple(map(from_com, arguments)), cell))
+        call = Call(one.name, tuple(map(from_com, arguments)))
         desk = the_desk()
+        if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
+            call = Call(one.name, tuple(map(of_1904, call.arguments)))
+            cell = None  # the other rows of the column are refused as well
         more = calls_filled_down(desk, one, call, cell)
         return to_com(evaluate(desk, [call, *more])[0])
     except CellError as error:
@@ -64,6 +67,16 @@ def answer(one: Function, arguments: tuple[object, ...], cell: xw.Range | None =
     except Exception as error:  # noqa: BLE001 - VBA would show its text, whatever it holds
         _log.warning("%s could not be computed: %s", one.name, type(error).__name__)
         return to_com(NotAvailableError(f"{one.name} could not be computed.", "FAILED"))
+
+
+def _may_hold_day(one: Function, call: Call) -> bool:
+    """Whether a number or a date is given where days are."""
+    for parameter, given in zip(one.parameters, call.arguments, strict=False):
+        if parameter.name == "as_of" or one.name == "SVC_LOOKUP":
+            rows = given if isinstance(given, list) else [[given]]
+            if any(isinstance(cell, float | date) for row in rows for cell in row):
+                return True
+    return False
 
 
 def _wants_cell(one: Function) -> bool:

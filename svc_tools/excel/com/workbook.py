@@ -8,11 +8,11 @@ and "2026-05-01" as a date.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_tools.excel.com.areas import Area
 from svc_tools.excel.com.converting import TEXT_LIMIT, cut, scalar_from_com
+from svc_tools.excel.com.formulas import has_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ _DONE = 0  # xlDone
 _TEXT = 2  # what an input box asks for
 _LONG = 255
 _AS_TEXT = "@"
-"""The format of a cell in which a formula that is typed is a text, and so is a number."""
+"""The format of a cell in which a number that is typed is a text."""
 _BOX = 4_000
 """Characters of a message that a box shows in full."""
 _INPUT_BOX = 250
@@ -58,19 +58,28 @@ class Sheet:
         rows = _rows(self._range(area).Value2, area)
         return [[scalar_from_com(cell) for cell in row] for row in rows]
 
-    def value(self, area: Area) -> Scalar:
-        """The value of the first cell."""
-        return self.values(Area(area.row, area.column))[0][0]
+    def calls(self) -> dict[Area, Scalar]:
+        """The cells whose formula calls an SVC function, each with what it shows.
 
-    def formulas(self, area: Area) -> list[list[str]]:
-        """The formulas in their English form; of a cell without one its text."""
-        cells = self._range(area)
-        found = _if_there(cells, "Formula2")  # without it, an Excel in which no array spills
-        return _texts(cells.Formula if found is None else found, area)
+        A text that reads like a formula is none. The log of what was frozen has no formulas.
+        """
+        used = self.used
+        cells = self._range(used)
+        formulas = _if_there(cells, "Formula2")  # without it, an Excel in which no array spills
+        rows = _rows(cells.Formula if formulas is None else formulas, used)
+        return {
+            Area(used.row + down, used.column + across): value
+            for down, (texts, values) in enumerate(zip(rows, self.values(used), strict=True))
+            for across, (text, value) in enumerate(zip(texts, values, strict=True))
+            if has_calls(text) and value != text
+        }
 
-    def formulas_r1c1(self, area: Area) -> list[list[str]]:
-        """The same in R1C1 style, in which a formula that is filled down never changes."""
-        return _texts(self._range(area).FormulaR1C1, area)
+    def is_text(self, area: Area) -> bool:
+        """Whether a cell of the block is formatted as text, in which a number becomes one."""
+        shown = self._range(area).NumberFormat
+        return shown == _AS_TEXT or (  # None where the formats differ
+            shown is None and any(self._range(one).NumberFormat == _AS_TEXT for one in area.cells())
+        )
 
     def has_arrays(self, area: Area) -> bool:
         """Whether some of the cells may be parts of an array."""
@@ -78,13 +87,13 @@ class Sheet:
         found = (cells.HasArray, _if_there(cells, "HasSpill", lacking=False))
         return any(one is not False for one in found)  # None where only some are
 
-    def array(self, cell: Area) -> tuple[str, Area] | None:
-        """The array of which a cell is a part: "spilled" or "array", and its block."""
+    def array(self, cell: Area) -> Area | None:
+        """The array of which a cell is a part: spilled, or a fixed array formula."""
         found = self._range(cell)
         if found.HasArray:
-            return "array", _area(found.CurrentArray)
+            return _area(found.CurrentArray)
         if _if_there(found, "HasSpill"):
-            return "spilled", _area(found.SpillParent.SpillingToRange)
+            return _area(found.SpillParent.SpillingToRange)
         return None
 
     def put(self, area: Area, rows: Sequence[Sequence[Scalar]]) -> None:
@@ -103,20 +112,6 @@ class Sheet:
         for at, text in long:
             self._range(at).Value2 = text
 
-    def put_formula(self, area: Area, formula: str, *, array: bool = False) -> None:
-        """Write a formula into one cell; as an array formula into a whole block."""
-        cells = self._range(area)
-        if cells.NumberFormat == _AS_TEXT:
-            cells.NumberFormat = "General"
-        if array:
-            cells.FormulaArray = formula
-            return
-        # asked first: to set what is not there, xlwings would try for ever
-        if _if_there(cells, "Formula2") is None:
-            cells.Formula = formula
-        else:
-            cells.Formula2 = formula
-
     def dress(self, heading: Area, widths: Sequence[float]) -> None:
         """Make a heading bold, and its columns so wide (in characters)."""
         self._range(heading).Font.Bold = True
@@ -126,10 +121,6 @@ class Sheet:
     def clear(self, area: Area) -> None:
         """Empty cells; their formats stay."""
         self._range(area).ClearContents()
-
-    def tables(self) -> list[tuple[str, Area]]:
-        """Its tables: their names, and the blocks with the headings on top."""
-        return [(str(one.Name), _area(one.Range)) for one in self.api.ListObjects]
 
     @property
     def protected(self) -> bool:
@@ -202,9 +193,9 @@ class Workbook:
         return None if typed is False or typed is None else str(typed).strip()
 
     @property
-    def first_day(self) -> date:
-        """The day 0 of its numbers that are days; an older Mac's workbook counts from 1904."""
-        return date(1904, 1, 1) if self.api.Date1904 else date(1899, 12, 30)
+    def counts_from_1904(self) -> bool:
+        """Whether its numbers are other days than those of most workbooks."""
+        return bool(self.api.Date1904)
 
     @property
     def is_calculated(self) -> bool:
@@ -217,17 +208,15 @@ class Workbook:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Excel computes and paints nothing meanwhile, and fills no table's column by itself."""
+        """Excel computes and paints nothing meanwhile."""
         app = self.api.Application
-        before, fills = app.Calculation, app.AutoCorrect.AutoFillFormulasInLists
+        before = app.Calculation
         app.Calculation = _MANUAL
-        app.AutoCorrect.AutoFillFormulasInLists = False
         app.ScreenUpdating = False
         try:
             yield
         finally:
             app.ScreenUpdating = True
-            app.AutoCorrect.AutoFillFormulasInLists = fills
             app.Calculation = before
 
 
@@ -237,10 +226,6 @@ def _if_there(api: Com, name: str, *, lacking: Com = None) -> Com:
         return getattr(api, name)
     except Exception:  # noqa: BLE001 - AttributeError, or one of pywin32's own
         return lacking
-
-
-def _texts(found: Com, area: Area) -> list[list[str]]:
-    return [["" if cell is None else str(cell) for cell in row] for row in _rows(found, area)]
 
 
 def _area(cells: Com) -> Area:

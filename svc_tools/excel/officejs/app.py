@@ -45,8 +45,8 @@ __all__ = ["make_app"]
 
 _STATIC = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".png": "image/png"}
-_MADE = {"days.js", "functions.js"}
-"""Files of the folder that are not served as they stand."""
+_MADE = "functions.js"
+"""A file of the folder that is not served as it stands."""
 
 _HOSTS = (
     "https://*.officeapps.live.com https://*.live.com https://*.office.com https://*.office365.com"
@@ -134,7 +134,7 @@ def _add_static(app: FastAPI) -> None:
     @app.get("/excel/{name}")
     async def file(name: str) -> Response:
         path = {one.name: one for one in _STATIC.iterdir()}.get(name)
-        if path is None or path.suffix not in _KINDS or name in _MADE:
+        if path is None or path.suffix not in _KINDS or name == _MADE:
             raise HTTPException(404)
         return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
 

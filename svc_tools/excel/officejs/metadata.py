@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAMESPACE",
-    "ROWS",
-    "day_at",
     "function_id",
     "host_name",
     "host_text",
@@ -30,10 +28,6 @@ NAMESPACE = "SVC"
 
 _PREFIX = f"{NAMESPACE}_"
 _NAME = re.compile(rf"\b{_PREFIX}[A-Z_]+\b")
-ROWS = "SVC_LOOKUP"
-"""The function whose range holds days in one of its columns."""
-
-_DAY = "as_of"
 _ZERO_IS_A_VALUE = {("SVC_TAX", "amount"), ("SVC_SUM", "range")}
 """The arguments where the number 0 is something else than an empty cell."""
 
@@ -65,12 +59,6 @@ def zeros_kept(function: Function) -> list[int]:
         for position, one in enumerate(function.parameters)
         if (function.name, one.name) in _ZERO_IS_A_VALUE
     ]
-
-
-def day_at(function: Function) -> int | None:
-    """The position of the argument that is a day, where one is."""
-    names = [one.name for one in function.parameters]
-    return names.index(_DAY) if _DAY in names else None
 
 
 def metadata() -> dict[str, Any]:

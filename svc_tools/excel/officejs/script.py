@@ -1,4 +1,4 @@
-"""`functions.js` as Excel loads it: the shipped files, with the server's address and token."""
+"""`functions.js` as Excel loads it: the shipped file, with the server's address and token."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.officejs.gate import ROOT
-from svc_tools.excel.officejs.metadata import ROWS, day_at, function_id, zeros_kept
+from svc_tools.excel.officejs.metadata import function_id, zeros_kept
 from svc_tools.excel.registry import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["functions_script"]
 
-_FILES = [Path(__file__).parent / "static" / name for name in ("days.js", "functions.js")]
+_FILE = Path(__file__).parent / "static" / "functions.js"
 _PLACE = "__CONFIG__"
 _STARTS = {
     "http": "svc-tools excel serve",
@@ -31,15 +31,8 @@ def functions_script(gate: Gate) -> str:
         "token": gate.token.get_secret_value(),
         "start": _STARTS[gate.scheme],
         "functions": [
-            {
-                "id": function_id(one.name),
-                "f": one.name,
-                "zeros": zeros_kept(one),
-                "day": day_at(one),
-                "rows": one.name == ROWS,
-            }
+            {"id": function_id(one.name), "f": one.name, "zeros": zeros_kept(one)}
             for one in FUNCTIONS
         ],
     }
-    script = "\n".join(path.read_text(encoding="utf-8") for path in _FILES)
-    return script.replace(_PLACE, json.dumps(config), 1)
+    return _FILE.read_text(encoding="utf-8").replace(_PLACE, json.dumps(config), 1)

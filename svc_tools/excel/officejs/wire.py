@@ -1,7 +1,8 @@
 """The JSON of `/excel/batch`: calls in, results out. Pure.
 
 Asked: {"calls": [{"f": "SVC_RATE", "a": ["TX", 78701]}, ...]}. An argument is null where it was
-left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error value.
+left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error value. A
+call with "from_1904": true is of a workbook that counts dates from 1904.
 
 Answered: {"results": [...]}, one for each call in their order: {"v": scalar or rows}, or
 {"e": "na" or "value", "m": sentence}. A cell inside rows may be such an error itself.
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from svc_tools.excel.cell_errors import BadValueError, CellError, NotAvailableError
 from svc_tools.excel.evaluating import Call
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, ErrorCell, of_1904
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,10 @@ def _call(number: int, asked: object) -> Call | CellError:
         return BadValueError(f"{name} takes {len(parameters)} arguments; {len(given)} were given")
     missing = [OMITTED] * (len(parameters) - len(given))
     try:
-        return Call(name, (*map(_argument, given), *missing))
+        arguments = map(_argument, given)
+        if isinstance(asked, dict) and asked.get("from_1904") is True:
+            arguments = map(of_1904, arguments)
+        return Call(name, (*arguments, *missing))
     except BadValueError as error:
         return error
 

@@ -22,7 +22,7 @@ __all__ = [
 START, LOOKUP, ORDERS, NEXUS = "Start", "Lookup", "Orders", "Nexus"
 """The sheets, in their order."""
 FROZEN = "SVC frozen"
-"""The sheet that the macro adds on which frozen formulas are kept."""
+"""The sheet that a freeze adds: source and date of what was frozen."""
 CONFIG = "xlwings.conf"
 """The sheet of settings that xlwings reads; it overrides the settings of the user."""
 MODULE = "svc_udfs"

@@ -28,9 +28,8 @@ MACROS = {
     "SVC_REFRESH": "Asks the service anew for every place in use, computes everything again and"
     " says how many rates changed. Recalculation alone asks for nothing twice.",
     "SVC_FREEZE": "Turns the formulas of the selected cells, or of the whole workbook, into their"
-    f" values. Formula, value, source and time go to the sheet {FROZEN}. Cells without a rate stay"
-    " formulas and are listed.",
-    "SVC_UNFREEZE": "Puts frozen formulas back wherever the cell still holds what was frozen.",
+    f" values; the sheet {FROZEN} notes their source and date. Cells without a rate stay formulas"
+    " and are listed. The formulas do not come back: keep a copy of the workbook.",
     "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and with what a plan suggests.",
     "SVC_NEXUS_PREVIEW": "Shows the exact requests that your ticks mean. Sends none of them.",
     "SVC_NEXUS_REMOVE": "Removes what is ticked, after you confirmed it; each request is noted in a"

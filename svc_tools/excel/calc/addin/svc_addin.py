@@ -7,7 +7,6 @@ alone, Python 3.8 and later: LibreOffice brings its own Python.
 
 from __future__ import annotations
 
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ _MENU, _MENU_SERVICES = "svc.tools.Menu", ("svc.tools.Menu", "com.sun.star.task.
 _TITLE = "Sales tax"
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _MOST_ROWS = 1_000
-_FIRST = date(1899, 12, 30).toordinal()
+_FIRST_DAY = (1899, 12, 30)
 """The day 0 of the numbers that the server reads as days."""
 
 _FUNCTIONS = functions_of(
@@ -103,22 +102,19 @@ class AddIn(_Named):
         return tuple(uno.getTypeByName(name) for name in names)
 
 
-def _shift(document: Any) -> int:  # noqa: ANN401 - UNO
-    """Days from the end of 1899, where days are counted from, to where the document counts from.
-
-    A document made on an older Mac counts from 1904: its numbers would be days of another year.
-    """
+def _from_1904(document: Any) -> bool:  # noqa: ANN401 - UNO
+    """Whether the document's numbers would be other days to the server, which refuses them."""
     if not document:
-        return 0
+        return False
     first = document.NullDate
-    return date(first.Year, first.Month, first.Day).toordinal() - _FIRST
+    return (first.Year, first.Month, first.Day) != _FIRST_DAY
 
 
 def _computed(name: str, document: Any, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - UNO
     """What a cell shows; nothing is #N/A, an exception #VALUE!."""
     try:
         foreseen = partial(calls_of, document) if document else None
-        value = _cells.value(name, arguments, foreseen, _shift(document))
+        value = _cells.value(name, arguments, foreseen, from_1904=_from_1904(document))
     except ServerError as error:
         _unanswered[:] = [str(error)]
         return None

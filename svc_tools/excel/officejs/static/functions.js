@@ -18,7 +18,7 @@
     " `svc-tools excel serve` names into Excel again";
   const NO_SENSE = "The local server gave an answer that cannot be read: are two versions mixed?";
 
-  let waiting = new Map(); // the text of a call -> the call, and those who wait for its result
+  let waiting = new Map(); // the text of a call -> those who wait for its result
   let timer = null;
 
   // --- from the cells -----------------------------------------------------------------------------
@@ -82,19 +82,12 @@
 
   /** Ask the server; each question once: what failed is asked again by recalculating, not here. */
   async function ask(calls) {
-    const dated = ([, one]) => svcDays.hasDay(one);
     try {
-      const days = calls.some(dated) ? await svcDays.behind() : 0;
-      const moved = ([text, one]) => (days ? JSON.stringify(svcDays.moved(one, days)) : text);
-      const results = await answered(calls.map(moved));
+      const results = await answered(calls.map(([text]) => text));
       if (results.length !== calls.length) throw new Error(NO_SENSE);
-      calls.forEach(([, one], at) => settle(one.callers, results[at]));
+      calls.forEach(([, callers], at) => settle(callers, results[at]));
     } catch (error) {
-      const onlyDated = error instanceof svcDays.UnknownCount;
-      const failed = onlyDated ? calls.filter(dated) : calls;
-      const others = onlyDated ? calls.filter((one) => !dated(one)) : [];
-      for (const [, one] of failed) settle(one.callers, { e: "na", m: error.message });
-      if (others.length > 0) ask(others); // they were not asked yet
+      for (const [, callers] of calls) settle(callers, { e: "na", m: error.message });
     }
   }
 
@@ -126,7 +119,7 @@
 
   /** Send what waits: one question, or a few where it is too much for one. */
   function send() {
-    const calls = [...waiting].filter(([, one]) => one.callers.size > 0); // some were cancelled
+    const calls = [...waiting].filter(([, callers]) => callers.size > 0); // some were cancelled
     waiting = new Map();
     timer = null;
     let part = [];
@@ -147,12 +140,11 @@
   function call(described, given, invocation) {
     const a = given.map((value, at) => argument(value, described.zeros.includes(at)));
     while (a.length > 0 && a[a.length - 1] === null) a.pop();
-    const { f } = described;
-    const text = JSON.stringify({ f, a });
+    const text = JSON.stringify({ f: described.f, a });
     return new Promise((resolve, reject) => {
       const caller = { resolve, reject };
-      if (!waiting.has(text)) waiting.set(text, { described, f, a, callers: new Set() });
-      const { callers } = waiting.get(text);
+      if (!waiting.has(text)) waiting.set(text, new Set());
+      const callers = waiting.get(text);
       callers.add(caller);
       timer ??= setTimeout(send, WINDOW_MS);
       if (!invocation) return;

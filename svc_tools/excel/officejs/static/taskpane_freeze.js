@@ -1,23 +1,20 @@
-// Freeze: formulas with our functions become the values that they show, and back again. What the
-// sheet "SVC frozen" notes is written before any cell changes, and nothing is ever deleted from it.
+// Freeze: formulas with our functions become the values that they show. The sheet "SVC frozen" notes
+// source and date first. Each value was read from its own cell: a freeze that stops loses nothing.
 "use strict";
 
 const svcFreeze = (() => {
   const SHEET = "SVC frozen";
-  const HEADS = ["sheet", "cell", "formula", "value", "source", "answered", "frozen at", "put back at"];
+  const HEADS = ["sheet", "range", "source", "oldest answer", "frozen at"];
+  const FACTS = ["values", "valueTypes", "numberFormat"];
   const OURS = /\bSVC[._][A-Z_]+\s*\(/i;
-  const PROOF = [0, 1, 2]; // the columns without which no formula comes back
-  const SPILLED = "spilled from ";
-  const ARRAY = /^(\{=|array of )/; // an array formula of the macro's: its cells change together only
   const MOST_CELLS = 20_000; // of one question
   const MOST_WRITES = 1_000; // of one step
   const $ = (id) => document.getElementById(id);
 
-  const isFormula = (text) => typeof text === "string" && text.startsWith("=");
-  const calls = (text) => isFormula(text) && OURS.test(text.replace(/"[^"]*"/g, '""'));
+  const calls = (text) =>
+    typeof text === "string" && text.startsWith("=") && OURS.test(text.replace(/"[^"]*"/g, '""'));
   // Excel would read "02134" as a number again
   const asText = (value) => (typeof value === "string" && value !== "" ? `'${value}` : value);
-  const now = () => new Date().toISOString().slice(0, 19) + "Z";
 
   function name(row, column) {
     let letters = "";
@@ -41,13 +38,6 @@ const svcFreeze = (() => {
     return blocks;
   }
 
-  async function write(context, items, act) {
-    for (let at = 0; at < items.length; at += MOST_WRITES) {
-      act(items.slice(at, at + MOST_WRITES), at);
-      await context.sync();
-    }
-  }
-
   const SIZE = "rowIndex,columnIndex,rowCount,columnCount";
 
   async function usedRanges(context, whole) {
@@ -67,14 +57,14 @@ const svcFreeze = (() => {
     const blocks = [];
     for (const [sheet, used] of areas) {
       if (used.isNullObject || sheet.name === SHEET) continue;
-      for (const one of await read(context, sheet, used, "formulas,values,valueTypes,hasSpill")) {
+      for (const one of await read(context, sheet, used, `formulas,hasSpill,${FACTS}`)) {
         blocks.push([sheet, one]);
       }
     }
     return blocks;
   }
 
-  // each formula of ours with what it shows; those that show an error or a partial rate apart
+  // each formula of ours with the block that it fills; those without a whole value have a reason
   async function found(context, whole) {
     const cells = [];
     for (const [sheet, range] of await usedRanges(context, whole)) {
@@ -82,12 +72,13 @@ const svcFreeze = (() => {
         line.forEach((formula, j) => {
           const value = range.values[i][j];
           if (!calls(formula) || value === formula) return; // a text that reads like a formula
-          const bad = range.valueTypes[i][j] === "Error" || String(value).startsWith("#");
           const [row, column] = [range.rowIndex + i, range.columnIndex + j];
-          const at = { sheet, row, column, cell: name(row, column), formula, value, bad, spilled: [] };
+          const one = (name) => [[range[name][i][j]]];
+          const block = Object.fromEntries(FACTS.map((name) => [name, one(name)]));
+          const at = { sheet, row, column, block };
           if (range.hasSpill !== false) {
             at.spill = sheet.getCell(row, column).getSpillingToRangeOrNullObject();
-            at.spill.load("values,valueTypes");
+            at.spill.load(FACTS.join(","));
           }
           cells.push(at);
         }),
@@ -95,22 +86,27 @@ const svcFreeze = (() => {
     }
     await context.sync();
     for (const at of cells) {
-      if (!at.spill || at.spill.isNullObject) continue;
-      at.spill.values.forEach((line, i) =>
-        line.forEach((value, j) => {
-          at.bad ||= at.spill.valueTypes[i][j] === "Error" || String(value).startsWith("#");
-          if (i || j) at.spilled.push({ row: at.row + i, column: at.column + j, value });
-        }),
-      );
+      if (at.spill && !at.spill.isNullObject) at.block = at.spill;
+      at.why = noValue(at.block);
+      at.height = at.block.values.length;
+      at.width = at.block.values[0].length;
     }
-    return { good: cells.filter((at) => !at.bad), left: cells.filter((at) => at.bad) };
+    return cells;
   }
 
-  async function log(context, { make }) {
+  /** Why a block cannot become values; "" where it can. */
+  function noValue({ values, valueTypes, numberFormat }) {
+    const all = values.flat();
+    const bad = all.find((value, at) => valueTypes.flat()[at] === "Error" || String(value).startsWith("#"));
+    if (bad !== undefined) return `shows ${bad}`;
+    return numberFormat.flat().includes("@") ? "is formatted as text, in which a number would become a text" : "";
+  }
+
+  /** The sheet of the log, made where there is none, and its first free row. */
+  async function log(context) {
     let sheet = context.workbook.worksheets.getItemOrNullObject(SHEET);
     sheet.load("name");
     await context.sync();
-    if (sheet.isNullObject && !make) return {};
     if (sheet.isNullObject) {
       sheet = context.workbook.worksheets.add(SHEET);
       sheet.getRangeByIndexes(0, 0, 1, HEADS.length).values = [HEADS];
@@ -123,15 +119,22 @@ const svcFreeze = (() => {
     if (HEADS.some((head, at) => String(top.values[0][at]).toLowerCase() !== head)) {
       throw new Error(`the sheet “${SHEET}” has other headings; rename it, then try again`);
     }
-    return { sheet, used };
+    return { sheet, row: used.rowIndex + used.rowCount };
   }
 
-  function lines(cells, status, at) {
-    return cells.flatMap(({ sheet, cell, formula, value, spilled }) => {
-      const line = (where, what, shown) =>
-        [sheet.name, where, what, shown, status.words, "", at, ""].map(asText);
-      const others = spilled.map((one) => line(name(one.row, one.column), SPILLED + cell, one.value));
-      return [line(cell, formula, value), ...others];
+  /** One row of the log for each sheet: where, the source, and the date. */
+  function lines(cells, status) {
+    const at = new Date().toISOString().slice(0, 19) + "Z";
+    return [...new Set(cells.map((one) => one.sheet.name))].map((sheet) => {
+      const some = cells.filter((one) => one.sheet.name === sheet);
+      const most = (pick, of) => some.map(of).reduce((one, other) => pick(one, other));
+      const first = name(most(Math.min, (one) => one.row), most(Math.min, (one) => one.column));
+      const last = name(
+        most(Math.max, (one) => one.row + one.height - 1),
+        most(Math.max, (one) => one.column + one.width - 1),
+      );
+      const range = first === last ? first : `${first}:${last}`;
+      return [sheet, range, status.words, status.oldest ?? "", at].map(asText);
     });
   }
 
@@ -143,109 +146,24 @@ const svcFreeze = (() => {
     return application.calculationState === "Done";
   }
 
-  // a cell that is formatted as text makes a text of a number: such formulas are put back
-  async function mended(context, written) {
-    const others = written.filter((at) => at.put.some(([cell, value]) => cell.values[0][0] !== value));
-    await write(context, others, (some) => {
-      for (const at of some) {
-        for (const [cell] of at.put.slice(1)) cell.values = [[""]];
-        const [[cell]] = at.put;
-        cell.numberFormat = [["General"]]; // else the formula would be a text as well
-        cell.formulas = [[at.formula]];
-        at.why = "is formatted as text, where a value would be another one";
-      }
-    });
-    return others;
-  }
-
   async function freeze(context, whole, status) {
     if (!(await isComputed(context))) return { waits: true };
-    const { good, left } = await found(context, whole);
-    let others = [];
+    const cells = await found(context, whole);
+    const good = cells.filter((at) => !at.why);
     if (good.length) {
-      const { sheet, used } = await log(context, { make: true });
-      // all of it is on the sheet before any formula goes
-      const rows = lines(good, status, now());
-      const blocks = [];
-      await write(context, rows, (some, at) => {
-        const block = sheet.getRangeByIndexes(used.rowCount + at, 0, some.length, HEADS.length);
-        block.values = some;
-        block.load("values");
-        blocks.push(block);
-      });
-      const kept = blocks.flatMap((block) => block.values);
-      const isKept = (row, at) => PROOF.every((column) => asText(kept[at][column]) === row[column]);
-      if (!rows.every(isKept)) {
-        throw new Error(`the sheet “${SHEET}” did not take the formulas (is it filtered?), and none was frozen`);
-      }
-      await write(context, good, (some) => {
-        for (const at of some) {
-          at.put = [at, ...at.spilled].map(({ row, column, value }) => [at.sheet.getCell(row, column), value]);
-          for (const [cell, value] of at.put) cell.values = [[asText(value)]];
-          for (const [cell] of at.put) cell.load("values");
-        }
-      });
-      others = await mended(context, good);
+      const rows = lines(good, status); // before any formula goes
+      const { sheet, row } = await log(context);
+      sheet.getRangeByIndexes(row, 0, rows.length, HEADS.length).values = rows;
+      await context.sync();
     }
-    return { frozen: good.length - others.length, left: [...left, ...others] };
-  }
-
-  // the rows of the log that are not put back yet, newest first; of a cell that was frozen twice
-  // the newest alone counts
-  function openRows(rows) {
-    const newest = new Set();
-    const all = rows.map(([on, cell, formula, value, , , , back], index) => {
-      const text = String(formula);
-      const first = text.startsWith(SPILLED) ? text.slice(SPILLED.length) : cell;
-      return { on, cell, formula: text, value, back, index, block: `${on}!${first}` };
-    });
-    return all.slice(1).reverse().filter((one) => {
-      const at = `${one.on}!${one.cell}`;
-      if (!one.on || one.back || newest.has(at) || ARRAY.test(one.formula)) return false;
-      newest.add(at);
-      return true;
-    });
-  }
-
-  async function unfreeze(context) {
-    const { sheet, used } = await log(context, { make: false });
-    if (!sheet) return { back: 0, kept: [] };
-    const rows = await read(context, sheet, used, "values");
-    const open = openRows(rows.flatMap((block) => block.values));
-    const find = (name) => context.workbook.worksheets.getItemOrNullObject(name);
-    const sheets = new Map(open.map((one) => [one.on, find(one.on)]));
-    for (const found of sheets.values()) found.load("name");
-    await context.sync();
-    const there = open.filter((one) => !sheets.get(one.on).isNullObject);
-    await write(context, there, (some) => {
-      for (const one of some) {
-        one.range = sheets.get(one.on).getRange(one.cell);
-        one.range.load("formulas,values");
+    for (let from = 0; from < good.length; from += MOST_WRITES) {
+      for (const { sheet, row, column, height, width, block } of good.slice(from, from + MOST_WRITES)) {
+        const values = block.values.map((line) => line.map(asText));
+        sheet.getRangeByIndexes(row, column, height, width).values = values; // a spilled block at once
       }
-    });
-    const frozen = (one) => one.range.values[0][0] === one.value && !isFormula(one.range.formulas[0][0]);
-    // what a freeze that ended half way left as it was
-    const blocks = (fits) => new Set(there.filter(fits).map((one) => one.block));
-    const never = blocks((one) => one.range.formulas[0][0] === one.formula);
-    const changed = blocks((one) => !never.has(one.block) && !frozen(one));
-    const back = there.filter((one) => !never.has(one.block) && !changed.has(one.block));
-    const whole = back.filter((one) => !one.formula.startsWith(SPILLED));
-    const parts = back.filter((one) => one.formula.startsWith(SPILLED));
-    await write(context, parts, (some) => {
-      for (const one of some) one.range.values = [[""]];
-    });
-    await write(context, whole, (some) => {
-      for (const one of some) one.range.formulas = [[one.formula]];
-    });
-    const at = now(); // only what is back is noted as such
-    await write(context, there.filter((one) => !changed.has(one.block)), (some) => {
-      for (const one of some) {
-        const note = never.has(one.block) ? `${at} (not frozen)` : at;
-        sheet.getRangeByIndexes(one.index, HEADS.length - 1, 1, 1).values = [[note]];
-      }
-    });
-    const gone = open.filter((one) => sheets.get(one.on).isNullObject).map((one) => one.block);
-    return { back: whole.length, kept: [...changed, ...new Set(gone)] };
+      await context.sync();
+    }
+    return { frozen: good.length, left: cells.filter((at) => at.why) };
   }
 
   function list(texts) {
@@ -256,26 +174,15 @@ const svcFreeze = (() => {
 
   const counted = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
-  async function act(say, work, told) {
-    list([]);
-    say("freeze-said", "");
-    try {
-      told(await Excel.run(work));
-    } catch (error) {
-      const why = error?.message ?? "no reason given";
-      say("freeze-said", `Excel stopped: ${why}. What changed is noted on the sheet “${SHEET}”.`);
-    }
-  }
-
   function start({ onPress, say, ask }) {
     async function begin(whole) {
-      say("freeze-said", "");
       const status = await ask("GET", "status");
       if (status.service === undefined) {
         say("freeze-said", `${status.trouble.title}: nothing was frozen. ${status.trouble.what_to_do}`);
         return;
       }
-      await act(say, (context) => freeze(context, whole, status), ({ frozen, left, waits }) => {
+      try {
+        const { frozen, left, waits } = await Excel.run((context) => freeze(context, whole, status));
         if (waits) {
           say("freeze-said", "Excel has not computed everything yet: press F9, then freeze. Nothing was changed.");
           return;
@@ -283,32 +190,38 @@ const svcFreeze = (() => {
         const stay = left.length === 1 ? "stays a formula" : "stay formulas";
         const rest = left.length ? ` ${counted(left.length, "cell")} without a whole value ${stay}:` : "";
         say("freeze-said", `${counted(frozen, "formula")} frozen.${rest}`);
-        list(left.map((at) => `${at.sheet.name}!${at.cell} ${at.why ?? `shows ${at.value}`}`));
+        list(left.map((at) => `${at.sheet.name}!${name(at.row, at.column)} ${at.why}`));
+      } catch (error) {
+        const why = error?.message ?? "no reason given";
+        say("freeze-said", `Excel stopped: ${why}. Each cell holds its formula or its value.`);
+      }
+    }
+
+    let pressed = null; // the button whose question is open
+    function question(button) {
+      (button ? $("confirm-yes") : pressed).focus();
+      pressed = button;
+    }
+    for (const [id, what] of [["freeze", "the selected cells"], ["freeze-all", "the whole workbook"]]) {
+      onPress(id, () => {
+        list([]);
+        say("freeze-said", "");
+        $("confirm-text").textContent =
+          `Freeze every formula of ours in ${what}? The formulas do not come back: keep a copy of the workbook.`;
+        $("confirm").hidden = false;
+        question($(id));
       });
     }
-    function asked(open) {
-      $("confirm").hidden = !open;
-      $(open ? "confirm-yes" : "freeze-all").focus();
-    }
-    onPress("freeze", () => begin(false));
-    onPress("freeze-all", () => {
-      $("confirm-text").textContent = "Freeze every formula of ours in the whole workbook?";
-      asked(true);
+    onPress("confirm-no", () => {
+      $("confirm").hidden = true;
+      question(null);
     });
-    onPress("confirm-no", () => asked(false));
     onPress("confirm-yes", async () => {
-      asked(false);
-      await begin(true);
+      const whole = pressed.id === "freeze-all";
+      $("confirm").hidden = true;
+      question(null);
+      await begin(whole);
     });
-    onPress("unfreeze", () =>
-      act(say, unfreeze, ({ back, kept }) => {
-        const [hold, are] = kept.length === 1 ? ["holds", "is"] : ["hold", "are"];
-        const others = `${counted(kept.length, "cell")} ${hold} something else now, and ${are} left:`;
-        const rest = kept.length ? ` ${others}` : "";
-        say("freeze-said", `${counted(back, "formula")} put back.${rest}`);
-        list(kept);
-      }),
-    );
   }
   return { start };
 })();

@@ -30,8 +30,6 @@ _SPILLED = 200
 """Rows of what would spill elsewhere: in a range that is larger, Calc repeats a single row, and
 shows #N/A below several."""
 _MOST_PATIENCE = 1_024
-_HEADINGS = {"state", "zip", "address", "city", "place", "lat", "lng", "as_of"}
-"""What columns of SVC_LOOKUP's range may be called."""
 _NOT_AVAILABLE, _NO_VALUE = 32767, 519
 """Calc's numbers of #N/A and #VALUE!."""
 
@@ -52,16 +50,12 @@ class Function(NamedTuple):
     """Positions of arguments where a 0 is a number, and no empty cell."""
     volatile: bool
     spills: bool
-    day: int | None
-    """Position of the argument that is a day; of rows with a day each, -1."""
 
 
 def functions_of(content: str) -> dict[str, Function]:
     """The functions by name, from `functions.json`."""
     return {
-        one["name"]: Function(
-            one["name"], tuple(one["zeros"]), one["volatile"], one["spills"], one["day"]
-        )
+        one["name"]: Function(one["name"], tuple(one["zeros"]), one["volatile"], one["spills"])
         for one in json.loads(content)
     }
 
@@ -75,7 +69,7 @@ def error_number(code: int) -> float:
 _IN_ROWS = {"na": error_number(_NOT_AVAILABLE), "value": error_number(_NO_VALUE)}
 
 
-def asked(function: Function, arguments: Iterable[object], shift: int = 0) -> list[Any]:
+def asked(function: Function, arguments: Iterable[object]) -> list[Any]:
     """The arguments as the server reads them: null is left out, "" an empty cell.
 
     Calc hands a reference to one empty cell over as the number 0, and cells of a range that are
@@ -83,8 +77,6 @@ def asked(function: Function, arguments: Iterable[object], shift: int = 0) -> li
     empty cell as well.
     """
     told: list[Any] = []
-    if shift:
-        arguments = _with_days(function, tuple(arguments), shift)
     for at, one in enumerate(arguments):
         if isinstance(one, tuple):
             told.append([list(row) for row in one])
@@ -97,37 +89,6 @@ def asked(function: Function, arguments: Iterable[object], shift: int = 0) -> li
     if len(told) > 1 and "" in told[1:3]:
         told = ["" if at in function.zeros and one == 0 else one for at, one in enumerate(told)]
     return told
-
-
-def _with_days(function: Function, arguments: tuple[Any, ...], shift: int) -> list[Any]:
-    """Days as numbers counted as the server counts them, from the end of 1899."""
-    told = list(arguments)
-    at = function.day
-    if at == -1 and told and isinstance(told[0], tuple):
-        column = _day_column(told[0][0])
-        told[0] = tuple(
-            tuple(_day(one, shift) if place == column else one for place, one in enumerate(row))
-            for row in told[0]
-        )
-    elif at is not None and 0 <= at < len(told):
-        one = told[at]
-        rows = isinstance(one, tuple)
-        told[at] = (
-            tuple(tuple(_day(x, shift) for x in r) for r in one) if rows else _day(one, shift)
-        )
-    return told
-
-
-def _day_column(first: tuple[Any, ...]) -> int | None:
-    """Where the rows of SVC_LOOKUP have their days: under a heading, or third where none is."""
-    heads = ["_".join(str(one).lower().split()) for one in first]
-    if "as_of" in heads:
-        return heads.index("as_of")
-    return None if _HEADINGS.intersection(heads) else 2
-
-
-def _day(value: Any, shift: int) -> Any:  # noqa: ANN401 - a cell
-    return value + shift if isinstance(value, (int, float)) and value else value
 
 
 class _Kept(NamedTuple):
@@ -160,7 +121,7 @@ class Cells:
         self._memory: OrderedDict[str, _Kept] = OrderedDict()
         self._from = 0
         self._missed = float("-inf")
-        self._shift = 0
+        self._from_1904 = False
         self._patience = 1
         self._waited = 0
         self._read = float("-inf")
@@ -174,7 +135,8 @@ class Cells:
         name: str,
         arguments: Iterable[object],
         foreseen: Foreseen | None = None,
-        shift: int = 0,
+        *,
+        from_1904: bool = False,
     ) -> Any:  # noqa: ANN401 - a cell's value, or rows of them
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
@@ -182,25 +144,31 @@ class Cells:
             name: of the function.
             arguments: as Calc hands them over.
             foreseen: reads the calls of the document; used when a burst begins.
-            shift: days from the end of 1899 to the first that the document counts.
+            from_1904: whether the document counts dates from 1904; the server refuses its dates.
 
         Raises:
             BadValue: the cell shows #VALUE!.
         """
         function = self._functions[name]
-        given = asked(function, arguments, shift)
-        self._shift = shift
+        given = asked(function, arguments)
+        self._from_1904 = from_1904
         source = self._source()
         if source != self._from:
             self.forget()
             self._from = source
-        key = _key(name, given)
+        call = self._call(name, given)
+        key = _key(call)
         found = self._kept(key)
         if found is None:
-            call = {"f": name, "a": given}
             of_session = function.volatile and not given
             found = (self._ask_last if of_session else self._ask)(key, call, foreseen)
         return _shown(function, found.result)
+
+    def _call(self, name: str, given: list[Any]) -> dict[str, Any]:
+        call: dict[str, Any] = {"f": name, "a": given}
+        if self._from_1904:
+            call["from_1904"] = True
+        return call
 
     def _kept(self, key: str) -> _Kept | None:
         found = self._memory.get(key)
@@ -252,12 +220,13 @@ class Cells:
                 function = self._functions.get(name)
                 if function is None:
                     continue
-                given = asked(function, arguments, self._shift)
+                given = asked(function, arguments)
                 if function.volatile and not given:
                     continue
-                key = _key(name, given)
+                call = self._call(name, given)
+                key = _key(call)
                 if self._kept(key) is None:
-                    calls.setdefault(key, {"f": name, "a": given})
+                    calls.setdefault(key, call)
                 if len(calls) >= _MOST_CALLS:
                     break
         except Exception:  # noqa: BLE001, S110 - cells that were not foreseen ask for themselves
@@ -265,8 +234,8 @@ class Cells:
         self._read = self._clock()
 
 
-def _key(name: str, given: list[Any]) -> str:
-    return json.dumps([name, given], allow_nan=False)
+def _key(call: dict[str, Any]) -> str:
+    return json.dumps(call, allow_nan=False)
 
 
 def _shown(function: Function, result: Any) -> Any:  # noqa: ANN401 - JSON
