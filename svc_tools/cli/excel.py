@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import asdict
 from datetime import datetime  # noqa: TC003 - Typer reads the annotation
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import SecretStr
+from rich.console import Console
+from rich.text import Text
 
-from svc_tools.cli.excel_check import check
-from svc_tools.cli.excel_install import install
-from svc_tools.cli.running import explained
+from svc_tools.cli.running import NO_ANSWER, explained
+from svc_tools.printing import print_table, print_text
+
+if TYPE_CHECKING:
+    from svc_tools.excel.checking import Line
 
 __all__ = ["excel"]
 
@@ -20,8 +28,118 @@ excel = typer.Typer(
     " add-in of its own (Windows, macOS, web), and LibreOffice Calc. `install` sets it up,"
     " `check` says what is missing.",
 )
-excel.command()(install)
-excel.command()(check)
+_STYLES = {"ok": "green", "wrong": "bold red", "not set up": "yellow"}
+_MARK = len("not set up")
+_WAYS = (
+    ("svc-tools excel workbook", "the workbook for Excel on Windows"),
+    ("svc-tools excel serve", "the add-in for Excel on Windows, macOS and the web"),
+    ("svc-tools excel calc-addin", "the add-in for LibreOffice Calc"),
+    ("svc-tools excel check", "what is wrong, if something is"),
+)
+
+
+@excel.command()
+def install(
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the service that answers the cells. Its key is asked for, and kept in"
+            " the operating system's keyring."
+        ),
+    ] = None,
+    key_stdin: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--key-stdin", help="Read the key from standard input.")
+    ] = False,
+    embedded: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--embedded", help="The embedded service answers the cells.")
+    ] = False,
+    forget_key: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--forget-key", help="Remove the key from the keyring.")
+    ] = False,
+) -> None:
+    """Set up this machine: which service answers the cells, and which Python Excel starts.
+
+    Run it again at any time. Excel's security settings are never changed.
+    """
+    with explained():
+        from svc_tools.excel import installing, settings  # noqa: PLC0415 - of an extra
+
+        if (base_url is not None) + embedded + forget_key > 1:
+            raise ValueError("--base-url, --embedded and --forget-key exclude each other: give one")
+        if key_stdin and base_url is None:
+            raise ValueError("--key-stdin needs --base-url: the key is kept for one address")
+        if base_url is not None:
+            address = settings.checked_address(base_url)
+            said = installing.use_account(address, _key(address, from_stdin=key_stdin))
+        elif embedded:
+            said = installing.use_embedded()
+        elif forget_key:
+            said = installing.forget_key()
+        else:
+            said = installing.current_service()
+        console = Console(highlight=False)
+        print_text(console, said)
+        print_text(console, installing.use_this_python())
+        console.print()
+        print_text(console, ("Next", "bold"))
+        rows = [(Text(command, "cyan"), what) for command, what in _WAYS]
+        print_table(console, ("", "~"), rows, indent=2)
+
+
+def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
+    """The key: from a program, or typed unseen; `None` for the one that is stored."""
+    from svc_tools.excel import keys  # noqa: PLC0415 - of an extra
+
+    if from_stdin:
+        key = SecretStr(sys.stdin.readline().strip())
+        if not key.get_secret_value():
+            raise ValueError("--key-stdin: standard input has no key; expected it on one line")
+        return key
+    stored = keys.stored_key(address)
+    if not sys.stdin.isatty():
+        if stored is None:
+            raise ValueError(f"There is no key yet for {address}: give it with --key-stdin")
+        return None
+    kept = " (Enter keeps the one that is stored)" if stored is not None else ""
+    typed = typer.prompt(
+        f"API key of your account{kept}",
+        hide_input=True,
+        default="" if stored is not None else None,
+        show_default=False,
+    )
+    return SecretStr(typed.strip()) if typed.strip() else None
+
+
+@excel.command()
+def check(
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Look at each part between a cell and the service; say what is wrong, and what to do.
+
+    Nothing is changed, nothing is billed, no key is shown. Exit code 1 where
+    something is wrong; a way in that is not set up is no fault.
+    """
+    with explained(as_json=as_json):
+        from svc_tools.excel import checking  # noqa: PLC0415 - of an extra
+
+        lines = list(checking.check())
+    wrong = sum(line.mark == "wrong" for line in lines)
+    if as_json:
+        told = {"ok": not wrong, "lines": [asdict(line) for line in lines]}
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        console = Console(highlight=False)
+        rows = [(Text(line.mark.ljust(_MARK), _STYLES[line.mark]), _told(line)) for line in lines]
+        print_table(console, ("", "~"), rows)
+        print_text(console, f"Wrong: {wrong}." if wrong else "Nothing is wrong.")
+    if wrong:
+        raise typer.Exit(NO_ANSWER)
+
+
+def _told(line: Line) -> Text:
+    """What was found, and on a line of its own what to do."""
+    todo = "" if line.todo is None else f"\n{line.todo}"
+    return Text.assemble((line.name, "bold"), f": {line.said}{todo}")
 
 
 @excel.command()

@@ -1,138 +1,190 @@
-"""`svc-tools excel check`: each link between a cell and the service, and what to do where it broke.
+"""`svc-tools excel check`: what is wrong between a cell and the service, and what to do.
 
-Nothing is changed and nothing is billed. What only another system could answer says so.
+Nothing is changed and nothing is billed.
 """
 
 from __future__ import annotations
 
-import importlib
 import platform
-from typing import TYPE_CHECKING
+import ssl
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Literal
+
+import httpx
 
 from svc_sdk import SvcError, __version__
 from svc_tools.config import ConfigurationError, EmbeddedSvc
-from svc_tools.excel import keys, settings
+from svc_tools.excel import installing, server_file, settings
 from svc_tools.excel.accepting import accepted
-from svc_tools.excel.checking_calc import calc_lines
-from svc_tools.excel.checking_excel import excel_lines
-from svc_tools.excel.checking_server import server_lines
-from svc_tools.excel.lines import Line
-from svc_tools.excel.machine import Machine, version_of
 from svc_tools.lookup.trouble import told_of_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from svc_sdk import Svc
+    from svc_tools.excel.server_file import Server
     from svc_tools.excel.settings import Description
 
-__all__ = ["check"]
+__all__ = ["Line", "check"]
 
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
+_SERVER = "Server"
 _INSTALL = 'Install what is missing: pip install "svc-tax-tools[excel]"'
-_PYTHON, _SERVICE = "python", "service"
-_ASKING = 5.0
-"""Seconds that the service is given for an answer."""
+_ASKING, _ASKING_SERVER = 5.0, 30.0
+"""Seconds for an answer; the local server asks the service, too, and may have to start our own."""
 _FROM = {
     "environment": "as the environment says",
     "settings": "as it was set up",
-    "nothing": "as nobody else was named",
+    "nothing": "as no other was named",
 }
-
 _SEEN = (
     "Excel sees the variables that Windows keeps for you (Settings > Edit environment variables),"
     " not those of this terminal"
 )
+_START = "Start it: svc-tools excel serve"
+_FILES = " --cert FILE --key FILE"
+_AGAIN = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_OK, _REFUSED = 200, {401, 403}
 
 
-def check(machine: Machine | None = None) -> Iterator[Line]:
-    """Look at this machine, link by link; each line is given out once it is known.
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A part between a cell and the service.
 
-    Args:
-        machine: this machine where left out.
+    Attributes:
+        name: what was looked at.
+        mark: whether it works; `not set up` is no fault: that way in is not used here.
+        said: what was found; never a key.
+        todo: what to do; `None` where nothing is.
     """
-    machine = machine or Machine()
-    yield _python(machine)
-    yield _packages(machine)
-    yield _xlwings(machine)
+
+    name: str
+    mark: Literal["ok", "wrong", "not set up"]
+    said: str
+    todo: str | None = None
+
+
+def check(*, windows: bool = sys.platform == "win32") -> Iterator[Line]:
+    """Look at this machine; each line is given out once it is known."""
+    yield _packages(windows=windows)
+    if windows:
+        yield _python_of_excel()
     described = settings.describe()
-    yield _service(described, machine)
-    yield _keyring(described)
+    yield _service(described, windows=windows)
     if described.problem is None:
         yield _answer()
-    yield from excel_lines(machine)
-    yield from server_lines()
-    yield from calc_lines(machine)
+    yield _server()
 
 
-def _python(machine: Machine) -> Line:
-    which = f"{platform.python_version()}, {machine.python_bits}-bit: {machine.python}"
-    return Line(_PYTHON, "Python", "ok", f"{which}; svc-tax-tools {__version__}")
-
-
-def _packages(machine: Machine) -> Line:
-    needed = (*_PACKAGES, "pywin32") if machine.is_windows else _PACKAGES
-    found = {name: version_of(name) for name in needed}
-    missing = [name for name, version in found.items() if version is None]
+def _packages(*, windows: bool) -> Line:
+    missing = [name for name in (*_PACKAGES, *["pywin32"] * windows) if not _is_installed(name)]
     if missing:
-        return Line(_PYTHON, "Packages", "wrong", f"missing: {', '.join(missing)}", _INSTALL)
-    said = ", ".join(f"{name} {version}" for name, version in found.items())
-    return Line(_PYTHON, "Packages", "ok", said)
+        return Line("Packages", "wrong", f"missing: {', '.join(missing)}", _INSTALL)
+    said = f"svc-tax-tools {__version__}, Python {platform.python_version()}: {sys.executable}"
+    return Line("Packages", "ok", said)
 
 
-def _xlwings(machine: Machine) -> Line:
-    if machine.xlwings is None:
-        return Line(_PYTHON, "xlwings", "wrong", "it is not installed", _INSTALL)
+def _is_installed(package: str) -> bool:
     try:
-        importlib.import_module("xlwings")
-    except Exception as error:  # noqa: BLE001 - whatever keeps it from loading is the finding
-        said = f"it does not load: {type(error).__name__}: {error}"
-        todo = f"Install it again: {machine.python} -m pip install --force-reinstall xlwings"
-        return Line(_PYTHON, "xlwings", "wrong", said, todo)
-    return Line(_PYTHON, "xlwings", "ok", f"{machine.xlwings} loads")
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
-def _service(described: Description, machine: Machine) -> Line:
+def _python_of_excel() -> Line:
+    name = "Excel's Python"
+    try:
+        python, is_this = installing.python_of_excel()
+    except (ImportError, OSError) as error:
+        return Line(name, "wrong", f"xlwings cannot be used: {error}", _INSTALL)
+    if is_this:
+        return Line(name, "ok", f"Excel starts {python}, which is this Python")
+    said = f"Excel starts {python}, not {sys.executable}"
+    return Line(name, "wrong", said, "Run: svc-tools excel install")
+
+
+def _service(described: Description, *, windows: bool) -> Line:
     if described.problem is not None:
-        return Line(_SERVICE, "Service", "wrong", described.problem)
+        return Line("Service", "wrong", described.problem)
     how = _FROM[described.known_from]
     if described.service == settings.EMBEDDED:
-        todo = None
-        if described.known_from == "nothing":
-            todo = "For your account: svc-tools excel install --base-url ADDRESS"
         said = f"the embedded service and its own rate book, {how}"
-        return Line(_SERVICE, "Service", "ok", said, todo)
-    seen = _SEEN if machine.is_windows and described.known_from == "environment" else None
-    return Line(_SERVICE, "Service", "ok", f"{described.service}, {how}", seen)
-
-
-def _keyring(described: Description) -> Line:
-    try:
-        keyring = keys.keyring_name()
-    except (ConfigurationError, ImportError) as error:
-        if described.problem is not None:
-            return Line(_SERVICE, "Keyring", "wrong", str(error))
-        return Line(_SERVICE, "Keyring", "not set up", str(error))
-    holds = "; it holds the key" if described.key == "keyring" else ""
-    return Line(_SERVICE, "Keyring", "ok", f"{keyring}{holds}")
+        todo = "For your account: svc-tools excel install --base-url ADDRESS"
+        return Line("Service", "ok", said, todo if described.known_from == "nothing" else None)
+    seen = _SEEN if windows and described.known_from == "environment" else None
+    return Line("Service", "ok", f"{described.service}, {how}", seen)
 
 
 def _answer() -> Line:
     """Whether the service answers and takes the key: one request that is not billed."""
+    name = "Answers"
     try:
         with settings.client(timeout=_ASKING, max_retries=0) as client:
-            return _answer_of(client)
+            if isinstance(client, EmbeddedSvc):
+                client.health()
+                said = f"it answers, from the rate book of edition {client.book_edition}"
+                return Line(name, "ok", said)
+            accepted(client)
+            return Line(name, "ok", "it answers, and accepts the key")
     except SvcError as error:
         told = told_of_service(error)
-        return Line(_SERVICE, "Answers", "wrong", f"{told.title}: {told.text}", told.what_to_do)
+        return Line(name, "wrong", f"{told.title}: {told.text}", told.what_to_do)
     except (ConfigurationError, ImportError, ValueError) as error:
-        return Line(_SERVICE, "Answers", "wrong", str(error))
+        return Line(name, "wrong", str(error))
 
 
-def _answer_of(client: Svc) -> Line:
-    if isinstance(client, EmbeddedSvc):
-        client.health()
-        said = f"it answers, from the rate book of edition {client.book_edition}"
-        return Line(_SERVICE, "Answers", "ok", said)
-    accepted(client)
-    return Line(_SERVICE, "Answers", "ok", "it answers, and accepts the key")
+def _server() -> Line:
+    """Whether the local server answers, which Calc and Excel's add-in need."""
+    try:
+        server = server_file.read()
+    except ConfigurationError as error:
+        return Line(_SERVER, "wrong", str(error))
+    if server is None:
+        said = "it never ran here; Excel's add-in and Calc need it"
+        return Line(_SERVER, "not set up", said, _START)
+    # after a crash another program may listen there, and would be sent the token
+    if not server_file.is_running():
+        said = f"it does not run now; it ran at {server.url}"
+        return Line(_SERVER, "not set up", said, _START + _FILES * _is_secure(server))
+    if httpx.URL(server.url).host not in _LOOPBACK:
+        said = f"{server_file.server_path()} names {server.url}, which is not this machine"
+        return Line(_SERVER, "wrong", said, f"Remove that file. {_START}")
+    wrong = _wrong_with(server)
+    if wrong:
+        return Line(_SERVER, "wrong", wrong, _AGAIN)
+    said = f"it answers at {server.url} (process {server.pid})"
+    if _is_secure(server):
+        return Line(_SERVER, "ok", f"{said}; this computer has to trust its certificate")
+    todo = f"Calc takes plain http; for Excel's add-in: {_START}{_FILES}"
+    return Line(_SERVER, "ok", said, todo)
+
+
+def _is_secure(server: Server) -> bool:
+    return httpx.URL(server.url).scheme == "https"
+
+
+def _wrong_with(server: Server) -> str:
+    """Why the server does not answer as it should; "" where it does."""
+    try:
+        status = _status_of(server)
+    except (httpx.HTTPError, OSError, ValueError) as error:
+        return f"it runs, and gives no answer at {server.url}: {type(error).__name__}"
+    if status in _REFUSED:
+        return f"what answers at {server.url} does not know our token (status {status})"
+    return "" if status == _OK else f"at {server.url} another program answers (status {status})"
+
+
+def _status_of(server: Server) -> int:
+    """The status that it answers with; the certificate has to be the one that it published."""
+    verify: ssl.SSLContext | bool = True
+    if server.certificate is not None:
+        verify = ssl.create_default_context(cafile=server.certificate)
+        verify.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    token = server.token.get_secret_value()
+    with httpx.Client(verify=verify, timeout=_ASKING_SERVER, trust_env=False) as http:
+        return http.get(
+            f"{server.url}/excel/status", headers={"Authorization": f"Bearer {token}"}
+        ).status_code

@@ -1,148 +1,143 @@
-"""`svc-tools excel install`, step by step: what was done, was so already, or is left to a person.
+"""`svc-tools excel install`: which service answers the cells, and which Python Excel starts.
 
-Excel's security settings are never changed: they are read, and the click that is needed is named.
+Each step gives a sentence that says how things are now. Excel's own settings are never changed.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
-from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from svc_sdk import AuthError, Svc, SvcError
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
 from svc_tools.excel import keys, settings
 from svc_tools.excel.accepting import accepted
-from svc_tools.excel.installing_excel import excel_steps
-from svc_tools.excel.machine import Machine
-from svc_tools.excel.steps import Step, tried
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import SecretStr
 
-__all__ = ["Wish", "install"]
+__all__ = [
+    "current_service",
+    "forget_key",
+    "python_of_excel",
+    "use_account",
+    "use_embedded",
+    "use_this_python",
+]
 
-_SERVICE = "Service"
 _ASKING = 5.0
 """Seconds that the service is given to say whether it takes a key."""
-_NAMES = {"darwin": "macOS", "linux": "Linux"}
-_STARTED = "Excel and `svc-tools excel serve` heed it once they are started again."
+_STARTED = "Excel and `svc-tools excel serve` use it once they are started again."
+_INTERPRETER, _CONDA = "interpreter_win", "conda env"
+"""Settings of xlwings, as it names them when it reads its file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be set up.
+def current_service() -> str:
+    """Which service answers the cells; nothing is changed.
 
-    Attributes:
-        address: the address of the service; `None` leaves who answers as it is.
-        key: its key; `None` keeps the one that is stored.
-        embedded: the embedded service is to answer.
-        forget_key: the stored key is to be removed.
-        addin: xlwings' own ribbon is wanted too; our workbook does without it.
-        dry_run: nothing is written, nobody is asked.
+    Raises:
+        ConfigurationError: the configuration cannot be used.
     """
-
-    address: str | None = None
-    key: SecretStr | None = None
-    embedded: bool = False
-    forget_key: bool = False
-    addin: bool = False
-    dry_run: bool = False
-
-
-def install(wish: Wish, machine: Machine | None = None) -> Iterator[Step]:
-    """Set up this machine; each step is done when it is given out.
-
-    A step that fails says why and the next one goes on: nothing done before is lost.
-
-    Args:
-        wish: what is to be set up.
-        machine: this machine where left out.
-    """
-    machine = machine or Machine()
-    yield tried(_SERVICE, lambda: _service(wish))
-    if machine.is_windows:
-        yield from excel_steps(machine, addin=wish.addin, dry_run=wish.dry_run)
-    else:
-        name = _NAMES.get(machine.system, machine.system)
-        yield Step(
-            "Excel",
-            "not here",
-            f"Functions through xlwings need Excel on Windows, and this is {name}: nothing was"
-            " written for it.",
-        )
-
-
-def _service(wish: Wish) -> Step:
-    if wish.forget_key:
-        return _forgotten(dry_run=wish.dry_run)
-    if wish.embedded:
-        return _embedded(dry_run=wish.dry_run)
-    if wish.address is not None:
-        return _account(wish, settings.checked_address(wish.address))
-    return _as_it_is()
-
-
-def _as_it_is() -> Step:
     found = settings.describe()
     if found.problem is not None:
-        return Step(_SERVICE, "failed", f"{found.problem}.")
+        raise ConfigurationError(found.problem)
     if found.known_from == "environment":
-        said = f"{found.service} answers the cells, as {URL_VARIABLE} and {KEY_VARIABLE} say."
-    elif found.service != settings.EMBEDDED:
-        said = f"{found.service} answers the cells; its key is in {keys.keyring_name()}."
-    elif found.known_from == "settings":
-        said = "The embedded service answers the cells, as you chose."
-    else:
-        said = (
-            "Nobody was named, so the embedded service answers the cells, from its own rate book."
-            " For your account: svc-tools excel install --base-url ADDRESS"
-        )
-    return Step(_SERVICE, "already so", said)
-
-
-def _embedded(*, dry_run: bool) -> Step:
-    there = "The embedded service answers the cells, from its own rate book."
-    if settings.chosen() == settings.EMBEDDED:
-        return Step(_SERVICE, "already so", there + _overruled())
-    if dry_run:
-        return Step(_SERVICE, "would do", f"Say so in {settings.settings_path()}.")
-    settings.choose_embedded()
-    return Step(_SERVICE, "done", f"{there} {_STARTED}{_overruled()}")
-
-
-def _forgotten(*, dry_run: bool) -> Step:
-    if dry_run:
-        return Step(_SERVICE, "would do", f"Remove the key of {settings.chosen()}.")
-    address = settings.forget_key()
-    if address is None:
-        return Step(_SERVICE, "already so", "The keyring has no key of ours.")
-    return Step(
-        _SERVICE,
-        "done",
-        f"The key of {address} was removed. Cells say so until there is another, or --embedded."
-        f" {_STARTED}",
+        return f"{found.service} answers the cells, as {URL_VARIABLE} and {KEY_VARIABLE} say."
+    if found.service != settings.EMBEDDED:
+        return f"{found.service} answers the cells; its key is in {keys.keyring_name()}."
+    return (
+        "The embedded service answers the cells, from its own rate book. For your account:"
+        " svc-tools excel install --base-url ADDRESS"
     )
 
 
-def _account(wish: Wish, address: str) -> Step:
-    keyring = keys.keyring_name()
-    stored = keys.stored_key(address)
-    kept = f"{address} answers the cells; its key is in {keyring}."
-    if wish.key is None and stored is not None and settings.chosen() == address:
-        return Step(_SERVICE, "already so", f"{kept}{_overruled()}")
-    if wish.dry_run:
-        asked = "" if stored is not None else f"Ask for the key and keep it in {keyring}. "
-        said = f"{asked}Write {address} to {settings.settings_path()}."
-        return Step(_SERVICE, "would do", said)
-    key = wish.key or stored
-    if key is None:
+def use_account(address: str, key: SecretStr | None) -> str:
+    """Have the service at an address answer the cells, with a key or with the one that is stored.
+
+    Raises:
+        ConfigurationError: the service does not accept the key, there is none, or it cannot be
+            stored; nothing was changed.
+        ImportError: the package that reaches the keyring is not installed.
+    """
+    secret = key or keys.stored_key(address)
+    if secret is None:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
-    taken = _taken(address, key)
-    settings.remember(address, key)
-    return Step(_SERVICE, "done", f"{kept} {taken} {_STARTED}{_overruled()}")
+    taken = _taken(address, secret)
+    settings.remember(address, secret)
+    kept = f"{address} answers the cells; its key is in {keys.keyring_name()}."
+    return f"{kept} {taken} {_STARTED}{_overruled()}"
+
+
+def use_embedded() -> str:
+    """Have the embedded service answer the cells.
+
+    Raises:
+        ConfigurationError: the settings cannot be written.
+    """
+    settings.choose_embedded()
+    return (
+        f"The embedded service answers the cells, from its own rate book. {_STARTED}{_overruled()}"
+    )
+
+
+def forget_key() -> str:
+    """Remove the key from the keyring.
+
+    Raises:
+        ConfigurationError: the keyring cannot be changed.
+        ImportError: the package that reaches it is not installed.
+    """
+    address = settings.forget_key()
+    if address is None:
+        return "The keyring has no key of ours."
+    return (
+        f"The key of {address} was removed. Cells say so until there is another, or --embedded."
+        f" {_STARTED}"
+    )
+
+
+def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
+    """Have Excel start this Python, by the file of xlwings; one that is there stays as it is.
+
+    Raises:
+        ConfigurationError: the file names another Python.
+        ImportError: xlwings is not installed.
+    """
+    if not windows:
+        return "Functions through xlwings need Excel on Windows: nothing was written for it here."
+    import xlwings  # noqa: PLC0415 - of the extra, and it takes most of a second
+    from xlwings.cli import config_create  # noqa: PLC0415 - the same
+
+    path = Path(xlwings.USER_CONFIG_FILE)
+    if not path.exists():
+        config_create(None)  # as `xlwings config create` does, also for conda
+    python, is_this = python_of_excel()
+    if not is_this:
+        raise ConfigurationError(
+            f"Excel starts {python}, not {sys.executable}. Write this line in {path}:"
+            f' "INTERPRETER_WIN","{sys.executable}"'
+        )
+    return f"Excel starts {python}, as {path} says."
+
+
+def python_of_excel() -> tuple[str, bool]:
+    """Which Python Excel starts, in words, and whether it is the one that runs this.
+
+    Raises:
+        ImportError: xlwings is not installed.
+    """
+    from xlwings.cli import get_conda_settings  # noqa: PLC0415 - as above
+    from xlwings.utils import read_user_config  # noqa: PLC0415 - as above
+
+    found = read_user_config()
+    python = found.get(_INTERPRETER)
+    if python is not None:
+        return python, PureWindowsPath(python) == PureWindowsPath(sys.executable)
+    if _CONDA in found:
+        return f"the conda environment {found[_CONDA]}", get_conda_settings()[1] == found[_CONDA]
+    return "a Python of its own choice", False
 
 
 def _taken(address: str, key: SecretStr) -> str:
