@@ -149,9 +149,6 @@ def _server() -> Line:
     if not server_file.is_running():
         said = f"it does not run now; it ran at {server.url}"
         return Line(_SERVER, "not set up", said, _START + _FILES * _is_secure(server))
-    if httpx.URL(server.url).host not in _LOOPBACK:
-        said = f"{server_file.server_path()} names {server.url}, which is not this machine"
-        return Line(_SERVER, "wrong", said, f"Remove that file. {_START}")
     wrong = _wrong_with(server)
     if wrong:
         return Line(_SERVER, "wrong", wrong, _AGAIN)
@@ -168,6 +165,9 @@ def _is_secure(server: Server) -> bool:
 
 def _wrong_with(server: Server) -> str:
     """Why the server does not answer as it should; "" where it does."""
+    if httpx.URL(server.url).host not in _LOOPBACK:
+        path = server_file.server_path()
+        return f"{path} names {server.url}, which is not this machine: remove that file"
     try:
         status = _status_of(server)
     except (httpx.HTTPError, OSError, ValueError) as error:

@@ -112,7 +112,7 @@ def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
 
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
-        config_create(None)  # as `xlwings config create` does, also for conda
+        config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
     python, is_this = python_of_excel()
     if not is_this:
         raise ConfigurationError(
@@ -131,12 +131,13 @@ def python_of_excel() -> tuple[str, bool]:
     from xlwings.cli import get_conda_settings  # noqa: PLC0415 - as above
     from xlwings.utils import read_user_config  # noqa: PLC0415 - as above
 
-    found = read_user_config()
+    found = read_user_config()  # type: ignore[no-untyped-call]
     python = found.get(_INTERPRETER)
     if python is not None:
         return python, PureWindowsPath(python) == PureWindowsPath(sys.executable)
     if _CONDA in found:
-        return f"the conda environment {found[_CONDA]}", get_conda_settings()[1] == found[_CONDA]
+        _, current = get_conda_settings()  # type: ignore[no-untyped-call]
+        return f"the conda environment {found[_CONDA]}", current == found[_CONDA]
     return "a Python of its own choice", False
 
 
