@@ -63,9 +63,9 @@ def excel(version: str) -> Host:
             Step(
                 "Once on this computer",
                 "Run `svc-tools excel install` in a terminal; `svc-tools excel check` says what is"
-                " wrong, if something is. Then in Excel, under File > Options > Trust Center > Trust Center"
-                " Settings > Macro Settings, tick “Trust access to the VBA project object"
-                " model”: the import of step 2 needs it.",
+                " wrong, if something is. Then in Excel, under File > Options > Trust Center >"
+                " Trust Center Settings > Macro Settings, tick “Trust access to the VBA project"
+                " object model”: the import of step 2 needs it.",
             ),
             Step(
                 "Once in this workbook",
