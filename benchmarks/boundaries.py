@@ -27,7 +27,7 @@ _IMPORTING = """
 import json, resource, sys, time
 from datetime import date
 from pathlib import Path
-from svc_tools.service.ratebook.own.importer import import_files
+from svc_tools.service.ratebook.imports.importer import import_files
 
 start, cpu = time.perf_counter(), time.process_time()
 own, *files = map(Path, sys.argv[1:])

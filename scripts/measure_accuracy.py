@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.accuracy import LEVELS, Tally, compare
-from svc_tools.service.ratebook.compile import compile_book
 from svc_tools.service.ratebook.expectations import Expected
+from svc_tools.service.ratebook.formats import compile_book
 from svc_tools.service.ratebook.names import name_key
 
 if TYPE_CHECKING:

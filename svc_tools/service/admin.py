@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from svc_tools.service.key_desk import KeyDesk
     from svc_tools.service.ratebook.accuracy import AccuracyReport
-    from svc_tools.service.ratebook.compile import CompileReport
-    from svc_tools.service.ratebook.own.database import Edition
-    from svc_tools.service.ratebook.own.importer import Imported
+    from svc_tools.service.ratebook.formats import CompileReport
+    from svc_tools.service.ratebook.imports.database import Edition
+    from svc_tools.service.ratebook.imports.importer import Imported
 
 __all__ = [
     "PortInUseError",
@@ -81,7 +81,7 @@ def key_desk(target: SecretStr | None, *, make: bool) -> KeyDesk:
 
 def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     """Compile published rate files into a rate book; see the compiler for what it accepts."""
-    from svc_tools.service.ratebook.compile import (  # noqa: PLC0415 - loads the readers
+    from svc_tools.service.ratebook.formats import (  # noqa: PLC0415 - loads the readers
         compile_book as compile_files,
     )
 
@@ -97,7 +97,7 @@ def coverage() -> dict[str, object]:
         ValueError: the user's own book is damaged or of another version.
     """
     from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
 
     return load_book(own=own_book_path()).freshness()
 
@@ -119,8 +119,8 @@ def check_book(path: Path, day: date, told: Callable[[int], object]) -> Accuracy
     from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
     from svc_tools.service.ratebook.accuracy import compare  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.expectations import read_file  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.own.errors import OwnBookChanged  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.errors import OwnBookChanged  # noqa: PLC0415 - as above
 
     try:
         return compare(load_book(own=own_book_path()), read_file(path, told), day=day)
@@ -137,8 +137,8 @@ def import_files(
     told: Callable[[Path, int, int], object],
 ) -> Iterator[Imported]:
     """Import official files into the user's own book, one after the other; see the importer."""
-    from svc_tools.service.ratebook.own import importer  # noqa: PLC0415 - loads the readers
-    from svc_tools.service.ratebook.own.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports import importer  # noqa: PLC0415 - loads the readers
+    from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
 
     return importer.import_files(
         paths, own_book_path(), today=today, edition=edition, force=force, fewer=force, told=told
@@ -151,7 +151,7 @@ def own_editions() -> list[tuple[Edition, str | None]]:
     Raises:
         ValueError: the own book is damaged or of another version.
     """
-    from svc_tools.service.ratebook.own import database, importer  # noqa: PLC0415 - loads rates
+    from svc_tools.service.ratebook.imports import database, importer  # noqa: PLC0415 - loads rates
 
     found = database.list_editions(database.own_book_path())
     return [(one, importer.newer_shipped(one)) for one in found]
@@ -168,6 +168,6 @@ def remove_own(state: str, kind: str | None) -> list[Edition]:
         ValueError: another kind was named, boundaries would be left without their rates, or the
             own book is damaged or of another version.
     """
-    from svc_tools.service.ratebook.own import database  # noqa: PLC0415 - loads the database
+    from svc_tools.service.ratebook.imports import database  # noqa: PLC0415 - loads the database
 
     return database.remove_editions(database.own_book_path(), state, kind)

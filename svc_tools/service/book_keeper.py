@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.own.database import own_signature
+from svc_tools.service.ratebook.imports.database import own_signature
 from svc_tools.service.request_log import log
 
 if TYPE_CHECKING:

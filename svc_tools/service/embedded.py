@@ -22,7 +22,7 @@ from svc_tools.service.database import Database, default_path, is_address
 from svc_tools.service.errors import BookUnavailableError, StartError, StoreError
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import KeyRing, new_key
-from svc_tools.service.ratebook.own.database import own_book_path
+from svc_tools.service.ratebook.imports.database import own_book_path
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:

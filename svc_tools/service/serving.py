@@ -12,7 +12,7 @@ from svc_tools.service.database import Database, default_path
 from svc_tools.service.errors import StartError
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import LOCAL_ACCOUNT, KeyRing, checked_key, hash_key, new_key
-from svc_tools.service.ratebook.own.database import own_book_path
+from svc_tools.service.ratebook.imports.database import own_book_path
 from svc_tools.service.request_log import logged_to_stderr
 from svc_tools.service.server import Server, address_of, bind, listens_on_loopback
 from svc_tools.service.store import Store

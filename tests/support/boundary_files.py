@@ -13,12 +13,12 @@ from benchmarks.boundary_files import (
     line,
     write_boundary_file,
 )
-from svc_tools.service.ratebook.own.importer import import_files
+from svc_tools.service.ratebook.imports.importer import import_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from svc_tools.service.ratebook.own.importer import Imported
+    from svc_tools.service.ratebook.imports.importer import Imported
 
 __all__ = [
     "LOADED",

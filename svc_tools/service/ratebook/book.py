@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from svc_tools.service.ratebook.own.database import Edition
-    from svc_tools.service.ratebook.own.overlay import OwnBook
+    from svc_tools.service.ratebook.imports.database import Edition
+    from svc_tools.service.ratebook.imports.overlay import OwnBook
 
 
 __all__ = ["Book", "load_book"]
@@ -189,7 +189,7 @@ def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
     """
     if own is None:
         return _load(path)
-    from svc_tools.service.ratebook.own.overlay import (  # noqa: PLC0415 - it builds on this module
+    from svc_tools.service.ratebook.imports.overlay import (  # noqa: PLC0415 - it builds on this module
         read_own_book,
     )
 
@@ -199,7 +199,7 @@ def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
 
 @lru_cache(maxsize=2)  # the one in use, and the one that takes its place
 def _load_over(path: Path | None, own: OwnBook) -> Book:
-    from svc_tools.service.ratebook.own.overlay import lay_over  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.overlay import lay_over  # noqa: PLC0415 - as above
 
     return lay_over(_load(path), own)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
-from svc_tools.service.ratebook.compile import CompileReport, RowError, compile_book
-from svc_tools.service.ratebook.compile.checks import (
+from svc_tools.service.ratebook.formats import CompileReport, RowError, compile_book
+from svc_tools.service.ratebook.formats.checks import (
     fraction_units,
     month_later,
     percent_text,

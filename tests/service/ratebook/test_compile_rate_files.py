@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.compile import CompileReport, compile_book
-from svc_tools.service.ratebook.compile.sst import rate_file_rows
+from svc_tools.service.ratebook.formats import CompileReport, compile_book
+from svc_tools.service.ratebook.formats.sst import rate_file_rows
 
 MN_FILE = "MNR2026Q2FEB18.csv"
 MN_ROWS = """\

@@ -9,7 +9,7 @@ import pytest
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import NotResolved, load_book
-from svc_tools.service.ratebook.compile import RowError, compile_book
+from svc_tools.service.ratebook.formats import RowError, compile_book
 
 LATER = date(2026, 9, 1)
 TX_HEAD = "1\t20263\t202609\t2026 - 3rd\t0.0625\t0\t3715\tnotice\n"

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from svc_tools.service.ratebook.compile.places import (
+from svc_tools.service.ratebook.formats.places import (
     DISTRICTS,
     PLACES,
     UNPLACED,

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.compile.facts import TIERS
 from svc_tools.service.ratebook.confidence import LEVELS
+from svc_tools.service.ratebook.formats.facts import TIERS
 
 DAY = date(2026, 5, 1)
 BY_COUNTY_OR_CITY = (TIERS["B"] + " " + TIERS["C"]).split()

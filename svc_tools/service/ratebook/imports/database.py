@@ -1,0 +1,356 @@
+"""The SQLite file of the user's own book: its tables, its versions, one writer at a time.
+
+    editions   one row per state and kind (`rates`, `boundary`): which file the rows came from
+    tables     the rows of a `rates` edition, as CSV text in the shipped book's own schema
+    ...        the tables of `boundary` editions (see `boundary_schema`)
+
+Readers see the editions as they were when they began, also while an import runs (write-ahead log).
+An edition's id is never used again: one that is gone stays gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from platformdirs import user_data_dir
+
+from svc_tools.service.ratebook.imports import boundary_schema
+from svc_tools.service.ratebook.imports.errors import OwnBookError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "Edition",
+    "Kind",
+    "complete_edition",
+    "editions",
+    "failures_named",
+    "list_editions",
+    "open_own_book",
+    "own_book_path",
+    "own_signature",
+    "remove_editions",
+    "replacing",
+]
+
+SCHEMA_VERSION = 1
+
+_BUSY_SECONDS = 5.0
+"""How long a transaction waits for another process."""
+
+_DDL = (
+    """CREATE TABLE editions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        state TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('rates', 'boundary')),
+        file TEXT NOT NULL,
+        edition TEXT NOT NULL,
+        covers_from TEXT NOT NULL,
+        covers_until TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        loaded_at TEXT NOT NULL,
+        rows INTEGER NOT NULL,
+        UNIQUE (state, kind)
+    )""",
+    """CREATE TABLE tables (
+        edition_id INTEGER NOT NULL REFERENCES editions (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        csv TEXT NOT NULL,
+        PRIMARY KEY (edition_id, name)
+    ) WITHOUT ROWID""",
+)
+
+Kind = Literal["rates", "boundary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One imported file.
+
+    Attributes:
+        state: two-letter code.
+        kind: `rates` or `boundary`.
+        file: the file's name, without its folder.
+        edition: the quarter it was published for, such as `2026Q2`.
+        covers_from: the first day of that quarter.
+        covers_until: the last day its figures are good for.
+        digest: sha256 of the file in hex.
+        loaded_at: the day it was imported.
+        rows: how many of its rows were taken over.
+        id: its number in the book; 0 before it is written.
+    """
+
+    state: str
+    kind: Kind
+    file: str
+    edition: str
+    covers_from: date
+    covers_until: date
+    digest: str
+    loaded_at: date
+    rows: int = 0
+    id: int = 0
+
+
+_FIELDS = tuple(field.name for field in fields(Edition))
+_DATES = frozenset(("covers_from", "covers_until", "loaded_at"))
+
+
+def own_book_path() -> Path:
+    """Where the user's own book is."""
+    return Path(user_data_dir("svc-tools", appauthor=False)) / "book.db"
+
+
+def own_signature(path: Path) -> tuple[object, ...] | None:
+    """A cheap sign of the own book's state (two `stat` calls), `None` where there is none.
+
+    A book that changed has another sign. The reverse does not hold: a reader may change the sign
+    alone, and then `load_book` gives the book that is loaded already.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    log = None
+    with suppress(OSError):
+        log = path.with_name(f"{path.name}-wal").stat()
+    # a log without content says as little as no log
+    written = (log.st_mtime_ns, log.st_size) if log and log.st_size else ()
+    return (found.st_ino, found.st_mtime_ns, found.st_size, *written)
+
+
+@contextmanager
+def failures_named(path: Path) -> Iterator[None]:
+    """Failures of SQLite become an `OwnBookError` that names the file and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        kind = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if kind in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise OwnBookError(
+                f"Your own book {path} is being written by another process; wait for its import"
+                " to end and try again"
+            ) from error
+        if kind in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise OwnBookError(
+                f"Your own book {path} is damaged ({error}); move the file away and import your"
+                " rate files again"
+            ) from error
+        raise OwnBookError(f"Your own book {path} cannot be used: {error}") from error
+
+
+def open_own_book(path: Path, *, write: bool = False) -> sqlite3.Connection:
+    """Open the own book; the caller closes the connection.
+
+    Args:
+        path: the file.
+        write: make the file where there is none (mode 0600, in a private folder) and allow
+            changes; otherwise the connection only reads.
+
+    Returns:
+        A connection in autocommit mode: transactions are begun by name.
+
+    Raises:
+        FileNotFoundError: reading, and there is no book, or one that was never filled.
+        OwnBookError: the file is damaged, of another program or of a newer version, or cannot
+            be made.
+    """
+    if write:
+        _make(path)
+    elif not path.is_file():
+        raise FileNotFoundError(f"There is no own book at {path}")
+    with failures_named(path):
+        # a reader too opens the file for writing: it may have to finish what a crash left behind
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            _prepare(connection, path, write=write)
+            connection.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            # not opened where it exists: closing a descriptor would drop this process's locks
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        if os.name == "posix" and path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+    except OSError as error:
+        raise OwnBookError(
+            f"Your own book {path} cannot be made or opened: {error.strerror or error}"
+        ) from error
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    version = _version(connection)
+    if not version and write:
+        with _begun(connection):
+            version = _version(connection)  # another process may have been first
+            if not version and not _tables(connection):
+                for statement in (*_DDL, *boundary_schema.DDL):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                version = SCHEMA_VERSION
+        connection.execute("PRAGMA journal_mode = WAL")
+    if not version and not _tables(connection):
+        raise FileNotFoundError(f"The own book at {path} was never filled")
+    if version != SCHEMA_VERSION:
+        what = f"has schema version {version}" if version else "is a database of another program"
+        raise OwnBookError(
+            f"{path} {what}; this release reads its own books of version {SCHEMA_VERSION}."
+            " Move the file away and import your rate files again"
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return [name for (name,) in found]
+
+
+def editions(connection: sqlite3.Connection) -> list[Edition]:
+    """Every edition in the book, by state and kind."""
+    rows = connection.execute(f"SELECT {', '.join(_FIELDS)} FROM editions ORDER BY state, kind")  # noqa: S608 - our own names
+    found: list[Edition] = []
+    for row in rows:
+        values: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
+        values |= {name: date.fromisoformat(values[name]) for name in _DATES}
+        found.append(Edition(**values))
+    return found
+
+
+@contextmanager
+def replacing(
+    connection: sqlite3.Connection, edition: Edition, *, instead_of: int | None = None
+) -> Iterator[int]:
+    """One transaction that puts an edition in the place of the state's older one of its kind.
+
+    The rows of the old edition are deleted with it (`ON DELETE CASCADE`). Whatever is raised
+    inside, an interrupt too, leaves the old edition as it was.
+
+    Args:
+        connection: the own book, open for writing.
+        edition: the new edition.
+        instead_of: the id of the one it was made to replace, 0 for none; `None`: whichever is
+            there.
+
+    Yields:
+        The id of the new edition, for the rows that belong to it.
+
+    Raises:
+        OwnBookError: another process is writing, or has replaced that edition meanwhile, or the
+            disk is full.
+    """
+    with _transaction(connection):
+        here = [(one.state, one.kind, one.id) for one in editions(connection)]
+        now = next((key for *of, key in here if of == [edition.state, edition.kind]), 0)
+        if instead_of not in {None, now}:
+            raise OwnBookError(
+                f"Another import has changed the {edition.kind} of {edition.state} meanwhile:"
+                f" import {edition.file} again"
+            )
+        _delete(connection, edition.state, edition.kind)
+        given = {name: value for name, value in asdict(edition).items() if name != "id"}
+        values = [v.isoformat() if isinstance(v, date) else v for v in given.values()]
+        marks = ", ".join("?" * len(values))
+        cursor = connection.execute(
+            f"INSERT INTO editions ({', '.join(given)}) VALUES ({marks})",  # noqa: S608 - our own names
+            values,
+        )
+        yield int(cursor.lastrowid or 0)
+
+
+def complete_edition(
+    connection: sqlite3.Connection, edition_id: int, *, rows: int, digest: str
+) -> None:
+    """Note what is known only after the whole file was read, inside `replacing`."""
+    connection.execute(
+        "UPDATE editions SET rows = ?, digest = ? WHERE id = ?", (rows, digest, edition_id)
+    )
+
+
+def list_editions(path: Path) -> list[Edition]:
+    """The editions of the book at a path; none where there is no book.
+
+    Raises:
+        OwnBookError: it is damaged, of another program or of another version.
+    """
+    try:
+        connection = open_own_book(path)
+    except FileNotFoundError:
+        return []
+    with closing(connection), failures_named(path):
+        return editions(connection)
+
+
+def remove_editions(path: Path, state: str, kind: str | None = None) -> list[Edition]:
+    """Take a state's editions out of the book at a path; those that were taken out.
+
+    Args:
+        path: the file.
+        state: two-letter code.
+        kind: `rates`, `boundary`, or `None` for both.
+
+    Raises:
+        OwnBookError: the book cannot be read or written.
+        ValueError: another kind was named, or boundaries would be left without their rates.
+    """
+    if kind not in {None, *get_args(Kind)}:
+        raise ValueError(f"kind: given {kind!r}, expected {' or '.join(get_args(Kind))}")
+    if not list_editions(path):
+        return []
+    with closing(open_own_book(path, write=True)) as connection, _transaction(connection):
+        here = [one for one in editions(connection) if one.state == state]
+        gone = [one for one in here if kind in {None, one.kind}]
+        if kind == "rates" and len(gone) < len(here):
+            raise ValueError(
+                f"The boundaries of {state} need its rates: remove both, without naming a kind"
+            )
+        for one in gone:
+            _delete(connection, one.state, one.kind)
+    return gone
+
+
+def _delete(connection: sqlite3.Connection, state: str, kind: Kind) -> None:
+    connection.execute("DELETE FROM editions WHERE state = ? AND kind = ?", (state, kind))
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    with failures_named(path), _begun(connection):
+        yield
+
+
+@contextmanager
+def _begun(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite itself may have rolled back, on a full disk for one
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

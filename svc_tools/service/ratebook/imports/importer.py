@@ -1,0 +1,322 @@
+"""Importing official files into the user's own book, each as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.book import load_book
+from svc_tools.service.ratebook.formats.report import Finding
+from svc_tools.service.ratebook.imports.boundary_import import import_boundary
+from svc_tools.service.ratebook.imports.california import read_california
+from svc_tools.service.ratebook.imports.changes import Changes, changes
+from svc_tools.service.ratebook.imports.continuing import continued
+from svc_tools.service.ratebook.imports.database import (
+    Edition,
+    Kind,
+    editions,
+    failures_named,
+    open_own_book,
+    replacing,
+)
+from svc_tools.service.ratebook.imports.errors import FileRefused, OwnBookError
+from svc_tools.service.ratebook.imports.lines import read_text
+from svc_tools.service.ratebook.imports.overlay import (
+    CONTINUES,
+    OwnBook,
+    lay_over,
+    own_tables,
+)
+from svc_tools.service.ratebook.imports.quarters import named_quarter, quarter_begin
+from svc_tools.service.ratebook.imports.reading import OwnTables, quarter_ends
+from svc_tools.service.ratebook.imports.recognise import recognise
+from svc_tools.service.ratebook.imports.sst_rates import read_sst_rates
+from svc_tools.service.ratebook.imports.texas import read_texas
+from svc_tools.service.ratebook.imports.washington import read_washington
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.imports.reading import Reading
+    from svc_tools.service.ratebook.imports.recognise import Form, Recognised
+
+__all__ = ["Imported", "import_files", "newer_shipped"]
+
+_READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
+    "sst_rates": read_sst_rates,
+    "cdtfa": read_california,
+    "wa_dor": read_washington,
+    "wa_dor_table": read_washington,
+    "tx_taxrates": read_texas,
+}
+_ENOUGH = 20
+"""Fewer places with a tax than this may well be halved by law."""
+_OFFICIAL = frozenset(("official", "official_copy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one file.
+
+    Attributes:
+        edition: the edition it is in the own book.
+        before: the quarter of what it takes the place of; `None` where there was nothing.
+        replaced_own: whether that was an edition of the own book too, not of the shipped one.
+        repeated: whether the same file was there already: nothing was done.
+        changes: how the rates of the state changed; `None` for boundaries.
+        findings: rows left out and settled, with their lines, and what to know besides.
+    """
+
+    edition: Edition
+    before: str | None
+    replaced_own: bool
+    repeated: bool = False
+    changes: Changes | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def import_files(
+    paths: Sequence[Path],
+    own: Path,
+    *,
+    today: date,
+    edition: str | None = None,
+    force: bool = False,
+    fewer: bool = False,
+    told: Callable[[Path, int, int], object] = lambda _path, _done, _total: None,
+) -> Iterator[Imported]:
+    """Import files one after the other, the rates of a state before its boundaries.
+
+    Every file is looked at before the first is imported. What was handed out is in the book,
+    whatever happens to the files after it.
+
+    Args:
+        paths: the files.
+        own: the own book; made where there is none.
+        today: the day they are imported.
+        edition: the quarter of files that do not say it.
+        force: import an older edition than the one present, or the same file again.
+        fewer: import a file that has less than half of the places, or of the boundary records,
+            of what it takes the place of; without it such a file is taken for one cut off.
+        told: called with a file, the bytes done and the bytes in all, again and again.
+
+    Yields:
+        What became of each file, when it is in the book.
+
+    Raises:
+        FileRefused: a file is not known, older than what is present or far smaller, or a line is
+            broken.
+        OwnBookError: the own book cannot be read or written.
+    """
+    shipped = load_book()
+    fips = {row.fips: state for state, row in shipped.states.items()}
+    found = [recognise(path, fips, edition=edition) for path in dict.fromkeys(paths)]
+    found.sort(key=lambda one: one.kind == "boundary")  # stable: the rest as given
+    with closing(open_own_book(own, write=True)) as connection, failures_named(own):
+        for one in found:
+            how = _How(today, force, fewer, told)
+            yield _import(connection, own, one, shipped, how)
+
+
+class _How(NamedTuple):
+    """What holds for every file of an import; see `import_files`."""
+
+    today: date
+    force: bool
+    fewer: bool
+    told: Callable[[Path, int, int], object]
+
+
+def _import(
+    connection: sqlite3.Connection, own: Path, found: Recognised, shipped: Book, how: _How
+) -> Imported:
+    present = {(one.state, one.kind): one for one in editions(connection)}
+    mine = present.get((found.state, found.kind))
+    texts = own_tables(connection, mine.id) if mine and mine.kind == "rates" else {}
+    was = _with(shipped, own, mine, texts)
+    if mine and was and not how.force and mine.digest == _digest(found.path):
+        return Imported(mine, mine.edition, replaced_own=True, repeated=True)
+    before = mine.edition if mine else _shipped_edition(shipped, found.state, found.kind)
+    if before and found.edition < before and not how.force:
+        whose = "your own book" if mine else "the shipped book"
+        raise FileRefused(
+            f"{found.path.name} is of {found.edition}, and {whose} has {before} for {found.state}:"
+            " import a newer file, or take the older one with --force"
+        )
+    new = Edition(
+        found.state,
+        found.kind,
+        found.path.name,
+        found.edition,
+        quarter_begin(found.edition),
+        quarter_ends(found.edition),
+        "",
+        how.today,
+    )
+    if found.kind == "boundary":
+        return _import_boundary(connection, own, found, (new, mine), how)
+    text, data = read_text(found.path)
+    digest = hashlib.sha256(data).hexdigest()
+    # what is known of location codes goes on, elsewhere a file stands for itself
+    base = was if was and found.state == "WA" else shipped
+    reading = _READERS[found.form](text, found, base)
+    new = replace(new, covers_from=reading.covers_from, digest=digest, rows=reading.rows)
+    if mine and was:
+        new, reading = _after(mine, texts, new, reading)
+    texts = reading.tables.texts()
+    if reading.continues:
+        texts[CONTINUES] = ""
+    # laid over the shipped book before it is kept: what is kept can be read
+    try:
+        now = lay_over(shipped, OwnBook(own, (new,), {new.state: texts}))
+    except OwnBookError as error:
+        raise FileRefused(f"{new.file}: cannot be used: {error.__cause__}") from error
+    if not how.fewer:
+        _refuse_fewer(was or shipped, now, new)
+    with replacing(connection, new, instead_of=mine.id if mine else 0) as number:
+        connection.executemany(
+            "INSERT INTO tables (edition_id, name, csv) VALUES (?, ?, ?)",
+            [(number, name, text) for name, text in texts.items()],
+        )
+    how.told(found.path, len(data), len(data))
+    return Imported(
+        replace(new, id=number),
+        before,
+        replaced_own=mine is not None,
+        changes=changes(was or shipped, now, new.state),
+        findings=tuple(reading.report.findings),
+    )
+
+
+def _refuse_fewer(was: Book, now: Book, new: Edition) -> None:
+    """Refuse a file with which most of a state's places would lose their tax: it may be cut off.
+
+    Raises:
+        FileRefused: it has less than half of the places with a local tax that there are now.
+    """
+    before, after = (_taxing_places(book, new.state) for book in (was, now))
+    if before >= _ENOUGH and after * 2 < before:
+        places = "place" if after == 1 else "places"
+        raise FileRefused(
+            f"{new.file}: {after:,} {places} with a local tax, where the book has {before:,} for"
+            f" {new.state}: it may be cut off, or a part only. Download it again, or take it as it"
+            " is with --force"
+        )
+
+
+def _taxing_places(book: Book, state: str) -> int:
+    """How many areas of a state have a local tax that has not ended."""
+    taxing = {
+        key
+        for key, rows in book.rates.items()
+        if key != state and rows[-1].units and rows[-1].end is None
+    }
+    areas = (area for area in book.areas.values() if area.state == state)
+    return sum(not taxing.isdisjoint(area.components) for area in areas)
+
+
+def _with(shipped: Book, own: Path, mine: Edition | None, texts: Mapping[str, str]) -> Book | None:
+    """The shipped book with the present edition over it; `None` where that is damaged."""
+    if mine is None or mine.kind == "boundary":
+        return shipped
+    try:
+        return lay_over(shipped, OwnBook(own, (mine,), {mine.state: texts}))
+    except OwnBookError:
+        return None  # this import mends it
+
+
+def _digest(path: Path) -> str:
+    """Sha256 of a file, in hex, without holding it in memory."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileRefused(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _after(
+    mine: Edition, texts: Mapping[str, str], new: Edition, reading: Reading
+) -> tuple[Edition, Reading]:
+    """A file of single quarters behind an own edition of earlier ones keeps the earlier ones."""
+    if not (reading.continues and CONTINUES in texts and mine.covers_from < new.covers_from):
+        return new, reading
+    tables = continued(OwnTables.read(texts), reading.tables, new.covers_from, new.covers_until)
+    return replace(new, covers_from=mine.covers_from), replace(reading, tables=tables)
+
+
+def newer_shipped(edition: Edition) -> str | None:
+    """The quarter of the shipped book's figures for a state, where they are newer than a file's.
+
+    The file answers all the same, until it is replaced or taken out.
+    """
+    shipped = _shipped_edition(load_book(), edition.state, edition.kind)
+    return shipped if shipped and shipped > edition.edition else None
+
+
+def _shipped_edition(shipped: Book, state: str, kind: Kind) -> str | None:
+    """The quarter of the newest official local rates that the shipped book has for a state.
+
+    `None` where most of its rates there are not official: a file of any quarter is better.
+    """
+    if kind == "boundary":
+        return None
+    found = [
+        shipped.sources[row.source]
+        for key, rows in shipped.rates.items()
+        if key != state and shipped.jurisdictions[key].state == state
+        for row in rows
+    ]
+    official = [one for one in found if one.trust in _OFFICIAL]
+    if len(official) * 2 < len(found):
+        return None
+    quarters = {named_quarter(one.edition) for one in official}
+    return max((quarter for quarter in quarters if quarter), default=None)
+
+
+def _import_boundary(
+    connection: sqlite3.Connection,
+    own: Path,
+    found: Recognised,
+    editions_: tuple[Edition, Edition | None],
+    how: _How,
+) -> Imported:
+    new, mine = editions_
+    how.told(found.path, 0, found.path.stat().st_size)  # what is replaced is deleted first
+    result = import_boundary(
+        connection,
+        found.path,
+        new,
+        load_book(own=own),
+        lambda done, total, _rows: how.told(found.path, done, total),
+        least=mine.rows // 2 if mine and not how.fewer else 0,
+    )
+    kept = next(one for one in editions(connection) if one.id == result.edition_id)
+    name = found.path.name
+    findings = [Finding("note", name, found.state, note) for note in result.notes]
+    if result.unsure_records:
+        vague = f"{result.unsure_records:,} address records without their houses"
+        rule = "each may hold any house of its street, and none for sure"
+        findings.append(Finding("settled", name, vague, rule))
+        findings += [Finding("settled", name, f"line {n}", fault) for n, fault in result.unsure]
+    findings += [
+        Finding(
+            "left_out",
+            found.path.name,
+            f"special district {code}",
+            f"has no rate in the rate file and is named by {count} of the sums of rates:"
+            " places there are not answered exactly",
+        )
+        for code, count in sorted(result.without_rate.items())
+    ]
+    return Imported(
+        kept,
+        mine.edition if mine else None,
+        replaced_own=mine is not None,
+        findings=tuple(findings),
+    )

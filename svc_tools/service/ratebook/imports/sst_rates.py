@@ -1,0 +1,293 @@
+"""SST rate files: every jurisdiction of the state with its whole history.
+
+Boundary rows name jurisdictions by code, so all of them are kept, also those without a name and
+those whose place no rate file tells. What is answered without a boundary file is what the shipped
+book's own areas and the counties need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
+
+from svc_tools.service.ratebook.formats.places import RATE_FILES
+from svc_tools.service.ratebook.formats.sst import rate_file_rows
+from svc_tools.service.ratebook.formats.sst_areas import add_local_rates
+from svc_tools.service.ratebook.formats.states import MISSING, missing_in
+from svc_tools.service.ratebook.imports.codes import (
+    CITY,
+    COUNTY,
+    SPECIAL,
+    STATE,
+    jurisdiction_id,
+    level_and_code,
+)
+from svc_tools.service.ratebook.imports.errors import FileRefused
+from svc_tools.service.ratebook.imports.quarters import quarter_begin
+from svc_tools.service.ratebook.imports.reading import add_source, checked, seeded
+from svc_tools.service.ratebook.imports.sst_lines import rate_lines
+from svc_tools.service.ratebook.imports.washington_sst import read_location_rates
+from svc_tools.service.ratebook.schema import Area
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.formats.report import Finding
+    from svc_tools.service.ratebook.formats.sst import RateFileRow
+    from svc_tools.service.ratebook.imports.reading import Reading
+    from svc_tools.service.ratebook.imports.recognise import Recognised
+    from svc_tools.service.ratebook.imports.sst_lines import RateLine
+
+__all__ = ["read_sst_rates"]
+
+_DAY = timedelta(days=1)
+_ENDED = "the rows of the file end before: no rate"
+_NOT_NEEDED = "places"
+"""What the compiled book says of the places that levy nothing: here they are kept as well."""
+_WHOLE_IN_COUNTY = "NV"
+_COUNTY_TWICE = "TN"
+_MISSING = (
+    "The rate file alone does not say where its cities and districts lie: import the state's"
+    " boundary file for ZIP+4 and addresses."
+)
+
+
+def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
+    """Read an SST rate file.
+
+    Raises:
+        BrokenLine: a line does not hold what it should.
+        FileRefused: the rows contradict each other or the book.
+    """
+    state, draft = found.state, seeded(book)
+    fips = book.states[state].fips
+    lines = rate_lines(text, found.path.name, fips)
+    rows = rate_file_rows(lines, found.path.name, fips, draft.report)
+    if state == "WA":
+        return read_location_rates(rows, found, book, draft.report)
+    name = book.states[state].name
+    source = add_source(
+        draft,
+        found,
+        f"Streamlined Sales Tax rate file of {name}",
+        f"{name} through the Streamlined Sales Tax Governing Board",
+    )
+    if state == _WHOLE_IN_COUNTY:
+        rows = _without_state_part(rows, found, book, draft)
+    if state == _COUNTY_TWICE:
+        rows = _without_repeated_counties(rows, found, draft)
+    if state in RATE_FILES:
+        # the shipped book knows the places of this state's codes
+        draft.states[state] = replace(draft.states[state], missing="", districts_until=None)
+        local = [row for row in rows if row.kind != STATE]
+        add_local_rates(state, local, source, found.path.name, draft)
+        draft.report.findings[:] = [
+            _kept(one) for one in draft.report.findings if one.subject != _NOT_NEEDED
+        ]
+        _add_jurisdictions(rows, source, found, book, draft)
+        _hold_down_unsure(lines, found, book, draft)
+        row = draft.states[state]
+        told = f"{missing_in(state, row.tier)} {row.missing}".strip()
+        draft.states[state] = replace(row, missing=told)
+    else:
+        _add_jurisdictions(rows, source, found, book, draft)
+        _hold_down_unsure(lines, found, book, draft)
+        if book.states[state].local != "none" or any(r.units for r in rows if r.kind != STATE):
+            _add_counties(state, draft)
+            _say_what_is_missing(found, rows, draft)
+    return checked(
+        draft,
+        found,
+        covers_from=min((row.begin for row in rows), default=quarter_begin(found.edition)),
+        continues=False,
+        rows=len(rows),
+    )
+
+
+def _kept(finding: Finding) -> Finding:
+    """What the compiled book leaves out is kept here, for boundary rows to name."""
+    if finding.kind == "left_out" and finding.subject.startswith(("place ", "type ")):
+        message = f"{finding.message}; kept for boundary rows"
+        return replace(finding, kind="note", message=message)
+    return finding
+
+
+def _add_jurisdictions(
+    rows: list[RateFileRow], source: str, found: Recognised, book: Book, draft: Draft
+) -> None:
+    """Add every jurisdiction that is not there yet; where its rows have ended, it has no rate."""
+    by_key = groupby(rows, key=lambda row: jurisdiction_id(found.state, row.kind, row.code))
+    for key, group in by_key:
+        if key in draft.jurisdictions:
+            continue
+        spans = list(group)
+        level, code = level_and_code(spans[0].kind, spans[0].code)
+        draft.add_jurisdiction(found.state, level, code, _name(book, found.state, *spans[0][:2]))
+        if level == "county" and (found.state, code) not in book.counties:
+            draft.report.add(
+                "note",
+                found.path.name,
+                f"county {code}",
+                "is no county of the state: kept by its code, answered nowhere",
+            )
+        for row, later in zip_longest(spans, spans[1:]):
+            draft.add_rate(
+                key, row.units, source, begin=row.begin, end=row.end, effective=row.begin
+            )
+            over = row.end and row.end + _DAY
+            if over and (later is None or over < later.begin):
+                end = later.begin - _DAY if later else None
+                draft.add_rate(key, 0, source, begin=over, end=end, effective=over, note=_ENDED)
+
+
+def _hold_down_unsure(
+    lines: Sequence[RateLine], found: Recognised, book: Book, draft: Draft
+) -> None:
+    """A jurisdiction with a row that was left out is never sure: that row may be the right one.
+
+    One that has no other row answers as if it had no tax, and with the least confidence. Nor is
+    one sure of which two rows begin on the same day with different rates.
+    """
+    left = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
+    unsure: dict[str, str] = {}
+    begun: dict[tuple[str, str], Decimal] = {}
+    for number, fields in lines:
+        kind, code, begin = fields[1], fields[2], fields[7]
+        key = jurisdiction_id(found.state, kind, code)
+        if reason := left.get(f"line {number}"):
+            unsure[key] = f"A row of its rate file cannot be used: {reason}."
+            if key not in draft.jurisdictions:
+                title = _name(book, found.state, kind, code)
+                level, code = level_and_code(kind, code)
+                draft.add_jurisdiction(found.state, level, code, title)
+                draft.add_rate(key, 0, next(iter(draft.sources)), begin=None)
+        elif begun.setdefault((key, begin), Decimal(fields[3])) != Decimal(fields[3]):
+            unsure[key] = f"Its rate file has two rows from {begin} with different rates."
+            draft.report.add("conflict", found.path.name, f"line {number}", unsure[key])
+    draft.rates[:] = [
+        replace(
+            row,
+            # a doubt that holds it down further stays
+            conflict_cap="medium" if row.begin and row.conflict_cap != "low" else "low",
+            note=f"{row.note} {unsure[row.jurisdiction]}".strip(),
+        )
+        if row.jurisdiction in unsure
+        else row
+        for row in draft.rates
+    ]
+
+
+def _name(book: Book, state: str, kind: str, code: str) -> str:
+    """The name the shipped book has for a jurisdiction, else its code."""
+    known = book.jurisdictions.get(jurisdiction_id(state, kind, code))
+    if known:
+        return known.name
+    if kind == STATE:
+        return book.states[state].name
+    if kind == COUNTY:
+        county = book.counties.get((state, code))
+        return county.name if county else f"county {code}"
+    return f"place {code}" if kind == CITY else f"special district {code}"
+
+
+def _without_state_part(
+    rows: list[RateFileRow], found: Recognised, book: Book, draft: Draft
+) -> list[RateFileRow]:
+    """Nevada files 0 for the state and the whole rate for each county: take the state's part off.
+
+    Raises:
+        FileRefused: a county of the edition's own quarter or later is below the state's part.
+    """
+    if any(row.units for row in rows if row.kind == STATE):
+        return rows  # filed as everywhere else
+    whole = book.rates[found.state][-1].units
+    kept = []
+    for row in rows:
+        if row.kind == STATE:
+            continue
+        if row.kind != COUNTY:
+            kept.append(row)
+        elif row.units >= whole:
+            kept.append(row._replace(units=row.units - whole))
+        elif row.end is None or row.end >= quarter_begin(found.edition):
+            raise FileRefused(
+                f"{found.path.name}: county {row.code} has {row.units} units from {row.begin} on,"
+                f" below the {whole} of the state that its counties hold in this file"
+            )
+        else:
+            draft.report.add(
+                "left_out",
+                found.path.name,
+                f"county {row.code}",
+                f"{row.units} units from {row.begin} to {row.end} are below the {whole} that the"
+                " state has today",
+            )
+    draft.report.add(
+        "settled",
+        found.path.name,
+        found.state,
+        f"the counties hold the state's {whole} units too, which were taken off",
+    )
+    return kept
+
+
+def _without_repeated_counties(
+    rows: list[RateFileRow], found: Recognised, draft: Draft
+) -> list[RateFileRow]:
+    """Tennessee's rows of type 63 repeat the county's: added to it they would count twice."""
+    kept = [row for row in rows if row.kind != SPECIAL]
+    if len(kept) < len(rows):
+        draft.report.add(
+            "left_out",
+            found.path.name,
+            f"type {SPECIAL}",
+            f"{len(rows) - len(kept)} rows repeat the rates of counties",
+        )
+    return kept
+
+
+def _add_counties(state: str, draft: Draft) -> None:
+    """One area for each county: with its rate, or, where the file has none, without."""
+    for (where, fips), county in draft.counties.items():
+        if where != state:
+            continue
+        key = f"{state}:county:{fips}"
+        parts = (key,) if key in draft.jurisdictions else ()
+        draft.add_area(Area(key, state, "county", county.name, (fips,), parts, (), "", 0))
+
+
+def _say_what_is_missing(found: Recognised, rows: list[RateFileRow], draft: Draft) -> None:
+    """Taxed cities and districts that only boundary rows can place are missed, and it says so.
+
+    The counties' sums are then low, or medium where the shipped book knows that they decide.
+    """
+    state, name = found.state, found.path.name
+    since = quarter_begin(found.edition)
+    lost: dict[str, RateFileRow] = {}
+    for row in rows:
+        if not row.units or row.kind in {STATE, COUNTY}:
+            continue
+        if row.end is None or row.end >= since:
+            lost[jurisdiction_id(state, row.kind, row.code)] = row
+        elif row.kind != CITY:
+            draft.note_districts(state, row.end)
+    for key, row in sorted(lost.items()):
+        known = draft.jurisdictions[key].name
+        draft.report.add(
+            "note", name, known, f"{row.units} units, in a place that only boundary rows tell"
+        )
+    for area in [area.id for area in draft.areas.values() if lost]:
+        draft.flag_area(area, "districts", None)
+    # where the county is known to decide, what is lost may add to it in places only
+    unsure = "C" if draft.states[state].tier == "B" else "D"
+    draft.states[state] = replace(
+        draft.states[state],
+        tier=unsure if lost else "B",
+        local="county",
+        missing=_MISSING if lost else MISSING["B"],
+    )

@@ -1,0 +1,267 @@
+"""The own book: a private file, one edition of a kind for each state, replaced whole or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from datetime import date
+
+import pytest
+
+from svc_tools.service.ratebook.imports.database import (
+    Edition,
+    editions,
+    list_editions,
+    open_own_book,
+    own_book_path,
+    own_signature,
+    remove_editions,
+    replacing,
+)
+from svc_tools.service.ratebook.imports.errors import OwnBookError
+
+FIRST = Edition(
+    state="MN",
+    kind="rates",
+    file="MNR2026Q1NOV20.csv",
+    edition="2026Q1",
+    covers_from=date(2005, 10, 1),
+    covers_until=date(2026, 3, 31),
+    digest="a",
+    loaded_at=date(2026, 1, 2),
+    rows=1,
+)
+SECOND = Edition(
+    "MN", "rates", "b.csv", "2026Q2", date(2026, 4, 1), date(2026, 6, 30), "b", date(2026, 5, 2)
+)
+BOUNDARY = Edition(
+    "MN", "boundary", "c.csv", "2026Q2", date(2026, 4, 1), date(2026, 6, 30), "c", date(2026, 5, 2)
+)
+
+
+def put(own, *found):
+    with closing(open_own_book(own, write=True)) as connection:
+        for edition in found:
+            with replacing(connection, edition) as number:
+                connection.execute("INSERT INTO tables VALUES (?, 'rates', 'text')", (number,))
+
+
+def test_it_lies_in_the_users_data_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    if sys.platform == "linux":
+        assert own_book_path() == tmp_path / "svc-tools" / "book.db"
+    assert own_book_path().name == "book.db"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX")
+def test_only_its_owner_can_read_it(own):
+    put(own, FIRST)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o600
+    assert stat.S_IMODE(own.parent.stat().st_mode) == 0o700
+    own.chmod(0o644)
+    put(own, FIRST)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o600
+
+
+def test_an_edition_takes_the_place_of_the_older_one_of_its_state_and_kind(own):
+    put(own, FIRST, BOUNDARY, SECOND)
+    found = list_editions(own)
+    assert [(one.kind, one.edition) for one in found] == [
+        ("boundary", "2026Q2"),
+        ("rates", "2026Q2"),
+    ]
+    with closing(open_own_book(own)) as connection:
+        (rows,) = connection.execute("SELECT count(*) FROM tables").fetchone()
+    assert rows == 2
+
+
+def test_the_id_of_an_edition_that_is_gone_is_never_used_again(own):
+    put(own, FIRST)
+    (first,) = list_editions(own)
+    assert remove_editions(own, "MN") == [first]
+    put(own, FIRST)
+    (again,) = list_editions(own)
+    assert again.id > first.id
+
+
+def test_what_another_import_brought_meanwhile_is_not_lost(own):
+    """A list of one quarter goes on from the edition it was read over."""
+    put(own, FIRST)
+    (read,) = list_editions(own)
+    put(own, SECOND)
+    with closing(open_own_book(own, write=True)) as connection:
+        for seen in (read.id, 0):
+            with (
+                pytest.raises(OwnBookError, match=r"changed the rates of MN .* import b.csv again"),
+                replacing(connection, SECOND, instead_of=seen),
+            ):
+                pass
+    assert [one.file for one in list_editions(own)] == ["b.csv"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError, SystemExit])
+def test_whatever_is_raised_while_replacing_leaves_the_older_edition(own, interruption):
+    put(own, FIRST)
+    before = list_editions(own)
+    with closing(open_own_book(own, write=True)) as connection:
+        with pytest.raises(interruption), replacing(connection, SECOND):
+            raise interruption
+        assert editions(connection) == before
+    with closing(open_own_book(own)) as connection:
+        assert connection.execute("SELECT csv FROM tables").fetchall() == [("text",)]
+
+
+WRITER = """
+import sys, time
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from svc_tools.service.ratebook.imports.database import Edition, open_own_book, replacing
+
+day = date(2026, 4, 1)
+edition = Edition("MN", "rates", "b.csv", "2026Q2", day, day, "b", day)
+with closing(open_own_book(Path(sys.argv[1]), write=True)) as connection:
+    with replacing(connection, edition) as number:
+        for part in range(200):
+            row = (number, str(part), "x" * 50_000)
+            connection.execute("INSERT INTO tables VALUES (?, ?, ?)", row)
+        print("in the middle", flush=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def writer(own):
+    """Another process, in the middle of replacing the edition; it goes on when told to."""
+    put(own, FIRST)
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, own],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "in the middle\n"
+        yield process
+        process.kill()
+
+
+def test_a_process_killed_in_the_middle_leaves_the_older_edition(own, writer):
+    writer.kill()
+    writer.wait()
+    assert [one.edition for one in list_editions(own)] == ["2026Q1"]
+    put(own, SECOND)
+    assert [one.edition for one in list_editions(own)] == ["2026Q2"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_an_interrupted_process_leaves_the_older_edition(own, writer):
+    writer.send_signal(signal.SIGINT)
+    assert writer.wait() != 0
+    assert [one.edition for one in list_editions(own)] == ["2026Q1"]
+
+
+def test_readers_go_on_beside_an_import_and_see_one_moment(own, writer):
+    with closing(open_own_book(own)) as reader:
+        reader.execute("BEGIN")
+        assert [one.edition for one in editions(reader)] == ["2026Q1"]
+        writer.communicate("\n")
+        assert [one.edition for one in editions(reader)] == ["2026Q1"]
+        reader.execute("COMMIT")
+        assert [one.edition for one in editions(reader)] == ["2026Q2"]
+
+
+def test_a_second_import_waits_and_then_says_who_is_in_the_way(own, writer, monkeypatch):
+    monkeypatch.setattr("svc_tools.service.ratebook.imports.database._BUSY_SECONDS", 0.05)
+    with pytest.raises(OwnBookError, match="is being written by another process"):
+        put(own, SECOND)
+
+
+def test_its_sign_changes_with_every_edition_and_only_then(own):
+    assert own_signature(own) is None
+    signs = []
+    for edition in (FIRST, SECOND, BOUNDARY):
+        put(own, edition)
+        signs.append(own_signature(own))
+        list_editions(own)
+        assert own_signature(own) == signs[-1]
+    remove_editions(own, "MN")
+    signs.append(own_signature(own))
+    assert len(set(signs)) == 4
+
+
+def test_the_sign_changes_while_the_writer_is_still_open(own):
+    put(own, FIRST)
+    before = own_signature(own)
+    with closing(open_own_book(own, write=True)) as connection:
+        with replacing(connection, SECOND):
+            pass
+        assert own_signature(own) != before
+
+
+def test_boundaries_are_not_left_without_rates(own):
+    put(own, FIRST, BOUNDARY)
+    with pytest.raises(ValueError, match="boundaries of MN need its rates"):
+        remove_editions(own, "MN", "rates")
+    assert len(list_editions(own)) == 2
+    with pytest.raises(ValueError, match="kind: given 'all', expected rates or boundary"):
+        remove_editions(own, "MN", "all")
+    remove_editions(own, "MN", "boundary")
+    remove_editions(own, "MN", "rates")
+    assert list_editions(own) == remove_editions(own, "MN") == []
+
+
+def test_there_is_no_book_until_something_is_imported(own):
+    assert list_editions(own) == remove_editions(own, "MN") == []
+    with pytest.raises(FileNotFoundError):
+        open_own_book(own)
+    assert not own.parent.exists()
+
+
+def test_a_book_that_was_made_and_never_filled_is_none(own):
+    own.parent.mkdir()
+    own.write_bytes(b"")
+    assert list_editions(own) == []
+    put(own, FIRST)
+    assert len(list_editions(own)) == 1
+
+
+def test_a_reader_cannot_write(own):
+    put(own, FIRST)
+    with closing(open_own_book(own)) as connection, pytest.raises(sqlite3.OperationalError):
+        connection.execute("DELETE FROM editions")
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_file_that_is_no_database_is_named(own, write):
+    own.parent.mkdir()
+    own.write_bytes(b"not a database, " * 500)
+    with pytest.raises(OwnBookError, match=r"book\.db is damaged .* import your rate files again"):
+        open_own_book(own, write=write)
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_database_of_another_program_or_version_is_left_alone(own, write):
+    own.parent.mkdir()
+    with closing(sqlite3.connect(own)) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    with pytest.raises(OwnBookError, match="database of another program"):
+        open_own_book(own, write=write)
+    with closing(sqlite3.connect(own)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(OwnBookError, match="schema version 99; this release reads"):
+        open_own_book(own, write=write)
+    with closing(sqlite3.connect(own)) as connection:
+        found = connection.execute("SELECT name FROM sqlite_schema").fetchall()
+    assert found == [("notes",)]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OwnBookError, match="cannot be made or opened"):
+        open_own_book(tmp_path / "file" / "book.db", write=True)

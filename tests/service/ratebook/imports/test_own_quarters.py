@@ -1,0 +1,228 @@
+"""Lists of one quarter (Washington, California): the quarters before stay as they were known."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from svc_tools.service.ratebook import NotResolved, load_book
+from svc_tools.service.ratebook.imports.errors import BrokenLine, FileRefused
+from svc_tools.service.ratebook.imports.importer import import_files
+
+HEADER = "Name,Code,State,Local,RTA,Rate,Effective Date,Expiration Date\n"
+
+
+def washington(*rows, begin="20260701", end="20260930"):
+    """A quarter as the Department publishes it; a row is name, code, local, transit, total."""
+    lines = (
+        f"{name},{code},.065,{local},{rta},{total},{begin},{end}\n"
+        for name, code, local, rta, total in rows
+    )
+    return HEADER + "".join(lines)
+
+
+ADAMS = ("ADAMS COUNTY", "0100", ".015", ".0", ".08")
+HATTON = ("HATTON", "0101", ".016", ".0", ".081")
+SEATTLE = ("SEATTLE", "1726", ".0405", ".014", ".1055")
+NEW_TOWN = ("NEW TOWN", "0199", ".02", ".0", ".085")
+SUMMER = washington(ADAMS, HATTON, SEATTLE, NEW_TOWN)
+
+
+def test_a_new_quarter_answers_from_its_first_day_on(take, file, ask):
+    (done,) = take(file("Rates26Q3.csv", SUMMER))
+    assert (done.before, done.edition.edition, done.edition.rows) == ("2026Q2", "2026Q3", 4)
+    after = ask("WA", location="0101", day=date(2026, 7, 1))
+    assert (after.chosen.combined, after.confidence) == (8100, "exact")
+    assert after.simple()["meta"]["effective_date"] == "2026-07-01"
+    assert after.simple()["meta"]["edition"] == "2026Q3"
+    before = ask("WA", location="0101", day=date(2026, 6, 30))
+    assert before.chosen.combined == 8000
+    assert before.simple()["meta"]["edition"] == "2026Q2"
+    assert ask("WA", location="0101", day=date(2022, 2, 1)).chosen.combined == 8000
+
+
+def test_what_it_changes_is_said_and_nothing_else(take, file):
+    (done,) = take(file("Rates26Q3.csv", SUMMER))
+    (change,) = done.changes.rates
+    assert (change.name, change.before, change.after) == ("Hatton", 1500, 1600)
+    assert change.since == date(2026, 7, 1)
+    assert done.changes.removed == ()
+    assert set(done.changes.added) == {"New Town", "Seattle: regional transit"}
+
+
+def test_a_rate_that_stays_keeps_the_day_it_took_effect(take, file, ask):
+    take(file("Rates26Q3.csv", SUMMER))
+    seattle = ask("WA", location="1726", day=date(2026, 8, 1))
+    assert (seattle.chosen.city, seattle.chosen.district) == (2650, 1400)
+    assert seattle.chosen.combined == 10550
+    assert seattle.simple()["meta"]["effective_date"] == "2026-01-01"
+    assert seattle.advisories == ()
+    assert ask("WA", location="1726", day=date(2026, 6, 30)).chosen.combined == 10550
+
+
+def test_a_code_that_the_new_quarter_has_no_more_ends_with_the_old_one(take, file, ask):
+    take(file("Rates26Q3.csv", SUMMER))
+    assert ask("WA", location="0102", day=date(2026, 6, 30)).chosen.combined == 8000
+    with pytest.raises(NotResolved, match="the source lists no such jurisdiction for that day"):
+        ask("WA", location="0102", day=date(2026, 7, 1))
+
+
+def test_a_code_that_is_new_did_not_exist_before(take, file, ask):
+    take(file("Rates26Q3.csv", SUMMER))
+    assert ask("WA", location="0199", day=date(2026, 7, 1)).chosen.combined == 8500
+    with pytest.raises(NotResolved):
+        ask("WA", location="0199", day=date(2026, 6, 30))
+
+
+def test_quarters_imported_one_after_the_other_are_all_kept(take, file, ask):
+    take(file("Rates26Q3.csv", SUMMER))
+    autumn = washington(
+        ADAMS,
+        SEATTLE,
+        ("HATTON", "0101", ".017", ".0", ".082"),
+        begin="10/1/2026",
+        end="12/31/2026",
+    )
+    (done,) = take(file("Rates26Q4.csv", autumn))
+    assert (done.before, done.edition.edition) == ("2026Q3", "2026Q4")
+    assert done.edition.covers_from == date(2026, 7, 1)
+    for day, units in (
+        (date(2026, 6, 30), 8000),
+        (date(2026, 9, 30), 8100),
+        (date(2026, 10, 1), 8200),
+    ):
+        assert ask("WA", location="0101", day=day).chosen.combined == units
+    seattle = ask("WA", location="1726", day=date(2026, 11, 1)).simple()["meta"]
+    assert (seattle["effective_date"], seattle["edition"]) == ("2026-01-01", "2026Q4")
+
+
+def test_a_quarter_between_that_nobody_imported_is_said(take, file, ask):
+    take(file("Rates26Q4.csv", washington(ADAMS, HATTON, begin="20261001", end="20261231")))
+    between = ask("WA", location="0101", day=date(2026, 8, 1))
+    assert between.chosen.combined == 8000
+    assert [w["code"] for w in between.advisories] == ["as_of_after_edition"]
+    after = ask("WA", location="0101", day=date(2026, 10, 1)).simple()["meta"]
+    assert after["effective_date"] is None  # it may have changed in the quarter between
+
+
+def test_an_older_quarter_is_taken_only_by_force_and_holds_for_itself(take, file, ask):
+    old = file("Rates25Q1.csv", washington(ADAMS, HATTON, begin="20250101", end="20250331"))
+    with pytest.raises(FileRefused, match=r"the shipped book has 2026Q2 for WA.*--force"):
+        take(old)
+    take(old, force=True)
+    assert ask("WA", location="0101", day=date(2025, 2, 1)).chosen.combined == 8100
+    assert ask("WA", location="1726", day=date(2026, 5, 1)).chosen.combined == 10550
+
+
+def test_the_whole_table_gives_what_the_shipped_book_has(take, official, own):
+    (done,) = take(official("wa_dor_quarterly_2022Q1_2026Q2.csv"))
+    assert (done.changes.rates, done.changes.added, done.changes.removed) == ((), (), ())
+    shifted = [finding for finding in done.findings if finding.kind == "left_out"]
+    assert len(shifted) == 14
+    assert shifted[0].subject == "line 1959 (ASOTIN0201)"
+    shipped, mine = load_book(), load_book(own=own)
+    for key, rows in shipped.rates.items():
+        if key.startswith("WA:"):
+            plain = [(r.units, r.begin, r.end, r.effective) for r in rows]
+            assert plain == [(r.units, r.begin, r.end, r.effective) for r in mine.rates[key]]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("HATTON,0101,.065,.016,.0,.09,20260701,20260930", ".065 and .016 are not .09"),
+        ("HATTON,0101,.065,.016,.02,.081,20260701,20260930", "RTA .02 is more than the local"),
+        ("HATTON,A101,.065,.016,.0,.081,20260701,20260930", "location code 'A101'"),
+        ("HATTON,0101,.065,.016,.0,.081,20260701,20260901", "is not a quarter"),
+        ("HATTON,0101,.065,.016,.0,.081,July,20260930", "'July' is not a date"),
+        ("HATTON,0101,.065,.016,.0,.081,20260701", "7 columns; expected 8"),
+        ("ADAMS COUNTY,0100,.065,.02,.0,.085,20260701,20260930", "0100 stands there twice"),
+    ],
+)
+def test_a_broken_row_is_named(take, file, own, row, message):
+    with pytest.raises(BrokenLine) as caught:
+        take(file("Rates26Q3.csv", washington(ADAMS) + row + "\n"))
+    assert caught.value.line == 3
+    assert message in str(caught.value)
+    assert load_book(own=own) is load_book()
+
+
+def test_a_code_of_no_county_is_left_out_and_said(take, file):
+    (done,) = take(
+        file("Rates26Q3.csv", washington(ADAMS, ("NOWHERE", "9901", ".0", ".0", ".065")))
+    )
+    (left_out,) = done.findings
+    assert (left_out.subject, left_out.message) == ("location code 9901", "is of no county")
+    assert done.edition.rows == 1
+
+
+def test_rows_of_several_quarters_in_a_published_one_are_refused(take, file):
+    text = washington(ADAMS) + washington(HATTON, begin="20261001", end="20261231").split("\n")[1]
+    with pytest.raises(FileRefused, match="begin on different days"):
+        take(file("Rates26Q3.csv", text))
+
+
+CALIFORNIA = """\
+Location,Rate,County,Type
+Adelanto,7.75%,San Bernardino,City
+San Bernardino County,0.0775,San Bernardino,County
+La Ca\xf1ada Flintridge,0.10,Los Angeles,City
+Kern County,0,County,Please refer to the rates of its areas
+San Jose,0.1025,Santa Clara,City
+San Francisco,0.08625,San Francisco,City
+San Francisco County,0.08625,San Francisco,County
+"""
+
+
+def test_a_list_of_california_answers_from_its_quarter_on(take, file, ask):
+    (done,) = take(file("SalesTaxRates7-1-26.csv", CALIFORNIA.encode("cp1252")))
+    assert (done.edition.edition, done.edition.rows) == ("2026Q3", 5)
+    july = ask("CA", location="San Jose", day=date(2026, 7, 1))
+    assert (july.chosen.combined, july.confidence) == (10250, "medium")
+    assert july.simple()["meta"]["effective_date"] is None  # the list dates no row
+    assert ask("CA", location="San Jose", day=date(2026, 6, 30)).chosen.combined == 10000
+    assert ask("CA", location="San Jose", day=date(2026, 3, 31)).chosen.combined == 9375
+    assert ask("CA", location="La Canada Flintridge", day=date(2026, 7, 1)).chosen.combined == 10000
+    assert [finding.subject for finding in done.findings] == ["line 5 (Kern County)"]
+
+
+def test_what_is_known_to_begin_after_an_imported_list_stays(take, official, ask):
+    (done,) = take(official("ca_cdtfa_2026-01-01.csv"))
+    assert done.changes.rates == ()
+    later = ask("CA", location="San Jose", day=date(2026, 5, 1))
+    assert later.chosen.combined == 10000
+    assert "source_conflict" in [warning["code"] for warning in later.advisories]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("Adelanto,0.07,San Bernardino,City", "below the uniform 7.25 %"),
+        ("Adelanto,7.75,San Bernardino,City", "outside 0 to 25 %"),
+        ("Adelanto,n/a,San Bernardino,City", "n/a"),
+        ("Adelanto,0.0775,San Bernardo,City", "'San Bernardo' is not a county of California"),
+        ("Adelanto,0.0775,San Bernardino,Town", "not a rate"),
+        ("Adelanto,0.0775", "2 columns; expected 4"),
+        ("San Jose,0.1,Santa Clara,City", "'San Jose' stands there twice"),
+    ],
+)
+def test_a_broken_row_of_california_is_named(take, file, row, message):
+    with pytest.raises(BrokenLine) as caught:
+        take(file("cdtfa_2026-07-01.csv", f"{CALIFORNIA}\n{row}\n"))
+    assert caught.value.line == 10
+    assert message in str(caught.value)
+
+
+def test_a_file_given_twice_in_one_command_is_read_once(take, file):
+    path = file("Rates26Q3.csv", SUMMER)
+    assert len(take(path, path)) == 1
+
+
+def test_the_same_file_again_changes_nothing(take, file, own):
+    path = file("Rates26Q3.csv", SUMMER)
+    take(path)
+    before = load_book(own=own)
+    (again,) = import_files([path], own, today=date(2026, 12, 1))
+    assert again.repeated
+    assert load_book(own=own) is before
