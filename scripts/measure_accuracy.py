@@ -22,10 +22,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from compile_book import compile_book
+
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.accuracy import LEVELS, Tally, compare
 from svc_tools.service.ratebook.expectations import Expected
-from svc_tools.service.ratebook.formats import compile_book
 from svc_tools.service.ratebook.names import name_key
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.key_desk import KeyDesk
     from svc_tools.service.ratebook.accuracy import AccuracyReport
-    from svc_tools.service.ratebook.formats import CompileReport
     from svc_tools.service.ratebook.imports.database import Edition
     from svc_tools.service.ratebook.imports.importer import Imported
 
@@ -24,7 +23,6 @@ __all__ = [
     "StartError",
     "StoreError",
     "check_book",
-    "compile_book",
     "coverage",
     "import_files",
     "key_desk",
@@ -79,15 +77,6 @@ def key_desk(target: SecretStr | None, *, make: bool) -> KeyDesk:
     return KeyDesk(target, make=make)
 
 
-def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
-    """Compile published rate files into a rate book; see the compiler for what it accepts."""
-    from svc_tools.service.ratebook.formats import (  # noqa: PLC0415 - loads the readers
-        compile_book as compile_files,
-    )
-
-    return compile_files(source_dir, out_dir)
-
-
 def coverage() -> dict[str, object]:
     """What the rate book claims for each state: the facts of `GET /v1/freshness`, as plain data.
 
@@ -119,8 +108,8 @@ def check_book(path: Path, day: date, told: Callable[[int], object]) -> Accuracy
     from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
     from svc_tools.service.ratebook.accuracy import compare  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.expectations import read_file  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.common import OwnBookChanged  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.imports.errors import OwnBookChanged  # noqa: PLC0415 - as above
 
     try:
         return compare(load_book(own=own_book_path()), read_file(path, told), day=day)

@@ -19,7 +19,7 @@ from svc_tools.service.errors import (
 from svc_tools.service.faults import FAULT
 from svc_tools.service.health import unavailable
 from svc_tools.service.loopback import is_loopback_authority, is_loopback_origin
-from svc_tools.service.ratebook.imports.errors import OwnBookChanged, OwnBookError
+from svc_tools.service.ratebook.imports.common import OwnBookChanged, OwnBookError
 from svc_tools.service.request_log import CODE, log, log_answer, told_address
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from svc_tools.service.envelope import Problem, json_bytes
 from svc_tools.service.lookups import PARAMETERS, STATE_IN_PATH, WAYS, read_lookup
 from svc_tools.service.params import documented, read_params
 from svc_tools.service.ratebook import NotResolved, resolve
-from svc_tools.service.ratebook.imports.errors import OwnBookChanged
+from svc_tools.service.ratebook.imports.common import OwnBookChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

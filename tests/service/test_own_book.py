@@ -10,8 +10,8 @@ from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
 from svc_tools.service import book_keeper, embedded, rates
 from svc_tools.service.book_keeper import keep_book
+from svc_tools.service.ratebook.imports.common import OwnBookChanged
 from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
-from svc_tools.service.ratebook.imports.errors import OwnBookChanged
 from svc_tools.service.ratebook.imports.importer import import_files
 
 IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,{county},0.01,0.01,,,20120101,29991231\n"

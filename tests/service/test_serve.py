@@ -157,11 +157,6 @@ def test_a_database_that_cannot_be_used_is_a_clear_error(tmp_path):
         admin.serve("127.0.0.1", 0, tmp_path, None, refuse)
 
 
-def test_the_compiler_is_behind_the_same_door(tmp_path):
-    with pytest.raises(ValueError, match="state_rates"):
-        admin.compile_book(tmp_path, tmp_path / "book")
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_loopback_sockets(host):
     try:

@@ -10,7 +10,8 @@ from svc_tools.service.ratebook import Answer, Query, load_book, resolve
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats import CompileReport
+    from compile_book import CompileReport
+
     from svc_tools.service.ratebook.rating import Rated
 
 __all__ = ["answer", "messages", "rate"]

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.service.ratebook.imports.database import Edition
-    from svc_tools.service.ratebook.imports.overlay import OwnBook
 
-
-__all__ = ["Book", "load_book"]
 
 _GEOGRAPHY = ("zipcodes", "bokeh_sampledata")
 _SCHEMA = "1"
@@ -170,42 +167,14 @@ def _by_county(areas: Mapping[str, Area]) -> dict[tuple[str, str], tuple[Area, .
     }
 
 
-def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
-    """The shipped book, or a compiled one of your own, with your own rate files laid over it.
-
-    Args:
-        path: folder with the files that `compile_book` writes; `None` is the book that ships
-            with this package.
-        own: database of imported rate files (`own_book_path()` is the user's), laid over the
-            book; where there is none, the book stands alone. `None` asks for no such thing.
-
-    Returns:
-        The book; a process reads the book of a path, and lays the same editions over it, once.
+@lru_cache(maxsize=8)
+def compiled_book(path: Path | None) -> Book:
+    """The book compiled to a folder (`None`: the shipped one), read once in a process.
 
     Raises:
         FileNotFoundError: a file of the book is not in the folder.
-        ValueError: a file does not hold what the schema says; an `OwnBookError` where it is the
-            database of imported files.
+        ValueError: a file does not hold what the schema says.
     """
-    if own is None:
-        return _load(path)
-    from svc_tools.service.ratebook.imports.overlay import (  # noqa: PLC0415 - it builds on this module
-        read_own_book,
-    )
-
-    found = read_own_book(own)
-    return _load(path) if found is None else _load_over(path, found)
-
-
-@lru_cache(maxsize=2)  # the one in use, and the one that takes its place
-def _load_over(path: Path | None, own: OwnBook) -> Book:
-    from svc_tools.service.ratebook.imports.overlay import lay_over  # noqa: PLC0415 - as above
-
-    return lay_over(_load(path), own)
-
-
-@lru_cache(maxsize=8)
-def _load(path: Path | None) -> Book:
     folder: Traversable = (
         path if path is not None else resources.files(__package__).joinpath("data")
     )

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.address_line import Parts
 from svc_tools.service.ratebook.advisories import codes_without_rate
-from svc_tools.service.ratebook.imports.boundary_codes import LOCATION_CODES, levied
-from svc_tools.service.ratebook.imports.boundary_find import Search
-from svc_tools.service.ratebook.imports.boundary_lines import day_number
-from svc_tools.service.ratebook.imports.boundary_store import BoundaryStore
-from svc_tools.service.ratebook.imports.quarters import quarter_begin
+from svc_tools.service.ratebook.imports.boundary import BoundaryStore, Search
+from svc_tools.service.ratebook.imports.boundary_lines import LOCATION_CODES, day_number, levied
+from svc_tools.service.ratebook.imports.common import quarter_begin
 from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.place_names import keys_of, place_names
 from svc_tools.service.ratebook.query import NotResolved
@@ -30,9 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.imports.boundary_find import Found
+    from svc_tools.service.ratebook.imports.boundary import BoundaryReader, Found
     from svc_tools.service.ratebook.imports.boundary_lines import Composition
-    from svc_tools.service.ratebook.imports.boundary_store import BoundaryReader
     from svc_tools.service.ratebook.imports.database import Edition
 
 __all__ = ["boundary_edition", "locate_by_boundary"]

@@ -7,9 +7,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from compile_book.facts import TIERS
 
 from svc_tools.service.ratebook import Answer, NotResolved, Query, load_book, resolve
-from svc_tools.service.ratebook.formats.facts import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

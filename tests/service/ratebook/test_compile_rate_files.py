@@ -6,12 +6,12 @@ import csv
 from datetime import date
 
 import pytest
+from compile_book import CompileReport, compile_book
 from hypothesis import given
 from hypothesis import strategies as st
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.formats import CompileReport, compile_book
 from svc_tools.service.ratebook.formats.sst import rate_file_rows
 
 MN_FILE = "MNR2026Q2FEB18.csv"

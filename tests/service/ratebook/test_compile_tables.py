@@ -6,10 +6,10 @@ import csv
 from datetime import date
 
 import pytest
+from compile_book import RowError, compile_book
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import NotResolved, load_book
-from svc_tools.service.ratebook.formats import RowError, compile_book
 
 LATER = date(2026, 9, 1)
 TX_HEAD = "1\t20263\t202609\t2026 - 3rd\t0.0625\t0\t3715\tnotice\n"

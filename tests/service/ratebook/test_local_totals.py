@@ -206,7 +206,7 @@ def test_every_rate_of_the_files_is_used_or_reported(book):
 
 
 def test_differences_are_listed_in_full(tmp_path):
-    from svc_tools.service.ratebook.formats import compile_book  # noqa: PLC0415 - seldom needed
+    from compile_book import compile_book  # noqa: PLC0415 - seldom needed
 
     report = compile_book(SOURCES, tmp_path / "book")
     told = [f for f in report.of_kind("conflict") if f.source.startswith("local_tables")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from compile_book.facts import TIERS
 
 from svc_tools.service.ratebook import NotResolved
 from svc_tools.service.ratebook.confidence import LEVELS
-from svc_tools.service.ratebook.formats.facts import TIERS
 
 DAY = date(2026, 5, 1)
 BY_COUNTY_OR_CITY = (TIERS["B"] + " " + TIERS["C"]).split()

@@ -1,21 +1,22 @@
-"""The book while it is being compiled: tables that readers add checked rows to."""
+"""A rate book as it is being filled: rows that readers add, checks of values, findings."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
+from svc_sdk.rates import rate_to_units
 from svc_tools.service.ratebook.names import bare_county, name_key
-from svc_tools.service.ratebook.schema import Jurisdiction, RateRow
+from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source, StateRow
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Iterable
 
-    from svc_tools.service.ratebook.formats.report import CompileReport
-    from svc_tools.service.ratebook.schema import Area, County, Source, StateRow, ZipCounties
-
-__all__ = ["Draft"]
+    from svc_tools.service.ratebook.schema import County, ZipCounties
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class Draft:
         zip_counties: the crosswalk.
     """
 
-    report: CompileReport
+    report: Report
     states: dict[str, StateRow] = field(default_factory=dict)
     counties: dict[tuple[str, str], County] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
@@ -115,31 +116,154 @@ class Draft:
         row = self.states[state]
         self.states[state] = replace(row, missing=f"{row.missing} {sentence}".strip())
 
-    def name_area(self, area: str, cities: tuple[str, ...]) -> None:
-        """Give an area the names of a city that lead to it."""
-        self.areas[area] = replace(self.areas[area], cities=cities)
-
     def flag_area(self, area: str, lacks: str, since: date | None) -> None:
         """Say what the book does not have of an area, and from which day on."""
         self.areas[area] = replace(self.areas[area], lacks=lacks, lacks_from=since)
 
-    def missing_counties(self, state: str) -> list[str]:
-        """Names of the state's counties that no area lies in."""
-        covered = {fips for a in self.areas.values() if a.state == state for fips in a.counties}
-        return [
-            county.name
-            for (where, fips), county in sorted(self.counties.items())
-            if where == state and fips not in covered
-        ]
-
 
 def slug(text: str) -> str:
     """A key made of a name: `"La Cañada Flintridge"` -> `la-canada-flintridge`."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"[^\x00-\x7f]", "", _plain(text)))
-    return "-".join(words)
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "-".join(re.findall(r"[a-z0-9]+", re.sub(r"[^\x00-\x7f]", "", plain)))
 
 
-def _plain(text: str) -> str:
-    import unicodedata  # noqa: PLC0415 - only the compiler needs it
+FindingKind = Literal["missing", "left_out", "corrected", "conflict", "settled", "note"]
 
-    return unicodedata.normalize("NFKD", text).casefold()
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a reader of the book should know about how it came to be.
+
+    Attributes:
+        kind: what happened to it.
+        source: file name the row stands in.
+        subject: which row.
+        message: what is the matter and what was done.
+    """
+
+    kind: FindingKind
+    source: str
+    subject: str
+    message: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What readers left out, corrected, settled or found in conflict, in the order they met it."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, kind: FindingKind, source: str, subject: str, message: str) -> None:
+        """Add one finding."""
+        self.findings.append(Finding(kind, source, subject, message))
+
+
+MAX_UNITS = 25_000
+"""No general sales tax in the United States, and no part of one, reaches 25 %."""
+
+_YEARS = range(1930, 2100)
+_OPEN_ENDS = frozenset({"29991231", "99991231", "20991231"})
+_QUARTERS = 4
+
+
+class RowError(ValueError):
+    """A value that may not enter the book; the message says why."""
+
+
+def _bounded(units: int, given: str) -> int:
+    if not 0 <= units <= MAX_UNITS:
+        raise RowError(f"rate {given} is outside 0 to 25 %")
+    return units
+
+
+def fraction_units(text: str) -> int:
+    """Units of a rate given as a fraction: `"0.0825"`, or `".0825"`, gives `8250`.
+
+    Raises:
+        RowError: not a number, outside 0 to 25 %, or digits beyond the fifth decimal.
+    """
+    digits = text.strip()
+    try:
+        return _bounded(rate_to_units(f"0{digits}" if digits.startswith(".") else digits), text)
+    except RowError:
+        raise
+    except ValueError as error:
+        raise RowError(str(error)) from error
+
+
+def percent_text(units: int) -> str:
+    """Units as a person reads a rate: `9375` gives `"9.375 %"`, `500` gives `"0.50 %"`."""
+    whole, rest = divmod(units, 1_000)
+    return f"{whole}.{f'{rest:03d}'.removesuffix('0')} %"
+
+
+def iso_date(text: str) -> date:
+    """A date `YYYY-MM-DD`.
+
+    Raises:
+        RowError: not such a date, or not of the years 1930 to 2099.
+    """
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise RowError(f"{text!r} is not a date") from error
+    if day.year not in _YEARS:
+        raise RowError(f"{text!r} is not a date of the years 1930 to 2099")
+    return day
+
+
+def sst_date(text: str) -> date:
+    """A date `YYYYMMDD`. Raises as `iso_date`."""
+    if len(text) != len("YYYYMMDD") or not text.isdigit():
+        raise RowError(f"{text!r} is not a date of the form YYYYMMDD")
+    return iso_date(f"{text[:4]}-{text[4:6]}-{text[6:]}")
+
+
+def sst_end(text: str) -> date | None:
+    """The end date of an SST row, `None` where it is one of the values that mean open."""
+    return None if text in _OPEN_ENDS else sst_date(text)
+
+
+def quarter_end(year: int, quarter: int, *, later: int = 0) -> date:
+    """The last day of a calendar quarter, or of the one `later` quarters after it."""
+    if quarter not in range(1, _QUARTERS + 1):
+        raise RowError(f"quarter {quarter} is not 1 to 4")
+    index = year * _QUARTERS + quarter + later
+    return date(index // _QUARTERS, index % _QUARTERS * 3 + 1, 1) - timedelta(days=1)
+
+
+def spans_overlap(rows: Iterable[RateRow]) -> str:
+    """Why the rows of one jurisdiction cannot stand side by side; empty when they can."""
+    ordered = sorted(rows, key=lambda row: row.begin or date.min)
+    for row in ordered:
+        if row.begin and row.end and row.end < row.begin:
+            return f"a span ends on {row.end}, before it begins on {row.begin}"
+    for earlier, later in pairwise(ordered):
+        if earlier.end is None or (later.begin or date.min) <= earlier.end:
+            return f"the spans from {earlier.begin} and from {later.begin} overlap"
+    return ""
+
+
+MISSING = {
+    "E": "Local rates are not covered: an answer is the state part only.",
+    "none": "No state tax, but local ones that the book does not have: nothing is answered.",
+    "A": "",
+    "B": "Special districts and exact city limits inside a county are not told apart.",
+    "C": "City limits are not known: a city is told by its name only.",
+    "D": "Special districts and smaller cities are not covered, and city limits not known.",
+}
+"""What the book lacks in each tier; tier `none` without any table."""
+
+_BY_NAME = "The limits of {} are not known: a city is told by its name only."
+_MISSING_IN = {
+    **dict.fromkeys(("FL", "HI", "NC", "NV", "PA", "VA"), ""),  # the county decides all of it
+    "MS": _BY_NAME.format("Jackson and Tupelo"),
+    "OH": "Of five transit areas inside counties the cities are known, and not the limits.",
+    "WI": _BY_NAME.format("Milwaukee"),
+}
+"""What the book lacks in a state whose counties decide."""
+
+
+def missing_in(state: str, tier: str) -> str:
+    """What the book lacks in a state of a tier, as a sentence."""
+    return _MISSING_IN.get(state, MISSING[tier]) if tier == "B" else MISSING[tier]

@@ -11,20 +11,6 @@ from __future__ import annotations
 from datetime import date
 from typing import NamedTuple
 
-__all__ = [
-    "DISTRICTS",
-    "PLACES",
-    "RATE_FILES",
-    "UNPLACED",
-    "UNTAXED",
-    "Member",
-    "Place",
-    "PlacedDistrict",
-    "RateFile",
-    "Unplaced",
-    "places_of",
-]
-
 
 class Place(NamedTuple):
     """A place that levies a rate: its code, its name, the counties it lies in (main one first)."""

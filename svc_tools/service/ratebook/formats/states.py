@@ -1,245 +1,290 @@
-"""State rates: the compiled table of 51, with the dates the states publish."""
+"""Rows of California's list (CDTFA) and of Washington's location codes (Department of Revenue)."""
 
 from __future__ import annotations
 
-import csv
 import re
-from dataclasses import replace
-from datetime import date
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.formats.checks import (
+from svc_tools.service.ratebook.formats.draft import (
     RowError,
-    iso_date,
-    month_later,
+    fraction_units,
     percent_text,
-    percent_units,
+    quarter_end,
+    slug,
+    sst_date,
 )
-from svc_tools.service.ratebook.formats.facts import (
-    FACTS_READ,
-    FREIGHT_CONFLICTS,
-    FREIGHT_TAXED,
-    LOCAL_RULE,
-    NO_TAX,
-    STATE_HISTORY,
-    TIERS,
-)
-from svc_tools.service.ratebook.schema import Area, Source, StateRow
+from svc_tools.service.ratebook.names import name_key, title_name
+from svc_tools.service.ratebook.schema import Area
+from svc_tools.service.ratebook.zips import ZipIndex
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from svc_tools.service.ratebook.formats.draft import Draft
 
-__all__ = ["MISSING", "add_state_rates", "missing_in", "read_states", "settle_states"]
 
-_SOURCE = "state-rates"
-_FACTS = "state-facts"
-_GOOD_FOR_MONTHS = 6  # state rates are enacted well ahead: two quarters
-_CODES = (
-    "AL01 AK02 AZ04 AR05 CA06 CO08 CT09 DE10 DC11 FL12 GA13 HI15 ID16 IL17 IN18 IA19 KS20 KY21"
-    " LA22 ME23 MD24 MA25 MI26 MN27 MS28 MO29 MT30 NE31 NV32 NH33 NJ34 NM35 NY36 NC37 ND38 OH39"
-    " OK40 OR41 PA42 RI44 SC45 SD46 TN47 TX48 UT49 VT50 VA51 WA53 WV54 WI55 WY56"
-)
-_FIPS = {code[:2]: code[2:] for code in _CODES.split()}
-_FREIGHT_NOTE = "Sources disagree whether separately stated delivery charges are taxed here."
+CALIFORNIA_BASE = 7_250
+"""Units everywhere in California: 6.00 % state and 1.25 % uniform local."""
+
+_CITY_COUNTIES = frozenset({"075"})  # San Francisco
 
 
-def read_states(path: Path, draft: Draft) -> None:
-    """Add the 51 states, their tiers and the source of their rates.
+class CaliforniaPlace(NamedTuple):
+    """What one row of the list says: an area, its district taxes and their name."""
+
+    area: Area
+    name: str
+    total: int
+
+
+def california_place(row: dict[str, str], draft: Draft) -> CaliforniaPlace | None:
+    """One row of the list; `None` for a county that is one with its city.
+
+    Args:
+        row: `Location`, `Rate` (a fraction), `County` and `Type` of a row.
+        draft: knows the counties.
 
     Raises:
-        RowError: the file name has no edition (`..._2026-07.csv`), or a state is missing: a book
-            without all 51 is none.
+        RowError: the row is not the rate of a city or of a county's unincorporated area.
     """
-    found = re.search(r"(\d{4}-\d{2})\.csv$", path.name)
-    if not found:
-        raise RowError(f"{path.name}: expected a name that ends in its edition, YYYY-MM.csv")
-    first = iso_date(f"{found.group(1)}-01")
-    until = month_later(first, _GOOD_FOR_MONTHS)
-    draft.sources[_SOURCE] = Source(
-        _SOURCE,
-        "State sales tax rates, all states (compiled dataset)",
-        "Socrates state sales tax dataset",
-        found.group(1),
-        "CC BY 4.0",
-        "compiled",
-        None,
-        until,
-        until,
+    name, county = row["Location"].strip(), row["County"].strip()
+    if row["Type"] not in {"City", "County"}:
+        if county == "County":  # a county whose columns hold a reference to its areas
+            raise RowError("not a rate: the county's cities and unincorporated area have own rows")
+        raise RowError(f"not a rate: type {row['Type'][:30]!r}, expected City or County")
+    total = fraction_units(row["Rate"])
+    if total < CALIFORNIA_BASE:
+        raise RowError(f"rate {row['Rate']} is below the uniform {percent_text(CALIFORNIA_BASE)}")
+    fips = draft.county_fips("CA", f"{county} County")
+    if fips is None:
+        raise RowError(f"{county!r} is not a county of California")
+    is_city = row["Type"] == "City"
+    whole = fips in _CITY_COUNTIES  # city and county are one: no city limits to know
+    if whole and not is_city:
+        return None
+    code = slug(name) if is_city else fips
+    level = "city" if is_city else "county"
+    title = name if is_city else draft.counties["CA", fips].name
+    kind = "city" if is_city else "unincorporated"
+    area = Area(
+        f"CA:{level}:{code}",
+        "CA",
+        "county" if whole else kind,
+        title if is_city else f"{title} (unincorporated area)",
+        (fips,),
+        (f"CA:district:{level}-{code}",),
+        _city_names(name) if is_city else (),
+        "",
+        0,
     )
-    draft.sources[_FACTS] = Source(
-        _FACTS,
-        "State sales tax rates and dates as the states publish them",
-        "state revenue departments",
-        FACTS_READ.isoformat(),
-        "facts of public record",
-        "official",
-        None,
-        until,
-        until,
-    )
-    tiers = {state: tier for tier, states in TIERS.items() for state in states.split()}
-    with path.open(newline="", encoding="utf-8") as file:
-        names = {row["code"]: row["name"] for row in csv.DictReader(file)}
-    if set(names) != set(tiers):
-        raise RowError(f"{path.name}: these states differ: {sorted(set(names) ^ set(tiers))}")
-    for state in sorted(names):
-        tier = tiers[state]
-        name = "District of Columbia" if state == "DC" else names[state]
-        draft.states[state] = StateRow(
-            state,
-            name,
-            _FIPS[state],
-            tier,
-            LOCAL_RULE[tier],
-            None if state in NO_TAX else state in FREIGHT_TAXED.split(),
-            _FREIGHT_NOTE if state in FREIGHT_CONFLICTS else "",
-            "",
-            None,
-        )
-        draft.add_jurisdiction(state, "state", _FIPS[state], name)
+    return CaliforniaPlace(area, f"{title}: district taxes", total)
 
 
-def add_state_rates(path: Path, draft: Draft) -> None:
-    """Add the rate of every state whose own official file did not bring it already."""
-    have = {row.jurisdiction for row in draft.rates}
-    edition = iso_date(f"{draft.sources[_SOURCE].edition}-01")
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            state = row["code"]
-            units = percent_units(row["state_rate_pct"])
-            if state in STATE_HISTORY:
-                _add_history(path.name, row, units, draft)
-            elif state not in have:
-                draft.add_rate(state, units, _SOURCE, begin=edition)
-                if row["scheduled_change_date"]:
-                    _note_change(path.name, row, draft)
-            else:
-                _compare(path.name, state, units, edition, draft)
+def add_california_place(found: CaliforniaPlace, draft: Draft) -> str:
+    """Add the area of a row and who levies its district taxes; the id of the latter."""
+    code = found.area.components[0].removeprefix("CA:district:")
+    key = draft.add_jurisdiction("CA", "district", code, found.name)
+    draft.add_area(found.area)
+    return key
 
 
-def _add_history(name: str, row: dict[str, str], units: int, draft: Draft) -> None:
-    """Dated spans instead of the single figure; where they disagree with it, say so."""
-    state = row["code"]
-    for span in STATE_HISTORY[state]:
-        draft.add_rate(
-            state,
-            percent_units(span.percent),
-            _FACTS,
-            begin=span.begin,
-            end=span.end,
-            effective=span.effective,
-            conflict_cap="low" if span.disputed else "",
-            conflict_units=percent_units(span.conflict_percent) if span.conflict_percent else None,
-            note=span.note,
-        )
-    edition = iso_date(f"{draft.sources[_SOURCE].edition}-01")
-    _compare(name, state, units, edition, draft)
-    if row["scheduled_change_date"]:
-        _compare(
-            name,
-            state,
-            percent_units(row["scheduled_change_pct"]),
-            iso_date(row["scheduled_change_date"]),
-            draft,
-        )
+def _city_names(name: str) -> tuple[str, ...]:
+    """A city's name, and the one its post office uses."""
+    short = re.sub(r"^City of ", "", name)
+    return (name,) if short == name else (name, short)
 
 
-def _compare(name: str, state: str, units: int, day: date, draft: Draft) -> None:
-    """Report where the table's rate on a day is not the one of the dated rows."""
-    for row in draft.rates:
-        if row.jurisdiction != state or (row.begin or date.min) > day:
-            continue
-        if row.end is None or day <= row.end:
-            if row.units != units:
-                draft.report.add(
-                    "conflict",
-                    name,
-                    state,
-                    f"has {percent_text(units)} on {day}, {row.source} {percent_text(row.units)},"
-                    " which answers and says that sources disagree",
-                )
-            return
+_NON_RTA = {40: 17, 41: 27, 42: 31}
+"""Code groups outside the regional transit authority: King, Pierce, Snohomish."""
 
 
-def _note_change(name: str, row: dict[str, str], draft: Draft) -> None:
-    draft.report.add(
-        "note",
-        name,
-        row["code"],
-        f"a change to {row['scheduled_change_pct']} % on {row['scheduled_change_date']} is not"
-        " confirmed by a dated fact and was not taken over",
-    )
+class Quarter(NamedTuple):
+    """The rates of one location code in one quarter; `local` is without `rta`."""
+
+    begin: date
+    end: date
+    code: int
+    name: str
+    state: int
+    local: int
+    rta: int
 
 
-MISSING = {
-    "E": "Local rates are not covered: an answer is the state part only.",
-    "none": "No state tax, but local ones that the book does not have: nothing is answered.",
-    "A": "",
-    "B": "Special districts and exact city limits inside a county are not told apart.",
-    "C": "City limits are not known: a city is told by its name only.",
-    "D": "Special districts and smaller cities are not covered, and city limits not known.",
-}
-"""What the book lacks in each tier; tier `none` without any table."""
-
-_BY_NAME = "The limits of {} are not known: a city is told by its name only."
-_MISSING_IN = {
-    **dict.fromkeys(("FL", "HI", "NC", "NV", "PA", "VA"), ""),  # the county decides all of it
-    "MS": _BY_NAME.format("Jackson and Tupelo"),
-    "OH": "Of five transit areas inside counties the cities are known, and not the limits.",
-    "WI": _BY_NAME.format("Milwaukee"),
-}
-"""What the book lacks in a state whose counties decide."""
-
-_TOWNS_ONLY = (
-    "Only the boroughs and towns of its table are answered, nothing elsewhere; the rates of several"
-    " are the summer's."
-)
+class _Run(NamedTuple):
+    local: int
+    rta: int
+    begin: date
+    end: date | None
+    effective: date | None
 
 
-def missing_in(state: str, tier: str) -> str:
-    """What the book lacks in a state of a tier, as a sentence."""
-    return _MISSING_IN.get(state, MISSING[tier]) if tier == "B" else MISSING[tier]
+def add_locations(quarters: list[Quarter], source: str, name: str, draft: Draft) -> None:
+    """Add the state rate and every location code of some quarters, from a source of the draft.
 
-
-def settle_states(draft: Draft) -> None:
-    """Say what is missing; a state whose local file was not there keeps the state part only.
-
-    A county that the book has no rate for stays without an answer where the source lists every
-    county, and has the state part where it lists main cities only.
+    Raises:
+        RowError: the state part changes within the quarters.
     """
-    for state, row in draft.states.items():
-        tier, local = row.tier, row.local
-        told = missing_in(state, tier)
-        if local in {"county", "city"}:
-            missing = draft.missing_counties(state)
-            if not any(area.state == state for area in draft.areas.values()):
-                tier, local = ("none" if tier == "none" else "E"), "unknown"
-                told = MISSING[tier]
-                draft.report.add("missing", state, row.name, "no local source: state part only")
-            elif tier == "none":
-                told = _TOWNS_ONLY
-            elif tier == "D":
-                _add_state_parts(state, draft)
-            elif missing:
-                draft.report.add(
-                    "missing", state, row.name, f"no local rate for {', '.join(missing)}"
-                )
-        told = f"{told} {row.missing}".strip()
-        draft.states[state] = replace(row, tier=tier, local=local, missing=told)
+    first = min(quarter.begin for quarter in quarters)
+    last = max(quarter.end for quarter in quarters)
+    _add_state(quarters, first, source, name, draft)
+    by_code: dict[int, list[Quarter]] = defaultdict(list)
+    for quarter in quarters:
+        by_code[quarter.code].append(quarter)
+    for code, history in sorted(by_code.items()):
+        _add_location(code, sorted(history), (first, last), source, draft)
 
 
-def _add_state_parts(state: str, draft: Draft) -> None:
-    """Where a table has cities but not their counties, those have the state part only."""
-    have = {
-        area.counties[0]
-        for area in draft.areas.values()
-        if area.state == state and area.kind == "county"
-    }
-    for (where, fips), county in sorted(draft.counties.items()):
-        if where == state and fips not in have:
-            key = f"{state}:county:{fips}"
-            draft.add_area(
-                Area(key, state, "county", county.name, (fips,), (), (), "", 0, lacks="local")
+def checked_quarters(
+    rows: Iterable[tuple[int, dict[str, str]]], name: str, draft: Draft
+) -> list[Quarter]:
+    """The rows of the table that hold what they should; the others are listed in the report."""
+    found: dict[tuple[date, int], Quarter] = {}
+    for number, row in rows:
+        subject = f"line {number} ({row['location']})"
+        try:
+            quarter = parse_quarter(row)
+        except RowError as error:
+            draft.report.add(
+                "left_out", name, subject, f"columns do not hold what they should: {error}"
             )
+            continue
+        if (quarter.begin, quarter.code) in found:
+            draft.report.add("left_out", name, subject, "the code stands there twice")
+            continue
+        found[quarter.begin, quarter.code] = quarter
+    return list(found.values())
+
+
+def parse_quarter(row: dict[str, str]) -> Quarter:
+    """One row of the table, by the names of its columns.
+
+    Raises:
+        RowError: a column does not hold what it should, or the parts are not the total.
+    """
+    begin, end = sst_date(row["effective"]), sst_date(row["expiration"])
+    if end != quarter_end(begin.year, (begin.month + 2) // 3):
+        raise RowError(f"{begin} to {end} is not a quarter")
+    if not re.fullmatch(r"\d{3,4}", row["location_code"]):
+        raise RowError(f"location code {row['location_code']!r}")
+    state, local, rta, total = (
+        fraction_units(row[name]) for name in ("state_rate", "local_rate", "rta", "total_rate")
+    )
+    if state + local != total:  # Local includes RTA
+        raise RowError(f"{row['state_rate']} and {row['local_rate']} are not {row['total_rate']}")
+    if rta > local:
+        raise RowError(f"RTA {row['rta']} is more than the local rate {row['local_rate']}")
+    code = int(row["location_code"])
+    return Quarter(begin, end, code, row["location"].strip(), state, local - rta, rta)
+
+
+def _add_state(
+    quarters: Iterable[Quarter], first: date, source: str, name: str, draft: Draft
+) -> None:
+    rates = {quarter.state for quarter in quarters}
+    if len(rates) != 1:
+        raise RowError(f"{name}: the state part changes within the table: {sorted(rates)}")
+    # the table begins on that day, the rate does not
+    draft.add_rate("WA", rates.pop(), source, begin=first)
+
+
+def _runs(history: list[Quarter], first: date, last: date) -> list[_Run]:
+    """Spans of equal rates; the last one stays open when the code is still in the table."""
+    runs: list[_Run] = []
+    day = timedelta(days=1)
+    for quarter in history:
+        rates = quarter.local, quarter.rta
+        previous = runs[-1] if runs else None
+        follows = previous is not None and previous.end == quarter.begin - day
+        if previous and follows and rates == previous[:2]:
+            runs[-1] = previous._replace(end=quarter.end)
+        else:
+            dated = follows and quarter.begin != first
+            runs.append(_Run(*rates, quarter.begin, quarter.end, quarter.begin if dated else None))
+    if runs[-1].end == last:
+        runs[-1] = runs[-1]._replace(end=None)
+    return runs
+
+
+def _add_location(
+    code: int, history: list[Quarter], span: tuple[date, date], source: str, draft: Draft
+) -> None:
+    county = county_of(code)
+    latest = _fullest(history)
+    kind, rank = _location_kind(latest, code)
+    level = "county" if kind == "unincorporated" else "city"
+    text = f"{code:04d}"
+    name = _location_title(latest)
+    key = draft.add_jurisdiction("WA", level, text, name)
+    parts = [key]
+    runs = _runs(history, *span)
+    if any(run.rta for run in runs):
+        parts.append(draft.add_jurisdiction("WA", "district", text, f"{name}: regional transit"))
+    for run in runs:
+        for part, units in zip(parts, run[:2], strict=False):
+            draft.add_rate(
+                part, units, source, begin=run.begin, end=run.end, effective=run.effective
+            )
+    cities = () if kind == "unincorporated" else _location_names(latest, history)
+    draft.add_area(
+        Area(f"WA:{text}", "WA", kind, name, (county,), tuple(parts), cities, text, rank)
+    )
+
+
+def county_of(code: int) -> str:
+    """FIPS code of a location's county: both lists are in alphabetical order."""
+    group = code // 100
+    return f"{_NON_RTA.get(group, group) * 2 - 1:03d}"
+
+
+def _location_kind(name: str, code: int) -> tuple[str, int]:
+    outside = code // 100 in _NON_RTA
+    if re.search(r"\b(TRIBES?|NATION)\b", name) or "HBZ" in name:
+        return "named", 9
+    if "PTBA" in name:
+        return "unincorporated", 2 + outside
+    if re.search(r"\bCOUNTY\b", name):
+        return "unincorporated", int(outside)
+    return "city", int(outside)
+
+
+def _location_title(name: str) -> str:
+    name, _, county = name.partition("/")
+    if county:
+        place = re.fullmatch(r"(\w+)(.*)", county)
+        name = f"{name} ({place[1]} County){place[2]}" if place else f"{name} ({county})"
+    return title_name(name)
+
+
+def _fullest(history: list[Quarter]) -> str:
+    """The latest name, or the fuller former one that the post office knows too.
+
+    The table once called ELECTRIC CITY what it calls ELECTRIC now; what it called SPOKANE CITY is
+    Spokane.
+    """
+    latest = history[-1].name
+    fuller = [
+        quarter.name
+        for quarter in history
+        if quarter.name.startswith(f"{latest} ") and name_key(quarter.name) in _postal_names()
+    ]
+    return max([latest, *fuller], key=len)
+
+
+@lru_cache(maxsize=1)
+def _postal_names() -> frozenset[str]:
+    """Keys of the names that ZIPs of the state go by."""
+    return frozenset(
+        name_key(name)
+        for place in ZipIndex((), ()).state("WA").values()
+        for name in (place.city, *place.accepted)
+    )
+
+
+def _location_names(latest: str, history: list[Quarter]) -> tuple[str, ...]:
+    """Every name the table has used, without the marks of county and transit area."""
+    used = (latest, *(quarter.name for quarter in reversed(history)))
+    names = (re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", name) for name in used)
+    return tuple(dict.fromkeys(title_name(name) for name in names))

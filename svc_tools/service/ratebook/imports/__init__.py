@@ -1,6 +1,6 @@
-"""The user's own book: official files of the user's, over the shipped book.
+"""The user's own book: official files that the user imported, over the shipped book.
 
-One SQLite file under the platform's data directory. `database` keeps it, `recognise` tells what
-a file is, the importers read rate and boundary files into it, `overlay` lays it over the shipped
-book. Nothing of the shipped book is ever written.
+One SQLite file under the platform's data directory. `importer` recognizes a file and has `sst`,
+`states` or `boundary_import` read it, `database` stores it, `overlay` loads the book with it laid
+over, `boundary` looks places up. The shipped book is never written.
 """

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.imports.boundary_codes import LOCATION_CODES, codes_without_rate
 from svc_tools.service.ratebook.imports.boundary_lines import (
+    LOCATION_CODES,
     OPEN_END,
     AddressRecord,
     Composition,
     Plus4Record,
     ZipRecord,
+    codes_without_rate,
     day_number,
     read_line,
 )
+from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, quarter_begin
 from svc_tools.service.ratebook.imports.database import complete_edition, editions, replacing
-from svc_tools.service.ratebook.imports.errors import BrokenLine, FileRefused
-from svc_tools.service.ratebook.imports.quarters import quarter_begin
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.database import Edition
 
     Progress = Callable[[int, int, int], object]
-
-__all__ = ["BoundaryImport", "import_boundary"]
 
 _BATCH = 5_000
 _KNOWN_COMPOSITIONS = 20_000

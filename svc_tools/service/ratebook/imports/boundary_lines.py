@@ -1,4 +1,4 @@
-"""One line of an SST boundary file: checked strictly, and made a record.
+"""Lines of SST boundary files: checked strictly, made records, their streets and codes read.
 
 The layout has 29 columns and up to 20 triplets of special districts: 89 columns, 90 where a state
 writes one more, which is not read. `Z` and `4` records say which ZIPs or ZIP+4 they hold in columns
@@ -8,47 +8,37 @@ writes one more, which is not read. `Z` and `4` records say which ZIPs or ZIP+4 
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from svc_tools.service.ratebook.imports.boundary_streets import (
-    PO_BOX,
-    House,
-    Street,
-    house_number,
-    join_street,
-    unit_kind,
+from svc_tools.service.ratebook.formats.sst import CITY, COUNTY, SPECIAL, STATE
+from svc_tools.service.ratebook.imports.common import (
+    BrokenLine,
+    jurisdiction_id,
+    without_blank_end,
 )
-from svc_tools.service.ratebook.imports.errors import BrokenLine
-from svc_tools.service.ratebook.imports.sst_lines import without_blank_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "COLUMNS",
-    "LAST_HOUSE",
-    "OPEN_END",
-    "UNSURE",
-    "WIDEST",
-    "AddressRecord",
-    "BoundaryLine",
-    "Composition",
-    "Plus4Record",
-    "ZipRecord",
-    "day_number",
-    "read_line",
-]
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.schema import Area
+
 
 COLUMNS = 29
 """Columns before the triplets."""
+
 WIDEST = COLUMNS + 20 * 3 + 1
 """The most columns a line may have."""
+
 OPEN_END = 99_991_231
 """The last day of a record without an end."""
+
 UNSURE = "?"
 """Instead of a parity: the record may hold any house of its street, and none for sure."""
+
 LAST_HOUSE = 9_999_999_999
 """No house number is above it."""
 
@@ -56,10 +46,8 @@ _OPEN_END = re.compile(r"20991231|2[1-9]\d{6}|[3-9]\d{7}", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _SHOWN = 40
 _LAST_PLUS4 = 9999
-
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _CODE = re.compile(r"[A-Za-z0-9-]{1,10}", re.ASCII)
-
 _NAMES = {
     1: "record type", 2: "begin", 3: "end", 4: "low address", 5: "high address", 6: "odd/even",
     8: "street", 12: "secondary low", 13: "secondary high", 14: "secondary odd/even", 16: "ZIP",
@@ -350,3 +338,238 @@ def _code(column: int, text: str, length: int) -> str:
     if text and (len(text) > length or not _DIGITS.fullmatch(text)):
         _refuse(column, text, f"{length} digits, or nothing")
     return text.zfill(length) if text else ""
+
+
+LOCATION_CODES = "WA"
+"""The state whose records name location codes; every book has their rates."""
+
+_NO_STATE = "state indicator"
+"""Stands among the unknown codes where a record does not say that the state's rate applies."""
+
+_NO_LOCATION = "location code"
+"""Likewise where a record of Washington names none: every place there has one."""
+
+_LOCATION_CODE = re.compile(r"L(\d{4})", re.ASCII)
+
+
+class Levied(NamedTuple):
+    """Whose rates add up, besides the state's.
+
+    Attributes:
+        ids: jurisdictions of the book that have rates, on any day.
+        area: the official area that holds them all (Washington), else `None`.
+        unknown: special districts (`type:code`) that the book has no rate of.
+        silent: the county or the place, where the book has no rate of it: it levies nothing.
+    """
+
+    ids: tuple[str, ...]
+    area: Area | None
+    unknown: tuple[str, ...]
+    silent: tuple[str, ...] = ()
+
+
+def levied(book: Book, state: str, composition: Composition) -> Levied:
+    """Whose rates the codes of a record mean."""
+    if state == LOCATION_CODES:
+        for special in composition.specials:
+            if found := _LOCATION_CODE.fullmatch(special.partition(":")[2]):
+                area = book.areas.get(f"WA:{found[1]}")
+                return Levied(area.components if area else (), area, () if area else (special,))
+        return Levied((), None, (_NO_LOCATION,))
+    named = ((COUNTY, composition.county), (CITY, composition.place))
+    places = [jurisdiction_id(state, kind, code) for kind, code in named if code]
+    ids = [key for key in places if key in book.rates]
+    silent = tuple(key for key in places if key not in book.rates)
+    unknown = [] if composition.indicator else [_NO_STATE]
+    for special in composition.specials:
+        kind, _, code = special.partition(":")
+        key = jurisdiction_id(state, kind, code)
+        if kind == STATE or (state == "TN" and kind == SPECIAL):
+            continue
+        if key in book.rates:
+            ids.append(key)
+        else:
+            unknown.append(special)
+    # a file may name the county or the place among the districts once more
+    return Levied(tuple(dict.fromkeys(ids)), None, tuple(unknown), silent)
+
+
+def codes_without_rate(book: Book, state: str, composition: Composition) -> tuple[str, ...]:
+    """The special districts of a record that the book has no rate of."""
+    return levied(book, state, composition).unknown
+
+
+_DIRECTIONS = {
+    "NORTH": "N", "SOUTH": "S", "EAST": "E", "WEST": "W", "NORTHEAST": "NE", "NORTHWEST": "NW",
+    "SOUTHEAST": "SE", "SOUTHWEST": "SW",
+}  # fmt: skip
+
+_DIRECTION = frozenset({"N", "S", "E", "W", "NE", "NW", "SE", "SW"})
+_SUFFIX_FORMS = """
+ALY ALLEE ALLEY ALLY|ANX ANEX ANNEX ANNX|ARC ARCADE|AVE AV AVEN AVENU AVENUE AVN AVNUE|BYU BAYOO
+BAYOU|BCH BEACH|BND BEND|BLF BLUF BLUFF|BLFS BLUFFS|BTM BOT BOTTM BOTTOM|BLVD BOUL BOULEVARD BOULV
+BV|BR BRNCH BRANCH|BRG BRDGE BRIDGE|BRK BROOK|BRKS BROOKS|BG BURG|BGS BURGS|BYP BYPA BYPAS BYPASS
+BYPS|CP CAMP CMP|CYN CANYN CANYON CNYN|CPE CAPE|CSWY CAUSEWAY CAUSWA|CTR CEN CENT CENTER CENTR
+CENTRE CNTER CNTR|CTRS CENTERS|CIR CIRC CIRCL CIRCLE CRCL CRCLE|CIRS CIRCLES|CLF CLIFF|CLFS CLIFFS
+|CLB CLUB|CMN COMMON|CMNS COMMONS|COR CORNER|CORS CORNERS|CRSE COURSE|CT COURT|CTS COURTS|CV COVE
+|CVS COVES|CRK CREEK|CRES CRESCENT CRSENT CRSNT|CRST CREST|XING CROSSING CRSSNG|XRD CROSSROAD|XRDS
+CROSSROADS|CURV CURVE|DL DALE|DM DAM|DV DIV DIVIDE DVD|DR DRIV DRIVE DRV|DRS DRIVES|EST ESTATE|ESTS
+ESTATES|EXPY EXP EXPR EXPRESS EXPRESSWAY EXPW|EXT EXTENSION EXTN EXTNSN|EXTS EXTENSIONS|FALL|FLS
+FALLS|FRY FERRY FRRY|FLD FIELD|FLDS FIELDS|FLT FLAT|FLTS FLATS|FRD FORD|FRDS FORDS|FRST FOREST
+FORESTS|FRG FORG FORGE|FRGS FORGES|FRK FORK|FRKS FORKS|FT FORT FRT|FWY FREEWAY FREEWY FRWAY FRWY
+|GDN GARDEN GARDN GRDEN GRDN|GDNS GARDENS GRDNS|GTWY GATEWAY GATEWY GATWAY GTWAY|GLN GLEN|GLNS
+GLENS|GRN GREEN|GRNS GREENS|GRV GROV GROVE|GRVS GROVES|HBR HARB HARBOR HARBR HRBOR|HBRS HARBORS|HVN
+HAVEN|HTS HT HEIGHTS|HWY HIGHWAY HIGHWY HIWAY HIWY HWAY|HL HILL|HLS HILLS|HOLW HLLW HOLLOW HOLLOWS
+HOLWS|INLT INLET|IS ISLAND ISLND|ISS ISLANDS ISLNDS|ISLE ISLES|JCT JCTION JCTN JUNCTION JUNCTN
+JUNCTON|JCTS JUNCTIONS|KY KEY|KYS KEYS|KNL KNOL KNOLL|KNLS KNOLLS|LK LAKE|LKS LAKES|LAND|LNDG
+LANDING LNDNG|LN LANE|LGT LIGHT|LGTS LIGHTS|LF LOAF|LCK LOCK|LCKS LOCKS|LDG LDGE LODG LODGE|LOOP
+LOOPS|MALL|MNR MANOR|MNRS MANORS|MDW MEADOW|MDWS MEADOWS MEDOWS|MEWS|ML MILL|MLS MILLS|MSN MISSION
+MISSN MSSN|MTWY MOTORWAY|MT MNT MOUNT|MTN MNTAIN MNTN MOUNTAIN MOUNTIN MTIN|MTNS MNTNS MOUNTAINS
+|NCK NECK|ORCH ORCHARD ORCHRD|OVAL OVL|OPAS OVERPASS|PARK PRK PARKS|PKWY PARKWAY PARKWY PKWAY PKY
+PARKWAYS PKWYS|PASS|PSGE PASSAGE|PATH PATHS|PIKE PIKES|PNE PINE|PNES PINES|PL PLACE|PLN PLAIN|PLNS
+PLAINS|PLZ PLAZA PLZA|PT POINT|PTS POINTS|PRT PORT|PRTS PORTS|PR PRAIRIE PRR|RADL RAD RADIAL RADIEL
+|RAMP|RNCH RANCH RANCHES RNCHS|RPD RAPID|RPDS RAPIDS|RST REST|RDG RDGE RIDGE|RDGS RIDGES|RIV RIVER
+RIVR RVR|RD ROAD|RDS ROADS|RTE ROUTE RT|ROW|RUE|RUN|SHL SHOAL|SHLS SHOALS|SHR SHOAR SHORE|SHRS
+SHOARS SHORES|SKWY SKYWAY|SPG SPNG SPRING SPRNG|SPGS SPNGS SPRINGS SPRNGS|SPUR SPURS|SQ SQR SQRE
+SQU SQUARE|SQS SQRS SQUARES|STA STATION STATN STN|STRA STRAV STRAVEN STRAVENUE STRAVN STRVN|STRM
+STREAM STREME|ST STREET STRT STR|STS STREETS|SMT SUMIT SUMITT SUMMIT|TER TERR TERRACE|TRWY
+THROUGHWAY|TRCE TRACE TRACES|TRAK TRACK TRACKS TRK TRKS|TRFY TRAFFICWAY|TRL TRAIL TRAILS TRLS|TUNL
+TUNEL TUNLS TUNNEL TUNNELS|TPKE TRNPK TURNPIKE TURNPK|UPAS UNDERPASS|UN UNION|UNS UNIONS|VLY VALLEY
+VALLY VLLY|VLYS VALLEYS|VIA VDCT VIADCT VIADUCT|VW VIEW|VWS VIEWS|VLG VILL VILLAG VILLAGE VILLG
+|VLGS VILLAGES|VL VILLE|VIS VIST VISTA VST VSTA|WALK WALKS|WALL|WAY WY|WAYS|WL WELL|WLS WELLS
+"""
+
+_SUFFIXES: dict[str, str] = {
+    form: forms[0]
+    for forms in (group.split() for group in _SUFFIX_FORMS.split("|"))
+    for form in forms
+}
+
+_ORDINALS = {
+    "FIRST": "1ST", "SECOND": "2ND", "THIRD": "3RD", "FOURTH": "4TH", "FIFTH": "5TH",
+    "SIXTH": "6TH", "SEVENTH": "7TH", "EIGHTH": "8TH", "NINTH": "9TH", "TENTH": "10TH",
+    "ELEVENTH": "11TH", "TWELFTH": "12TH",
+}  # fmt: skip
+
+_NAME_WORDS = {
+    "SAINT": "ST", "SAINTE": "STE", "COUNTY": "CO", "CNTY": "CO", "CTY": "CO",
+    "DOCTOR": "DR", "JUNIOR": "JR", "SENIOR": "SR",
+}  # fmt: skip
+
+_DOTTED = re.compile(r"(?<=\b[A-Z])\.(?=[A-Z]\b)")
+_WORD = re.compile(r"[A-Z0-9]+(?:/[0-9]+)?")
+_BOX = re.compile(r"^(?:P\s*O|POST\s+OFFICE|POB)?\s*BOX\b|^POB\b|^P\s*O\s+B\b")
+_NUMBER = re.compile(
+    r"(?P<lead>(?:[A-Z0-9 -]*[A-Z -])?)(?P<number>[0-9]{1,10})(?P<tail>[A-Z]{0,2})"
+)
+
+PO_BOX = "PO BOX"
+"""The street of a post-office box; its number is the house number."""
+
+
+class Street(NamedTuple):
+    """A street in comparable parts: `N`, `MAIN`, `ST`, and the direction behind it."""
+
+    pre: str
+    name: str
+    suffix: str
+    post: str
+
+    @property
+    def whole(self) -> str:
+        """All of it in one line: equal for equal streets, however their parts were told apart."""
+        return " ".join(part for part in self if part)
+
+
+class House(NamedTuple):
+    """A house number: what stands around its digits (`N64W|`, `|A`) and the digits."""
+
+    letters: str
+    number: int
+
+
+class Unit(NamedTuple):
+    """A suite, flat or floor: its kind, normalised, and its number or letter."""
+
+    kind: str
+    name: str
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").upper()
+    plain = _DOTTED.sub("", plain).replace("'", "").replace("`", "")
+    words = _WORD.findall(plain)
+    return [_ORDINALS.get(word) or _NAME_WORDS.get(word, word) for word in words]
+
+
+def _direction(word: str) -> str:
+    """The short form of a direction; empty for any other word."""
+    return word if word in _DIRECTION else _DIRECTIONS.get(word, "")
+
+
+def _shortened(words: list[str]) -> str:
+    """A name whose words are in their shortest form: both `HIGHWAY 61` and `HWY 61`."""
+    return " ".join(_SUFFIXES.get(word, word) for word in words)
+
+
+@lru_cache(maxsize=16_384)
+def split_street(text: str) -> Street:
+    """The parts of a street written in one piece, without house number and suite."""
+    words = _words(text)
+    if _BOX.match(" ".join(words)):
+        return Street("", PO_BOX, "", "")
+    pre = suffix = post = ""
+    if len(words) > 1 and (post := _direction(words[-1])):
+        words.pop()
+    if len(words) > 1 and words[-1] in _SUFFIXES:
+        suffix = _SUFFIXES[words.pop()]
+    if len(words) > 1 and (pre := _direction(words[0])):
+        words.pop(0)
+    return Street(pre, _shortened(words), suffix, post)
+
+
+@lru_cache(maxsize=16_384)
+def join_street(pre: str, name: str, suffix: str, post: str) -> Street:
+    """A street whose parts stand in columns of their own.
+
+    Parts that a file leaves inside the name (`MAIN ST`, suffix blank) are told apart like a
+    caller's.
+    """
+    if not (pre or suffix or post):
+        return split_street(name)
+    words = _words(name)
+    if not suffix and len(words) > 1 and words[-1] in _SUFFIXES:
+        suffix = words.pop()
+    return Street(
+        _direction("".join(_words(pre))) or "".join(_words(pre)),
+        _shortened(words),
+        _shortened(_words(suffix)),
+        _direction("".join(_words(post))) or "".join(_words(post)),
+    )
+
+
+@lru_cache(maxsize=16_384)
+def house_number(text: str) -> House | None:
+    """A house number such as `1201`, `12A` or `N64W23760`; `None` where it is none.
+
+    The number that counts along the street is the last one; a fraction behind it is dropped.
+    """
+    plain = re.sub(r"\s+\d/\d$", "", text.strip().upper())
+    found = _NUMBER.fullmatch(plain)
+    if found is None:
+        return None
+    lead = re.sub(r"[ -]", "", found["lead"])
+    return House(f"{lead}|{found['tail']}", int(found["number"]))
+
+
+_UNIT_KINDS = {
+    "BUILDING": "BLDG", "BLDG": "BLDG", "FLOOR": "FL", "FL": "FL", "FLR": "FL", "LOT": "LOT",
+    "SLIP": "SLIP", "TRAILER": "TRLR", "TRLR": "TRLR", "HANGAR": "HNGR", "HNGR": "HNGR",
+    "PIER": "PIER", "DEPARTMENT": "DEPT", "DEPT": "DEPT", "SPACE": "SPC", "SPC": "SPC",
+    "STOP": "STOP",
+}  # fmt: skip
+
+
+def unit_kind(text: str) -> str:
+    """The kind of a suite; `""` for the many words for a room (`APT`, `STE`, `UNIT`, `#`)."""
+    return _UNIT_KINDS.get("".join(_words(text)), "")

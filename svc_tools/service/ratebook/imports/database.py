@@ -1,11 +1,15 @@
 """The SQLite file of the user's own book: its tables, its versions, one writer at a time.
 
-    editions   one row per state and kind (`rates`, `boundary`): which file the rows came from
-    tables     the rows of a `rates` edition, as CSV text in the shipped book's own schema
-    ...        the tables of `boundary` editions (see `boundary_schema`)
+    editions     one row per state and kind (`rates`, `boundary`): which file the rows came from
+    tables       the rows of a `rates` edition, as CSV text in the shipped book's own schema
+    boundary_*   the rows of `boundary` editions
 
 Readers see the editions as they were when they began, also while an import runs (write-ahead log).
 An edition's id is never used again: one that is gone stays gone.
+
+Days of boundary records are whole numbers such as 20260401, `99991231` where a record has no end. A
+`4` record that reaches over several ZIPs is stored in up to three rows: its first and its last ZIP
+in `boundary_plus4`, the whole ZIPs between them as one row of kind `4` in `boundary_zips`.
 """
 
 from __future__ import annotations
@@ -20,32 +24,74 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_data_dir
 
-from svc_tools.service.ratebook.imports import boundary_schema
-from svc_tools.service.ratebook.imports.errors import OwnBookError
+from svc_tools.service.ratebook.imports.common import OwnBookError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Edition",
-    "Kind",
-    "complete_edition",
-    "editions",
-    "failures_named",
-    "list_editions",
-    "open_own_book",
-    "own_book_path",
-    "own_signature",
-    "remove_editions",
-    "replacing",
-]
+
+_EDITION = "edition_id INTEGER NOT NULL REFERENCES editions (id) ON DELETE CASCADE"
+_SPAN = "begins INTEGER NOT NULL, ends INTEGER NOT NULL, composite INTEGER NOT NULL"
+_BOUNDARY_DDL: tuple[str, ...] = (
+    f"""CREATE TABLE boundary_composites (
+        id INTEGER PRIMARY KEY,
+        {_EDITION},
+        indicator TEXT NOT NULL,
+        county TEXT NOT NULL,
+        place TEXT NOT NULL,
+        specials TEXT NOT NULL,
+        UNIQUE (edition_id, indicator, county, place, specials)
+    )""",
+    f"""CREATE TABLE boundary_zips (
+        {_EDITION},
+        kind TEXT NOT NULL CHECK (kind IN ('Z', '4')),
+        low INTEGER NOT NULL,
+        high INTEGER NOT NULL,
+        {_SPAN},
+        PRIMARY KEY (edition_id, low, high, kind, begins, ends, composite)
+    ) WITHOUT ROWID""",
+    f"""CREATE TABLE boundary_plus4 (
+        {_EDITION},
+        zip INTEGER NOT NULL,
+        low INTEGER NOT NULL,
+        high INTEGER NOT NULL,
+        {_SPAN},
+        PRIMARY KEY (edition_id, zip, low, high, begins, ends, composite)
+    ) WITHOUT ROWID""",
+    f"""CREATE TABLE boundary_addresses (
+        {_EDITION},
+        zip INTEGER NOT NULL,
+        street TEXT NOT NULL,
+        pre TEXT NOT NULL,
+        suffix TEXT NOT NULL,
+        post TEXT NOT NULL,
+        letters TEXT NOT NULL,
+        low INTEGER NOT NULL,
+        high INTEGER NOT NULL,
+        parity TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        unit_low TEXT NOT NULL,
+        unit_high TEXT NOT NULL,
+        unit_parity TEXT NOT NULL,
+        {_SPAN},
+        PRIMARY KEY (edition_id, zip, street, low, high, pre, suffix, post, letters, parity,
+            unit, unit_low, unit_high, unit_parity, begins, ends, composite)
+    ) WITHOUT ROWID""",
+    # what `4` and `A` records say of a ZIP altogether
+    f"""CREATE TABLE boundary_zip_composites (
+        {_EDITION},
+        zip INTEGER NOT NULL,
+        {_SPAN},
+        PRIMARY KEY (edition_id, zip, composite, begins, ends)
+    ) WITHOUT ROWID""",
+)
+"""Statements that make the tables, executed once where a book is made."""
 
 SCHEMA_VERSION = 1
-
 _BUSY_SECONDS = 5.0
 """How long a transaction waits for another process."""
 
-_DDL = (
+_EDITION_DDL = (
     """CREATE TABLE editions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         state TEXT NOT NULL,
@@ -205,7 +251,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
         with _begun(connection):
             version = _version(connection)  # another process may have been first
             if not version and not _tables(connection):
-                for statement in (*_DDL, *boundary_schema.DDL):
+                for statement in (*_EDITION_DDL, *_BOUNDARY_DDL):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 version = SCHEMA_VERSION

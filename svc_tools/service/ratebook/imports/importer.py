@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.book import load_book
-from svc_tools.service.ratebook.formats.report import Finding
+from svc_tools.service.ratebook.fips import STATE_CODES
+from svc_tools.service.ratebook.formats.draft import Finding
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
-from svc_tools.service.ratebook.imports.california import read_california
-from svc_tools.service.ratebook.imports.changes import Changes, changes
-from svc_tools.service.ratebook.imports.continuing import continued
+from svc_tools.service.ratebook.imports.common import (
+    BrokenLine,
+    FileRefused,
+    Form,
+    OwnBookError,
+    Recognised,
+    column_name,
+    csv_lines,
+    decoded,
+    named_quarter,
+    quarter_begin,
+    read_quarter,
+    read_text,
+    shown,
+    without_blank_end,
+)
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     Kind,
@@ -21,32 +36,34 @@ from svc_tools.service.ratebook.imports.database import (
     open_own_book,
     replacing,
 )
-from svc_tools.service.ratebook.imports.errors import FileRefused, OwnBookError
-from svc_tools.service.ratebook.imports.lines import read_text
 from svc_tools.service.ratebook.imports.overlay import (
     CONTINUES,
     OwnBook,
     lay_over,
+    load_book,
     own_tables,
 )
-from svc_tools.service.ratebook.imports.quarters import named_quarter, quarter_begin
-from svc_tools.service.ratebook.imports.reading import OwnTables, quarter_ends
-from svc_tools.service.ratebook.imports.recognise import recognise
-from svc_tools.service.ratebook.imports.sst_rates import read_sst_rates
-from svc_tools.service.ratebook.imports.texas import read_texas
-from svc_tools.service.ratebook.imports.washington import read_washington
+from svc_tools.service.ratebook.imports.reading import OwnTables, continued, quarter_ends
+from svc_tools.service.ratebook.imports.sst import RATE_COLUMNS, read_sst_rates
+from svc_tools.service.ratebook.imports.states import (
+    CA_COLUMNS,
+    WA_QUARTER_COLUMNS,
+    WA_TABLE_COLUMNS,
+    last_quarter,
+    read_california,
+    read_texas,
+    read_washington,
+)
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.reading import Reading
-    from svc_tools.service.ratebook.imports.recognise import Form, Recognised
+    from svc_tools.service.ratebook.schema import RateRow
 
-__all__ = ["Imported", "import_files", "newer_shipped"]
 
 _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
     "sst_rates": read_sst_rates,
@@ -55,8 +72,10 @@ _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
     "wa_dor_table": read_washington,
     "tx_taxrates": read_texas,
 }
-_ENOUGH = 20
+
+_ENOUGH_PLACES = 20
 """Fewer places with a tax than this may well be halved by law."""
+
 _OFFICIAL = frozenset(("official", "official_copy"))
 
 
@@ -140,7 +159,7 @@ def _import(
     mine = present.get((found.state, found.kind))
     texts = own_tables(connection, mine.id) if mine and mine.kind == "rates" else {}
     was = _with(shipped, own, mine, texts)
-    if mine and was and not how.force and mine.digest == _digest(found.path):
+    if mine and was and not how.force and mine.digest == _file_digest(found.path):
         return Imported(mine, mine.edition, replaced_own=True, repeated=True)
     before = mine.edition if mine else _shipped_edition(shipped, found.state, found.kind)
     if before and found.edition < before and not how.force:
@@ -201,7 +220,7 @@ def _refuse_fewer(was: Book, now: Book, new: Edition) -> None:
         FileRefused: it has less than half of the places with a local tax that there are now.
     """
     before, after = (_taxing_places(book, new.state) for book in (was, now))
-    if before >= _ENOUGH and after * 2 < before:
+    if before >= _ENOUGH_PLACES and after * 2 < before:
         places = "place" if after == 1 else "places"
         raise FileRefused(
             f"{new.file}: {after:,} {places} with a local tax, where the book has {before:,} for"
@@ -231,7 +250,7 @@ def _with(shipped: Book, own: Path, mine: Edition | None, texts: Mapping[str, st
         return None  # this import mends it
 
 
-def _digest(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     """Sha256 of a file, in hex, without holding it in memory."""
     try:
         with path.open("rb") as file:
@@ -320,3 +339,285 @@ def _import_boundary(
         replaced_own=mine is not None,
         findings=tuple(findings),
     )
+
+
+FORMS: dict[Form, str] = {
+    "sst_rates": "SST rate file: 9 columns without a header, such as"
+    " 27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231",
+    "sst_boundary": "SST boundary file: 29 columns and more, the first is Z, 4 or A",
+    "cdtfa": "California (CDTFA): a header with Location, Rate, County, Type",
+    "wa_dor": "Washington (Department of Revenue): a header with Name, Code, State, Local, RTA,"
+    " Rate, Effective Date, Expiration Date",
+    "wa_dor_table": "Washington, several quarters: a header with effective, expiration,"
+    " location_code, location, state_rate, local_rate, rta, total_rate",
+    "tx_taxrates": "Texas (Comptroller's taxrates.txt): separated by tabs; its first line has the"
+    " period and the state's rate",
+}
+"""Every form that is known, and what it looks like."""
+
+_HEADER_COLUMNS: Mapping[Form, Mapping[str, str]] = {
+    "cdtfa": CA_COLUMNS,
+    "wa_dor": WA_QUARTER_COLUMNS,
+    "wa_dor_table": WA_TABLE_COLUMNS,
+}
+
+_STATE_OF: Mapping[Form, str] = {
+    "cdtfa": "CA",
+    "wa_dor": "WA",
+    "wa_dor_table": "WA",
+    "tx_taxrates": "TX",
+}
+
+_HEAD_BYTES = 256 * 1024
+_HEAD_LINES = 25
+"""How far the form is looked for: a first line may be damaged, a title may come first."""
+
+_BOUNDARY_COLUMNS = 29
+_STATE_COLUMN = 22
+_EIGHT_DIGITS = re.compile(r"\d{8}", re.ASCII)
+_FIPS = re.compile(r"\d{1,2}", re.ASCII)
+_TX_PERIOD = re.compile(r"(?:19|20)\d{2}[1-4]", re.ASCII)
+_TX_RATE = re.compile(r"0?\.\d+", re.ASCII)
+_SST_NAME = re.compile(r"(?P<state>[A-Z]{2})(?P<kind>[RB])(?P<year>\d{4})Q[1-4]", re.ASCII)
+_BINARY = {
+    b"\x1f\x8b": "compressed (gzip): unpack it",
+    b"BZh": "compressed (bzip2): unpack it",
+    b"\xfd7zXZ\x00": "compressed (xz): unpack it",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
+    b"Rar!": "a RAR archive: unpack it",
+    b"\xff\xfe": "text in UTF-16: save it as UTF-8, or download it again",
+    b"\xfe\xff": "text in UTF-16: save it as UTF-8, or download it again",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet: unpack it, or save its sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet: save its sheet as CSV",
+    b"%PDF": "a PDF: the figures are needed as CSV or text",
+    b"SQLite format 3": "a database",
+}
+
+
+def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None) -> Recognised:
+    """Tell what a file is, of which state and of which quarter.
+
+    Args:
+        path: the file.
+        fips: two-digit FIPS code -> two-letter code of the states.
+        edition: the quarter, where neither the content nor the name says it.
+
+    Raises:
+        FileRefused: it cannot be read, it is none of the known forms, its state is unknown, or
+            its quarter is neither said nor given, or said and given differently.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+            whole = not file.read(1)
+    except OSError as error:
+        raise FileRefused(f"{path}: cannot be read: {error.strerror or error}") from error
+    for magic, what in _BINARY.items():
+        if head.startswith(magic):
+            raise FileRefused(f"{path.name} is {what}")
+    if not whole:
+        head = head[: head.rfind(b"\n") + 1] or head  # the last line of the head is cut
+    form, state, quarter = recognise_text(decoded(head), path.name, fips)
+    if state == "WA" and form in _HEADER_COLUMNS:
+        quarter = last_quarter(read_text(path)[0], path.name)
+    return Recognised(path, form, state, _quarter_of_file(path.name, quarter, edition))
+
+
+def recognise_text(text: str, name: str, fips: Mapping[str, str]) -> tuple[Form, str, str | None]:
+    """The form, the state and (where the text says it) the quarter of a file's first lines.
+
+    Raises:
+        FileRefused: as `recognise`.
+    """
+    tabbed = [line.split("\t") for line in text.split("\n")[:_HEAD_LINES] if "\t" in line]
+    for fields in tabbed[:1]:
+        if len(fields) > 4 and _TX_PERIOD.fullmatch(fields[1]) and _TX_RATE.fullmatch(fields[4]):  # noqa: PLR2004 - the fifth is the rate
+            return "tx_taxrates", "TX", read_quarter(fields[1])
+    rows = _head_rows(text, name)
+    for fields in rows:
+        columns = {column_name(field) for field in fields}
+        for form, needed in _HEADER_COLUMNS.items():
+            if needed.keys() <= columns:
+                return form, _STATE_OF[form], None
+    for fields in rows:
+        form_state = _headerless(fields)
+        if form_state:
+            form, code = form_state
+            return form, _state_of_code(code, name, fips), None
+    raise FileRefused(_unknown_form(text, name))
+
+
+def _head_rows(text: str, name: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    try:
+        for _, fields in csv_lines(text, name):
+            rows.append(fields)
+            if len(rows) == _HEAD_LINES:
+                break
+    except BrokenLine:
+        pass  # what was read until there decides
+    return rows
+
+
+def _headerless(fields: Sequence[str]) -> tuple[Form, str] | None:
+    """The form of one line of an SST file and its state's FIPS code."""
+    short = without_blank_end(fields, RATE_COLUMNS)
+    if len(short) == RATE_COLUMNS:
+        dates = all(_EIGHT_DIGITS.fullmatch(field.strip()) for field in short[7:])
+        if dates and all(_FIPS.fullmatch(field.strip()) for field in short[:2]):
+            return "sst_rates", fields[0].strip().zfill(2)
+    elif len(fields) >= _BOUNDARY_COLUMNS and fields[0].strip().upper() in {"Z", "4", "A"}:
+        code = fields[_STATE_COLUMN].strip()
+        if _EIGHT_DIGITS.fullmatch(fields[1].strip()) and _FIPS.fullmatch(code):
+            return "sst_boundary", code.zfill(2)
+    return None
+
+
+def _state_of_code(code: str, name: str, fips: Mapping[str, str]) -> str:
+    state = fips.get(code)
+    if state is None:
+        raise FileRefused(
+            f"{name}: its rows are of the state {code}, which is no state's FIPS code"
+        )
+    said = _SST_NAME.search(name)
+    if said and said["state"] != state and said["state"] in STATE_CODES.values():
+        raise FileRefused(
+            f"{name}: its name says {said['state']}, its rows are of {state} (FIPS {code});"
+            " download it again, or rename it if the rows are right"
+        )
+    return state
+
+
+def _quarter_of_file(name: str, said: str | None, given: str | None) -> str:
+    """The quarter of a file: what its content says, else its name, else what was given."""
+    quarter = read_quarter(given) if given else None
+    if said and quarter and said != quarter:
+        raise FileRefused(f"{name} is of {said} by its own first line, not of {quarter}")
+    named = named_quarter(name)
+    if not said and named and quarter and named != quarter:
+        raise FileRefused(
+            f"{name} is of {named} by its name, not of {quarter}: leave --edition out, or rename"
+            " the file if its name is wrong"
+        )
+    found = said or named or quarter
+    if found is None:
+        raise FileRefused(
+            f"{name}: neither its content nor its name says the quarter it is of; say it, for"
+            " example: --edition 2026Q3"
+        )
+    return found
+
+
+def _unknown_form(text: str, name: str) -> str:
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    known = "\n".join(f"  {what}" for what in FORMS.values())
+    if not first:
+        return f"{name} is empty; expected one of\n{known}"
+    what = " (a web page)" if first.lower().startswith(("<!doctype", "<html")) else ""
+    return f"{name} is none of the known forms{what}. It begins {shown(first)}; expected\n{known}"
+
+
+@dataclass(frozen=True, slots=True)
+class RateChange:
+    """One rate that differs.
+
+    Attributes:
+        jurisdiction: id of who levies it, such as `MN:county:053`.
+        name: its name.
+        before: units of 10^-5 in the book before.
+        after: units in the book after.
+        since: the first day on which they differ.
+    """
+
+    jurisdiction: str
+    name: str
+    before: int
+    after: int
+    since: date
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the rates of a state in two books differ.
+
+    Attributes:
+        added: names of jurisdictions that only the later book has.
+        removed: names of jurisdictions that only the earlier one has.
+        rates: rates that differ, the latest first.
+        earliest_before: the first day the earlier book has a rate of the state for.
+        earliest_after: likewise for the later book.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    rates: tuple[RateChange, ...]
+    earliest_before: date | None
+    earliest_after: date | None
+
+
+def changes(before: Book, after: Book, state: str) -> Changes:
+    """Compare the rates of a state in two books.
+
+    A rate that only one of two books knows on a day is no change of it: a longer history, or one
+    that ended. Nor is one that is split in another way while the sum of its areas stays.
+    """
+    old = {key: rows for key, rows in before.rates.items() if _is_of(before, key, state)}
+    new = {key: rows for key, rows in after.rates.items() if _is_of(after, key, state)}
+    found = [
+        RateChange(key, after.jurisdictions[key].name, was, now, day)
+        for key in old.keys() & new.keys()
+        for day, was, now in _differences(old[key], new[key])
+        if not _split_only(before, after, key, day)
+    ]
+    found.sort(key=lambda change: (-change.since.toordinal(), change.name, change.jurisdiction))
+    return Changes(
+        tuple(after.jurisdictions[key].name for key in new if key not in old),
+        tuple(before.jurisdictions[key].name for key in old if key not in new),
+        tuple(found),
+        _earliest(old),
+        _earliest(new),
+    )
+
+
+def _is_of(book: Book, key: str, state: str) -> bool:
+    return book.jurisdictions[key].state == state
+
+
+def _differences(old: tuple[RateRow, ...], new: tuple[RateRow, ...]) -> list[tuple[date, int, int]]:
+    """The days from which two histories have different rates, and the rates."""
+    found: list[tuple[date, int, int]] = []
+    last: tuple[int, int] | None = None
+    for day in sorted({row.begin or date.min for row in (*old, *new)}):
+        was, now = _units_on(old, day), _units_on(new, day)
+        pair = (was, now) if was is not None and now is not None and was != now else None
+        if pair and pair != last:
+            found.append((day, *pair))
+        last = pair
+    return found
+
+
+def _split_only(before: Book, after: Book, key: str, day: date) -> bool:
+    """Whether every area that a rate is a part of has the same sum in both books."""
+    state = after.jurisdictions[key].state
+    areas = [a for a in after.areas.values() if a.state == state and key in a.components]
+    return bool(areas) and all(
+        area.id in before.areas
+        and _sum_on(before, before.areas[area.id].components, day)
+        == _sum_on(after, area.components, day)
+        for area in areas
+    )
+
+
+def _sum_on(book: Book, parts: Iterable[str], day: date) -> int:
+    return sum(_units_on(book.rates[part], day) or 0 for part in parts)
+
+
+def _units_on(rows: tuple[RateRow, ...], day: date) -> int | None:
+    for row in reversed(rows):
+        if (row.begin or date.min) <= day:
+            return row.units if row.end is None or day <= row.end else None
+    return None
+
+
+def _earliest(rates: dict[str, tuple[RateRow, ...]]) -> date | None:
+    return min((row.begin for rows in rates.values() for row in rows if row.begin), default=None)

@@ -1,4 +1,4 @@
-"""The user's own rate files laid over the shipped book.
+"""Loading the book: the shipped one, with the user's own rate files laid over it.
 
 A file that brings its own history (SST, Texas) replaces the rates of its state. One that lists
 single quarters (California, Washington) replaces them from its first day on: what the book knows
@@ -11,35 +11,25 @@ from __future__ import annotations
 import hashlib
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.imports.boundary_store import zips_in_force
-from svc_tools.service.ratebook.imports.continuing import continued
+from svc_tools.service.ratebook.book import Book, compiled_book
+from svc_tools.service.ratebook.imports.boundary import zips_in_force
+from svc_tools.service.ratebook.imports.common import OwnBookError
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     editions,
     failures_named,
     open_own_book,
 )
-from svc_tools.service.ratebook.imports.errors import OwnBookError
-from svc_tools.service.ratebook.imports.reading import OwnTables, by_jurisdiction
+from svc_tools.service.ratebook.imports.reading import OwnTables, by_jurisdiction, continued
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
     from pathlib import Path
 
-    from svc_tools.service.ratebook.book import Book
-
-__all__ = [
-    "CONTINUES",
-    "OwnBook",
-    "continued",
-    "lay_over",
-    "own_tables",
-    "read_own_book",
-    "tables_of",
-]
 
 CONTINUES = "continues"
 """Name of the entry of an edition whose rates replace others from its first day on only."""
@@ -62,6 +52,32 @@ class OwnBook:
     zips: Mapping[str, tuple[tuple[int, int], ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
+
+
+def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:
+    """The shipped book, or a compiled one of your own, with your own rate files laid over it.
+
+    Args:
+        path: folder with the files that `compile_book` writes; `None` is the book that ships
+            with this package.
+        own: database of imported rate files (`own_book_path()` is the user's), laid over the
+            book; where there is none, the book stands alone. `None` asks for no such thing.
+
+    Returns:
+        The book; a process reads the book of a path, and lays the same editions over it, once.
+
+    Raises:
+        FileNotFoundError: a file of the book is not in the folder.
+        ValueError: a file does not hold what the schema says; an `OwnBookError` where it is the
+            database of imported files.
+    """
+    found = None if own is None else read_own_book(own)
+    return compiled_book(path) if found is None else _load_over(path, found)
+
+
+@lru_cache(maxsize=2)  # the one in use, and the one that takes its place
+def _load_over(path: Path | None, own: OwnBook) -> Book:
+    return lay_over(compiled_book(path), own)
 
 
 def read_own_book(path: Path) -> OwnBook | None:

@@ -26,13 +26,13 @@ from support.boundary_files import (
 from svc_tools.service.book_keeper import keep_book
 from svc_tools.service.ratebook import Query, load_book, resolve
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
-from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
-from svc_tools.service.ratebook.imports.errors import (
+from svc_tools.service.ratebook.imports.common import (
     BrokenLine,
     FileRefused,
     OwnBookChanged,
     OwnBookError,
 )
+from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
 from svc_tools.service.ratebook.imports.importer import import_files
 
 DAY = date(2026, 5, 1)

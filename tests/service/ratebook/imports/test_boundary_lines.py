@@ -16,11 +16,11 @@ from svc_tools.service.ratebook.imports.boundary_lines import (
     AddressRecord,
     Composition,
     Plus4Record,
+    Street,
     ZipRecord,
     read_line,
 )
-from svc_tools.service.ratebook.imports.boundary_streets import Street
-from svc_tools.service.ratebook.imports.errors import BrokenLine
+from svc_tools.service.ratebook.imports.common import BrokenLine
 
 
 def fields(text):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.ratebook.imports.boundary_address import read_street
-from svc_tools.service.ratebook.imports.boundary_streets import (
+from svc_tools.service.ratebook.imports.boundary import read_street
+from svc_tools.service.ratebook.imports.boundary_lines import (
     House,
     Street,
     Unit,

@@ -9,13 +9,13 @@ from datetime import date
 import pytest
 
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, OwnBookError
 from svc_tools.service.ratebook.imports.database import (
     list_editions,
     open_own_book,
     own_signature,
     remove_editions,
 )
-from svc_tools.service.ratebook.imports.errors import BrokenLine, FileRefused, OwnBookError
 from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.rating import Absent, rate_area
 

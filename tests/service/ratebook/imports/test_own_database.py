@@ -13,6 +13,7 @@ from datetime import date
 
 import pytest
 
+from svc_tools.service.ratebook.imports.common import OwnBookError
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     editions,
@@ -23,7 +24,6 @@ from svc_tools.service.ratebook.imports.database import (
     remove_editions,
     replacing,
 )
-from svc_tools.service.ratebook.imports.errors import OwnBookError
 
 FIRST = Edition(
     state="MN",

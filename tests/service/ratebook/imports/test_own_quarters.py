@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from svc_tools.service.ratebook import NotResolved, load_book
-from svc_tools.service.ratebook.imports.errors import BrokenLine, FileRefused
+from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.importer import import_files
 
 HEADER = "Name,Code,State,Local,RTA,Rate,Effective Date,Expiration Date\n"

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.codes import jurisdiction_id
-from svc_tools.service.ratebook.imports.errors import BrokenLine, FileRefused
-from svc_tools.service.ratebook.imports.sst_lines import rate_lines
+from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, jurisdiction_id
+from svc_tools.service.ratebook.imports.sst import rate_lines
 
 NOW = date(2026, 5, 1)
 KANSAS = """\

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.errors import BrokenLine
-from svc_tools.service.ratebook.imports.recognise import Recognised
-from svc_tools.service.ratebook.imports.texas import read_texas
+from svc_tools.service.ratebook.imports.common import BrokenLine, Recognised
+from svc_tools.service.ratebook.imports.states import read_texas
 
 DAY = date(2026, 8, 1)
 HEAD = "1\t20263\t202609\t2026 - 3rd\t0.0625\t0\t3715\tnotice text\n"

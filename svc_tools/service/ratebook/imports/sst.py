@@ -3,52 +3,67 @@
 Boundary rows name jurisdictions by code, so all of them are kept, also those without a name and
 those whose place no rate file tells. What is answered without a boundary file is what the shipped
 book's own areas and the counties need.
+
+Washington's file is another: its special codes `Lnnnn` are the location codes of the Department of
+Revenue and hold the whole local rate, transit included. They are never added to a county or a
+place. For the quarters that the Department's own table covers, that table rules, and differences
+are listed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
+from svc_tools.service.ratebook.formats.draft import (
+    MISSING,
+    RowError,
+    missing_in,
+    sst_date,
+    sst_end,
+)
 from svc_tools.service.ratebook.formats.places import RATE_FILES
-from svc_tools.service.ratebook.formats.sst import rate_file_rows
-from svc_tools.service.ratebook.formats.sst_areas import add_local_rates
-from svc_tools.service.ratebook.formats.states import MISSING, missing_in
-from svc_tools.service.ratebook.imports.codes import (
+from svc_tools.service.ratebook.formats.sst import (
     CITY,
     COUNTY,
     SPECIAL,
     STATE,
+    add_local_rates,
+    rate_file_rows,
+)
+from svc_tools.service.ratebook.formats.states import county_of
+from svc_tools.service.ratebook.imports.common import (
+    BrokenLine,
+    FileRefused,
+    csv_lines,
     jurisdiction_id,
     level_and_code,
+    quarter_begin,
+    shown,
+    without_blank_end,
 )
-from svc_tools.service.ratebook.imports.errors import FileRefused
-from svc_tools.service.ratebook.imports.quarters import quarter_begin
 from svc_tools.service.ratebook.imports.reading import add_source, checked, seeded
-from svc_tools.service.ratebook.imports.sst_lines import rate_lines
-from svc_tools.service.ratebook.imports.washington_sst import read_location_rates
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.formats.draft import Draft
-    from svc_tools.service.ratebook.formats.report import Finding
+    from svc_tools.service.ratebook.formats.draft import Draft, Finding, Report
     from svc_tools.service.ratebook.formats.sst import RateFileRow
+    from svc_tools.service.ratebook.imports.common import Recognised
     from svc_tools.service.ratebook.imports.reading import Reading
-    from svc_tools.service.ratebook.imports.recognise import Recognised
-    from svc_tools.service.ratebook.imports.sst_lines import RateLine
 
-__all__ = ["read_sst_rates"]
 
 _DAY = timedelta(days=1)
 _ENDED = "the rows of the file end before: no rate"
 _NOT_NEEDED = "places"
 """What the compiled book says of the places that levy nothing: here they are kept as well."""
+
 _WHOLE_IN_COUNTY = "NV"
 _COUNTY_TWICE = "TN"
 _MISSING = (
@@ -127,7 +142,9 @@ def _add_jurisdictions(
             continue
         spans = list(group)
         level, code = level_and_code(spans[0].kind, spans[0].code)
-        draft.add_jurisdiction(found.state, level, code, _name(book, found.state, *spans[0][:2]))
+        draft.add_jurisdiction(
+            found.state, level, code, _jurisdiction_name(book, found.state, *spans[0][:2])
+        )
         if level == "county" and (found.state, code) not in book.counties:
             draft.report.add(
                 "note",
@@ -162,7 +179,7 @@ def _hold_down_unsure(
         if reason := left.get(f"line {number}"):
             unsure[key] = f"A row of its rate file cannot be used: {reason}."
             if key not in draft.jurisdictions:
-                title = _name(book, found.state, kind, code)
+                title = _jurisdiction_name(book, found.state, kind, code)
                 level, code = level_and_code(kind, code)
                 draft.add_jurisdiction(found.state, level, code, title)
                 draft.add_rate(key, 0, next(iter(draft.sources)), begin=None)
@@ -182,7 +199,7 @@ def _hold_down_unsure(
     ]
 
 
-def _name(book: Book, state: str, kind: str, code: str) -> str:
+def _jurisdiction_name(book: Book, state: str, kind: str, code: str) -> str:
     """The name the shipped book has for a jurisdiction, else its code."""
     known = book.jurisdictions.get(jurisdiction_id(state, kind, code))
     if known:
@@ -291,3 +308,181 @@ def _say_what_is_missing(found: Recognised, rows: list[RateFileRow], draft: Draf
         local="county",
         missing=_MISSING if lost else MISSING["B"],
     )
+
+
+_LOCATION = re.compile(r"L?(\d{4})", re.ASCII)
+_CODE_ONLY = 9  # the last in rank: nothing says what it is called
+
+
+def read_location_rates(
+    rows: Sequence[RateFileRow], found: Recognised, book: Book, report: Report
+) -> Reading:
+    """The location codes of the file from the first day of its quarter on.
+
+    Raises:
+        FileRefused: no row of it is a location code.
+    """
+    draft = seeded(book)
+    draft.report.findings.extend(report.findings)
+    first = quarter_begin(found.edition)
+    source = add_source(
+        draft,
+        found,
+        "Streamlined Sales Tax rate file of Washington, by location code",
+        "Washington through the Streamlined Sales Tax Governing Board",
+        complete_from=first,
+    )
+    areas = {area.code: area for area in book.areas.values() if area.state == "WA" and area.code}
+    taken = 0
+    for row in rows:
+        if row.end and row.end < first:
+            continue
+        clipped = row._replace(begin=max(row.begin, first))
+        location = _LOCATION.fullmatch(row.code)
+        if row.kind == STATE:
+            name = draft.states["WA"].name
+            key = draft.add_jurisdiction("WA", "state", draft.states["WA"].fips, name)
+            draft.add_rate(key, row.units, source, begin=clipped.begin, end=row.end)
+        elif location and len(row.code) > len("000"):
+            area = areas.get(location[1]) or _unnamed_location(location[1])
+            if ("WA", area.counties[0]) not in book.counties:
+                given = f"location code {location[1]}"
+                draft.report.add("left_out", found.path.name, given, "is of no county")
+                continue
+            _add_washington_location(area, clipped, (source, found.path.name), book, draft)
+            taken += 1
+        else:
+            draft.report.add(
+                "left_out",
+                found.path.name,
+                f"type {row.kind} {row.code}",
+                "no location code: those hold the whole local rate",
+            )
+    if not taken:
+        raise FileRefused(
+            f"{found.path.name}: no row has a location code such as L1726, by which Washington's"
+            " rates are kept"
+        )
+    return checked(draft, found, covers_from=first, continues=True, rows=taken)
+
+
+def _unnamed_location(code: str) -> Area:
+    """The area of a code that the Department's table does not have."""
+    name, key = f"Location code {code}", f"WA:city:{code}"
+    county = county_of(int(code))
+    return Area(f"WA:{code}", "WA", "named", name, (county,), (key,), (), code, _CODE_ONLY)
+
+
+def _add_washington_location(
+    area: Area, row: RateFileRow, origin: tuple[str, str], book: Book, draft: Draft
+) -> None:
+    source, name = origin
+    parts = _location_parts(area, row, name, book, draft)
+    for key, units in parts.items():
+        known = book.jurisdictions.get(key)
+        if known:
+            draft.jurisdictions[key] = known
+        else:
+            draft.add_jurisdiction("WA", "city", area.code, area.name)
+        draft.add_rate(key, units, source, begin=row.begin, end=row.end)
+    draft.areas[area.id] = area
+
+
+def _location_parts(
+    area: Area, row: RateFileRow, name: str, book: Book, draft: Draft
+) -> dict[str, int]:
+    """The rates of an area's parts: by the table where it covers the day, else by the file.
+
+    The file does not say how much of a rate is transit: it stays what the table had last.
+    """
+    last = {key: book.rates[key][-1] for key in area.components if key in book.rates}
+    if not last:
+        return {area.components[0]: row.units}
+    whole = sum(one.units for one in last.values())
+    rules = all(
+        book.sources[one.source].local_until >= row.begin and one.end is None
+        for one in last.values()
+    )
+    if rules and whole != row.units:
+        draft.report.add(
+            "settled",
+            name,
+            area.name,
+            f"{row.units} units, the table of the Department has {whole}: the table rules",
+        )
+    local, *transit = area.components
+    rest = sum(last[key].units for key in transit)
+    whole = whole if rules else row.units
+    if whole < rest:
+        return {local: whole, **dict.fromkeys(transit, 0)}
+    return {local: whole - rest, **{key: last[key].units for key in transit}}
+
+
+RATE_COLUMNS = 9
+
+RateLine = tuple[int, list[str]]
+"""Number of a line and its nine fields."""
+
+_CODE_WIDTHS = {STATE: 2, COUNTY: 3, CITY: 5}
+_RATE = (
+    "rate",
+    re.compile(r"0?\.\d{1,10}|[01](?:\.\d{0,10})?", re.ASCII),
+    "a fraction of 0 to 1, such as 0.0625 for 6.25 %",
+)
+
+_FIELD_FORMS = (
+    ("type", re.compile(r"\d{1,2}", re.ASCII), "two digits, such as 00 for a county"),
+    ("code", re.compile(r"[0-9A-Za-z-]{1,12}", re.ASCII), "a code, such as 053"),
+    *([_RATE] * 4),
+)
+"""What stands in the columns from the second to the seventh."""
+
+_MAY_BE_BLANK = frozenset((6, 7))
+"""The rates of food and drugs."""
+
+_FAR_DAY = re.compile(r"2[1-9]\d{6}|[3-9]\d{7}", re.ASCII)
+_OPEN_END = "99991231"
+
+
+def rate_lines(text: str, name: str, fips: str) -> list[RateLine]:
+    """The lines of a rate file; whatever is no row of one stops the import.
+
+    Args:
+        text: the file.
+        name: its name, for messages.
+        fips: two digits: the state that every line must be of.
+
+    Raises:
+        BrokenLine: with the number of the line, what stands there and what was expected.
+    """
+    found = []
+    for number, raw in csv_lines(text, name):
+        fields = list(without_blank_end([field.strip() for field in raw], RATE_COLUMNS))
+        if fields[-1] and _FAR_DAY.fullmatch(fields[-1]):
+            fields[-1] = _OPEN_END  # whichever day of a far century means that there is no end
+        fault = _line_fault(fields, fips)
+        if fault:
+            raise BrokenLine(name, number, *fault)
+        kind = fields[1].zfill(2)
+        fields[1:3] = kind, fields[2].upper().zfill(_CODE_WIDTHS.get(kind, 0))
+        found.append((number, fields))
+    return found
+
+
+def _line_fault(fields: list[str], fips: str) -> tuple[str, str] | None:
+    """What a line has and what was expected; `None` where it is a row of a rate file."""
+    if len(fields) != RATE_COLUMNS:
+        return f"{len(fields)} columns", f"{RATE_COLUMNS}"
+    if fields[0].zfill(2) != fips:
+        return f"column 1 (state) is {shown(fields[0])}", f"{fips}, as in the other lines"
+    for column, (what, form, expected) in enumerate(_FIELD_FORMS, 2):
+        text = fields[column - 1]
+        if not (form.fullmatch(text) or (not text and column in _MAY_BE_BLANK)):
+            return f"column {column} ({what}) is {shown(text)}", expected
+    try:
+        begin, end = sst_date(fields[7]), sst_end(fields[8])
+    except RowError as error:
+        return str(error), "begin and end as YYYYMMDD"
+    if end and end < begin:
+        return f"it ends on {end}, before it begins on {begin}", "an end after the begin"
+    return None

@@ -9,21 +9,6 @@ from __future__ import annotations
 from datetime import date
 from typing import NamedTuple
 
-__all__ = [
-    "ADDED",
-    "CA_CHANGED",
-    "CA_CHANGES",
-    "FACTS_READ",
-    "FREIGHT_CONFLICTS",
-    "FREIGHT_TAXED",
-    "LOCAL_RULE",
-    "NO_TAX",
-    "RENAMED",
-    "STATE_HISTORY",
-    "TIERS",
-    "StateSpan",
-]
-
 FACTS_READ = date(2026, 11, 21)
 """The day these facts were last read."""
 
@@ -105,6 +90,7 @@ _DC = (
 _LA = (
     "Act 11 of the 2024 Third Extraordinary Session: 5 % from 2025-01-01 to 2029-12-31, then 4.75 %"
 )
+
 _NM = "Taxation and Revenue Department: 4.875 % from 2023-07-01"
 _SD = (
     "House Bill 1137 of 2023: 4.2 % from 2023-07-01, repealed on 2027-06-30; 4.5 % before and after"

@@ -1,0 +1,415 @@
+"""The states' own rate files: California's list, Texas's table, Washington's location codes.
+
+- California (CDTFA): the rates of cities and counties in force in one quarter.
+- Texas (the Comptroller's `taxrates.txt`): every city with its county and its special districts,
+  separated by tabs. The first line has the period and the state's rate; every other one a city,
+  its code and rate, its county likewise, and then groups of a district's name, code and rate.
+  `n/a` stands where there is none.
+- Washington (Department of Revenue): one quarter as published, or a table of several. A code that
+  another quarter of the book has keeps the rates of that quarter: see `overlay`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from itertools import dropwhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.formats.draft import RowError, fraction_units, iso_date, slug
+from svc_tools.service.ratebook.formats.states import (
+    CALIFORNIA_BASE,
+    Quarter,
+    add_california_place,
+    add_locations,
+    california_place,
+    checked_quarters,
+    county_of,
+    parse_quarter,
+)
+from svc_tools.service.ratebook.imports.common import (
+    BrokenLine,
+    FileRefused,
+    quarter_begin,
+    quarter_of,
+    rows_by_column,
+    shown,
+    tab_lines,
+)
+from svc_tools.service.ratebook.imports.reading import add_source, checked, seeded
+from svc_tools.service.ratebook.schema import Area
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.imports.common import Recognised
+    from svc_tools.service.ratebook.imports.reading import Reading
+
+
+CA_COLUMNS = {"location": "Location", "rate": "Rate", "county": "County", "type": "Type"}
+_PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,6})?)\s*%", re.ASCII)
+_CA_EXPECTED = "a place, its whole rate (0.0775 or 7.75%), its county and City or County"
+
+
+def read_california(text: str, found: Recognised, book: Book) -> Reading:
+    """Read the list; a whole county that is divided into areas of its own has no rate and no row.
+
+    Raises:
+        BrokenLine: a row does not hold what it should.
+    """
+    draft, name = seeded(book), found.path.name
+    begin = quarter_begin(found.edition)
+    source = add_source(
+        draft,
+        found,
+        "California city and county sales and use tax rates",
+        "California Department of Tax and Fee Administration (CDTFA)",
+    )
+    draft.add_jurisdiction("CA", "state", draft.states["CA"].fips, draft.states["CA"].name)
+    draft.add_rate("CA", CALIFORNIA_BASE, source, begin=begin)
+    seen: set[str] = set()
+    for number, fields in rows_by_column(text, name, CA_COLUMNS):
+        row = {title: fields[key] for key, title in CA_COLUMNS.items()}
+        row["Rate"] = _fraction(row["Rate"])
+        row["Location"] = row["Location"].rstrip("* ")  # marks what is new in a quarter
+        if row["Location"].endswith(" County") and not row["Rate"].strip("0."):
+            draft.report.add(
+                "left_out", name, f"line {number} ({row['Location']})", "its areas have own rows"
+            )
+            continue
+        try:
+            place = california_place(row, draft)
+        except RowError as error:
+            given = f"{shown(row['Location'])}: {error}"
+            raise BrokenLine(name, number, given, _CA_EXPECTED) from error
+        if place is None:
+            continue
+        if place.area.id in seen:
+            given = f"{shown(row['Location'])} stands there twice"
+            raise BrokenLine(name, number, given, "every place once")
+        seen.add(place.area.id)
+        key = add_california_place(place, draft)
+        draft.add_rate(key, place.total - CALIFORNIA_BASE, source, begin=begin)
+    return checked(draft, found, covers_from=begin, continues=True, rows=len(seen))
+
+
+def _fraction(text: str) -> str:
+    """A rate as a fraction: `7.75%` is `0.0775`; what is none stays as it is."""
+    percent = _PERCENT.fullmatch(text.strip())
+    return format(Decimal(percent[1]) / 100, "f") if percent else text.strip()
+
+
+_TX_MOST = 8_250
+"""No rate in Texas may be above 8.25 %: local taxes end at 2 %."""
+
+_TX_GROUP = 3
+_TX_NONE = "n/a"
+_TX_STATE_RATE = 4
+_TX_MISSING = (
+    "City limits, and the special districts outside the cities the file names, are not told apart:"
+    " a city is told by its name."
+)
+
+
+class _TexasPart(NamedTuple):
+    """One group of a line; `code` is empty where there is none."""
+
+    name: str
+    code: str
+    units: int
+
+
+class _TexasLine(NamedTuple):
+    number: int
+    city: _TexasPart
+    county: _TexasPart
+    districts: tuple[_TexasPart, ...]
+
+
+def read_texas(text: str, found: Recognised, book: Book) -> Reading:
+    """Read the file: one area for each city and county, one for each county's remainder.
+
+    A line whose rates add up to more than 8.25 % is left out and listed.
+
+    Raises:
+        BrokenLine: a line does not hold what it should.
+        FileRefused: two lines give one code different rates.
+    """
+    draft, name = seeded(book), found.path.name
+    begin = quarter_begin(found.edition)
+    source = add_source(
+        draft,
+        found,
+        "Texas city, county, transit and special district rates",
+        "Texas Comptroller of Public Accounts",
+    )
+    lines = list(dropwhile(lambda line: len(line[1]) == 1, tab_lines(text)))  # from the first tab
+    _refuse_cut_end(text, lines, name)
+    state_units = _texas_units(lines[0][1][_TX_STATE_RATE], name, lines[0][0])
+    draft.add_jurisdiction("TX", "state", draft.states["TX"].fips, draft.states["TX"].name)
+    draft.add_rate("TX", state_units, source, begin=begin)
+    have: dict[str, int] = {}
+    bare: dict[str, str] = {}
+    taken = 0
+    for number, fields in lines[1:]:
+        line = _texas_line(number, fields, name)
+        parts = (line.city, line.county, *line.districts)
+        total = state_units + sum(part.units for part in parts)
+        subject = f"line {number} ({line.city.name})"
+        if total > _TX_MOST:
+            draft.report.add("left_out", name, subject, f"{total} units, above {_TX_MOST} in all")
+            continue
+        fips = draft.county_fips("TX", f"{line.county.name} County")
+        if fips is None:
+            given = f"county {shown(line.county.name)}"
+            raise BrokenLine(name, number, given, "the name of a county of Texas")
+        keys = tuple(
+            _add_texas_part(level, part, (source, name, number), have, draft)
+            for level, part in _texas_levels(line)
+        )
+        if line.county.code:
+            bare[fips] = f"TX:county:{line.county.code}"
+        if _add_texas_city(line, fips, keys, draft):
+            taken += 1
+        else:
+            draft.report.add("left_out", name, subject, "the same city and parts stand there twice")
+    if not taken:
+        raise FileRefused(f"{name}: not one city in it can be used")
+    _add_texas_counties(bare, draft)
+    row = draft.states["TX"]
+    draft.states["TX"] = replace(row, tier="C", local="city", missing=_TX_MISSING)
+    return checked(draft, found, covers_from=begin, continues=False, rows=taken)
+
+
+def _refuse_cut_end(text: str, lines: list[tuple[int, list[str]]], name: str) -> None:
+    """Refuse a last rate that has lost digits: `.0` of `.010000` would be no tax.
+
+    Raises:
+        BrokenLine: the file ends within a rate that is shorter than the first one of a city.
+    """
+    if text.endswith(("\n", "\r")) or len(lines) < 3:  # noqa: PLR2004 - a header and two lines
+        return
+    number, fields = lines[-1]
+    first = lines[1][1][_TX_GROUP - 1 : _TX_GROUP]
+    if first and fields[-1] and len(fields[-1].strip()) < len(first[0].strip()):
+        given = f"the file ends with {shown(fields[-1])}"
+        raise BrokenLine(name, number, given, "a rate as long as the others: download it again")
+
+
+def _texas_units(text: str, name: str, number: int) -> int:
+    try:
+        return fraction_units(text)
+    except RowError as error:
+        raise BrokenLine(
+            name, number, str(error), "a rate as a fraction, such as 0.0625"
+        ) from error
+
+
+def _texas_line(number: int, fields: Sequence[str], name: str) -> _TexasLine:
+    fields = [field.strip() for field in fields]
+    while fields and not fields[-1] and len(fields) % _TX_GROUP:
+        fields = fields[:-1]  # a tab at the end of the line
+    if len(fields) < 2 * _TX_GROUP or len(fields) % _TX_GROUP:
+        raise BrokenLine(
+            name,
+            number,
+            f"{len(fields)} columns",
+            "groups of three (name, code, rate) separated by tabs: city, county, districts",
+        )
+    groups = [fields[at : at + _TX_GROUP] for at in range(0, len(fields), _TX_GROUP)]
+    city, county, *districts = [_texas_part(group, name, number) for group in groups]
+    if city.name.lower() == _TX_NONE or not city.name:
+        raise BrokenLine(name, number, "no name in column 1", "the name of a city or place")
+    return _TexasLine(number, city, county, tuple(part for part in districts if part.code))
+
+
+def _texas_part(group: Sequence[str], name: str, number: int) -> _TexasPart:
+    title, code, rate = group
+    units = _texas_units(rate if rate.lower() != _TX_NONE else "0", name, number)
+    if code.lower() == _TX_NONE or not code:
+        if units:
+            raise BrokenLine(name, number, f"{shown(title)} has a rate and no code", "a code")
+        return _TexasPart(title, "", 0)
+    if not code.isdigit():
+        raise BrokenLine(name, number, f"code {shown(code)} of {shown(title)}", "digits, or n/a")
+    return _TexasPart(title, code, units)
+
+
+def _texas_levels(line: _TexasLine) -> list[tuple[str, _TexasPart]]:
+    """The parts of a line that levy a tax, with their levels."""
+    levels = [("city", line.city), ("county", line.county)]
+    levels += [("district", part) for part in line.districts]
+    return [(level, part) for level, part in levels if part.code]
+
+
+def _add_texas_part(
+    level: str, part: _TexasPart, where: tuple[str, str, int], have: dict[str, int], draft: Draft
+) -> str:
+    source, name, number = where
+    title = f"{part.name} County" if level == "county" else part.name
+    key = draft.add_jurisdiction("TX", level, part.code, title)
+    if key not in have:
+        have[key] = part.units
+        begin = quarter_begin(draft.sources[source].edition)
+        draft.add_rate(key, part.units, source, begin=begin)
+    elif have[key] != part.units:
+        raise BrokenLine(
+            name,
+            number,
+            f"{title} ({part.code}) has {part.units} units, {have[key]} in a line before",
+            "one rate for one code",
+        )
+    return key
+
+
+def _add_texas_city(line: _TexasLine, fips: str, keys: tuple[str, ...], draft: Draft) -> bool:
+    """Add the area of a line; a city that stands there with other districts gets a further one."""
+    base = f"TX:city:{slug(line.city.name)}-{fips}"
+    for count in range(1, 100):
+        key = base if count == 1 else f"{base}-{count}"
+        known = draft.areas.get(key)
+        if known is None:
+            area = Area(
+                key, "TX", "city", line.city.name, (fips,), keys, (line.city.name,), "", count - 1
+            )
+            draft.add_area(area)
+            return True
+        if known.components == keys:
+            return False
+    raise FileRefused(f"{line.city.name}: stands there more often than any city may")
+
+
+def _add_texas_counties(bare: dict[str, str], draft: Draft) -> None:
+    """What no city of a county takes: the county's rate, or the state's alone."""
+    for (where, fips), county in draft.counties.items():
+        if where == "TX":
+            parts = (bare[fips],) if fips in bare else ()
+            name = f"{county.name} (outside cities)"
+            key = f"TX:county:{fips}"
+            draft.add_area(Area(key, "TX", "unincorporated", name, (fips,), parts, (), "", 0))
+            draft.flag_area(key, "districts", None)
+
+
+WA_QUARTER_COLUMNS = {
+    "name": "location",
+    "code": "location_code",
+    "state": "state_rate",
+    "local": "local_rate",
+    "rta": "rta",
+    "rate": "total_rate",
+    "effective date": "effective",
+    "expiration date": "expiration",
+}
+"""The columns of a quarter as published, and what the table of several quarters calls them."""
+
+WA_TABLE_COLUMNS = {value.replace("_", " "): value for value in WA_QUARTER_COLUMNS.values()}
+_WA_EXPECTED = (
+    "a name, a location code of 3 or 4 digits, rates as fractions where State and Local are Rate"
+    " together, and the first and last day of a quarter"
+)
+
+
+def read_washington(text: str, found: Recognised, book: Book) -> Reading:
+    """Read Washington's location codes.
+
+    In a table of several quarters a damaged row is left out and listed, its quarter stays empty.
+
+    Raises:
+        BrokenLine: a row of a published quarter does not hold what it should.
+        FileRefused: no row can be used.
+    """
+    draft, name = seeded(book), found.path.name
+    several = found.form == "wa_dor_table"
+    columns = WA_TABLE_COLUMNS if several else WA_QUARTER_COLUMNS
+    lines = [
+        (number, {columns[key]: value for key, value in row.items() if key in columns})
+        for number, row in rows_by_column(text, name, columns)
+    ]
+    try:
+        quarters = (
+            checked_quarters(lines, name, draft) if several else _one_quarter(lines, name, draft)
+        )
+        quarters = [quarter for quarter in quarters if _has_county(quarter, name, draft)]
+        if not quarters:
+            raise FileRefused(f"{name}: not one rate in it can be used")
+        first = min(quarter.begin for quarter in quarters)
+        source = add_source(
+            draft,
+            found,
+            "Washington local sales and use tax rates by location code",
+            "Washington State Department of Revenue",
+            complete_from=first,
+        )
+        add_locations(quarters, source, name, draft)
+    except RowError as error:
+        raise FileRefused(f"{name}: {error}") from error
+    return checked(draft, found, covers_from=first, continues=True, rows=len(quarters))
+
+
+def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draft) -> list[Quarter]:
+    quarters: dict[int, Quarter] = {}
+    for number, row in lines:
+        dated = row | {key: _date_digits(row[key]) for key in ("effective", "expiration")}
+        try:
+            quarter = parse_quarter(dated)
+        except RowError as error:
+            raise BrokenLine(name, number, str(error), _WA_EXPECTED) from error
+        before = quarters.setdefault(quarter.code, quarter)
+        if before is not quarter and before[3:] != quarter[3:]:
+            given = f"location code {quarter.code:04d} stands there twice with different rates"
+            raise BrokenLine(name, number, given, "every code once")
+        if before is not quarter:
+            draft.report.add("left_out", name, f"line {number}", "the code stands there twice")
+    begins = Counter(quarter.begin for quarter in quarters.values())
+    if len(begins) > 1:
+        listed = ", ".join(str(day) for day in sorted(begins))
+        raise FileRefused(
+            f"{name}: its rows begin on different days ({listed}): expected a quarter"
+        )
+    return list(quarters.values())
+
+
+def _has_county(quarter: Quarter, name: str, draft: Draft) -> bool:
+    """Whether the first digits of a location code are a county's; said where they are not."""
+    if ("WA", county_of(quarter.code)) in draft.counties:
+        return True
+    draft.report.add("left_out", name, f"location code {quarter.code:04d}", "is of no county")
+    return False
+
+
+def last_quarter(text: str, name: str) -> str | None:
+    """The quarter the newest row begins in; `None` where no row has a date.
+
+    Raises:
+        BrokenLine: a row has another number of columns than the header.
+    """
+    columns = (
+        WA_QUARTER_COLUMNS
+        if "effective date" in text[:4096].casefold().replace("_", " ")
+        else WA_TABLE_COLUMNS
+    )
+    key = "effective date" if columns is WA_QUARTER_COLUMNS else "effective"
+    days = []
+    for _, row in rows_by_column(text, name, columns):
+        digits = _date_digits(row[key])
+        try:
+            days.append(iso_date(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"))
+        except RowError:
+            continue  # said by its line when the file is read
+    return quarter_of(max(days)) if days else None
+
+
+def _date_digits(text: str) -> str:
+    """A date as `YYYYMMDD`: `4/1/2026` and `2026-04-01` are `20260401`; anything else stays."""
+    text = text.strip()
+    if found := re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{4})", text, re.ASCII):
+        return f"{found[3]}{int(found[1]):02d}{int(found[2]):02d}"
+    try:
+        return date.fromisoformat(text).strftime("%Y%m%d")
+    except ValueError:
+        return text
