@@ -16,17 +16,17 @@ import re
 import shutil
 import sys
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pandas as pd
 from compile_book import compile_book
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.accuracy import LEVELS, Tally, compare
-from svc_tools.service.ratebook.expectations import Expected
+from svc_tools.service.ratebook.accuracy import COUNTS, LEVELS, compare, tally
 from svc_tools.service.ratebook.names import name_key
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class Sources:
 
     def rows(self, name: str) -> list[dict[str, str]]:
         """The rows of a file with a header."""
-        with self.path(name).open(newline="", encoding="utf-8-sig") as file:
-            return list(csv.DictReader(file))
+        return read(self.path(name))
 
     def book_without(self, name: str, replacement: Callable[[Path], None]) -> Book:
         """A scratch book: one file left out, another one written in its place."""
@@ -84,17 +83,10 @@ class Sources:
             return load_book(book)
 
 
-class Measured(NamedTuple):
-    """What came of one set of questions; `same_source`: it is no test of the figures."""
-
-    what: str
-    asked: str
-    by_confidence: dict[str, Tally]
-
-    @property
-    def same_source(self) -> bool:
-        """Whether the answers were compared with the source that they come from."""
-        return self.what.endswith(SAME)
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file with a header."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
 
 
 def units(percent: str | Decimal) -> int:
@@ -121,29 +113,31 @@ class City(NamedTuple):
     day: date
 
 
-def questions(
-    state: str, cities: Iterable[City], zips: dict[str, list[str]], mode: str
-) -> Iterator[Expected]:
-    """What is asked about cities: by name, by each ZIP of that name, or by both together."""
-    for city in cities:
-        if mode == "place name":
-            yield Expected(0, state, city.name, "", city.units, city.day)
-            continue
-        for zip5 in zips.get(name_key(city.name), ()):
-            name = city.name if mode == "ZIP and city" else ""
-            yield Expected(0, state, name, zip5, city.units, city.day)
+COLUMNS = ["state", "city", "zip", "expected", "as_of"]
+MODES = {"place name": (True, False), "ZIP": (False, True), "ZIP and city": (True, True)}
+"""How a city is looked up, and whether its name and its ZIPs are given."""
 
 
-MODES = ("place name", "ZIP", "ZIP and city")
+def measured(what: str, mode: str, book: Book, rows: Iterable[tuple[object, ...]]) -> pd.DataFrame:
+    """The outcomes of some lookups, under the name of a measurement and a way to look up."""
+    known = pd.DataFrame(rows, columns=COLUMNS, dtype=object)
+    return compare(book, known, day=WASHINGTON_DAY).assign(what=what, mode=mode)
 
 
-def by_modes(what: str, book: Book, state: str, cities: list[City]) -> Iterator[Measured]:
-    """The answers about cities, asked for in each mode."""
+def by_modes(what: str, book: Book, state: str, cities: list[City]) -> Iterator[pd.DataFrame]:
+    """The outcomes of cities, looked up by name, by each ZIP of that name, and by both."""
     zips = zips_by_city(book, state)
-    for mode in MODES:
-        rows = questions(state, cities, zips, mode)
-        report = compare(book, rows, day=cities[0].day)
-        yield Measured(what, mode, report.by_confidence)
+    for mode, (named, by_zip) in MODES.items():
+        yield measured(
+            what,
+            mode,
+            book,
+            [
+                (state, city.name if named else "", zip5, city.units, city.day)
+                for city in cities
+                for zip5 in (zips.get(name_key(city.name), ()) if by_zip else [""])
+            ],
+        )
 
 
 def transcribed_california(sources: Sources) -> dict[tuple[str, str], Decimal]:
@@ -167,7 +161,7 @@ def county_of(name: str) -> str:
     return re.sub(r" (County|\(City and County\))$", "", name)
 
 
-def california(sources: Sources) -> Iterator[Measured]:
+def california(sources: Sources) -> Iterator[pd.DataFrame]:
     """The state's own list left out: what the transcribed table alone would have answered."""
     table = transcribed_california(sources)
 
@@ -210,16 +204,12 @@ def washington_cities(rows: Iterable[dict[str, str]]) -> list[City]:
     ]
 
 
-def washington_codes(rows: Iterable[dict[str, str]]) -> Iterator[Expected]:
-    """Every location code of every quarter; the damaged rows of the file have none."""
-    for row in rows:
-        if row["location_code"].isdecimal():
-            rate = units(Decimal(row["total_rate"]) * 100)
-            day = date.fromisoformat(row["effective"])
-            yield Expected(0, "WA", row["location_code"], "", rate, day)
+def effective(row: dict[str, str]) -> date:
+    """The day a row of Washington's table took effect."""
+    return date.fromisoformat(row["effective"])
 
 
-def washington(sources: Sources) -> Iterator[Measured]:
+def washington(sources: Sources) -> Iterator[pd.DataFrame]:
     """The last eight quarters left out; and every quarter as the book that ships has it."""
     rows = sources.rows(WASHINGTON)
     quarters = len({row["effective"] for row in rows if row["location_code"].isdecimal()})
@@ -238,32 +228,24 @@ def washington(sources: Sources) -> Iterator[Measured]:
     name = f"Washington in each of {quarters} quarters, against {SAME}"
     shipped = load_book()
     yield from by_modes(name, shipped, "WA", washington_cities(rows))
-    report = compare(shipped, washington_codes(rows), day=WASHINGTON_DAY)
-    yield Measured(name, "location code", report.by_confidence)
+    codes = [
+        ("WA", row["location_code"], "", units(Decimal(row["total_rate"]) * 100), effective(row))
+        for row in rows
+        if row["location_code"].isdecimal()  # the damaged rows of the file have none
+    ]
+    yield measured(name, "location code", shipped, codes)
 
 
-def by_hand() -> Iterator[Measured]:
+def by_hand() -> Iterator[pd.DataFrame]:
     """The book that ships, against compositions worked by hand."""
     book = load_book()
-    with COMPOSITIONS.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    for state in ("GA", "MN", "WI"):
-        mine = [row for row in rows if row["state"] == state]
-        name = f"{book.states[state].name}: {len(mine)} ZIPs worked by hand"
+    for state, rows in pd.DataFrame(read(COMPOSITIONS)).groupby("state"):
+        name = f"{book.states[state].name}: {len(rows)} ZIPs worked by hand"
         for mode in ("ZIP", "ZIP and city"):
-            asked = [
-                Expected(
-                    number,
-                    state,
-                    row["city"] if mode == "ZIP and city" else "",
-                    row["zip"],
-                    units(row["rate"]),
-                    date.fromisoformat(row["as_of"]),
-                )
-                for number, row in enumerate(mine, 2)
-            ]
-            report = compare(book, asked, day=WASHINGTON_DAY)
-            yield Measured(name, mode, report.by_confidence)
+            city = rows["city"] if mode == "ZIP and city" else ""
+            expected, day = rows["rate"].map(units), rows["as_of"].map(date.fromisoformat)
+            known = rows.assign(city=city, expected=expected, as_of=day)[COLUMNS]
+            yield measured(name, mode, book, known.itertuples(index=False))
 
 
 def figures(sources: Sources) -> Iterator[tuple[str, int, int]]:
@@ -278,12 +260,10 @@ def figures(sources: Sources) -> Iterator[tuple[str, int, int]]:
         both = [key for key in table if bool(key[0]) is kind and key in official]
         wrong = sum(table[key] / 100 != official[key] for key in both)
         yield f"{what}, against the state's list", len(both), wrong
-    rows = Counter(
-        row["state"]
-        for row in sources.rows(TRANSCRIBED)
-        if row["rate_pct"] and not row["table"].endswith("STATE_RATE_PCT")
-    )
-    corrected = Counter(row["state"] for row in sources.rows(CORRECTIONS))
+    table_rows = pd.DataFrame(sources.rows(TRANSCRIBED))
+    rated = (table_rows["rate_pct"] != "") & ~table_rows["table"].str.endswith("STATE_RATE_PCT")
+    rows = table_rows[rated]["state"].value_counts()
+    corrected = pd.DataFrame(sources.rows(CORRECTIONS))["state"].value_counts()
     names = load_book().states
     for state, count in sorted(corrected.items()):
         yield f"{names[state].name}, against the corrections found since", rows[state], count
@@ -318,42 +298,29 @@ def markdown(heads: str, rows: Iterable[Iterable[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def cells(tally: Tally) -> list[object]:
-    """The counts of a row of a table."""
-    counted = tally.as_dict()
-    counts = [f"{counted[name]:,}" for name in COUNTED]
-    return [*counts, share(tally.right, tally.rows)]
+HEADS = "rows|right|wrong|in range|partial|no answer|right %"
 
 
-def pooled(measured: Iterable[Measured]) -> list[list[object]]:
-    """All measurements together, by confidence."""
-    total: dict[str, Tally] = defaultdict(Tally)
-    for one in measured:
-        for level, tally in one.by_confidence.items():
-            total[level].include(tally)
-    return [[level, *cells(total[level])] for level in LEVELS if level in total]
-
-
-COUNTS = "rows|right|wrong|in range|partial|no answer|right %"
-COUNTED = ("rows", "right", "wrong", "in_range", "partial", "no_answer")
+def counted(results: pd.DataFrame, first: Iterable[str] = ()) -> Iterator[list[object]]:
+    """The rows of a table by confidence, the strongest first."""
+    counts = tally(results, "confidence")
+    for level in LEVELS:
+        if level in counts.index:
+            row = counts.loc[level]
+            figures = [f"{row[name]:,}" for name in COUNTS]
+            yield [*first, level, *figures, share(int(row["right"]), int(row["rows"]))]
 
 
 def report(folder: Path) -> str:
     """The measured part of the page."""
     sources = Sources(folder)
-    measured = [*california(sources), *washington(sources), *by_hand()]
-    parts = [
-        "### By confidence\n",
-        markdown(f"confidence|{COUNTS}", pooled(one for one in measured if not one.same_source)),
-    ]
-    for what in dict.fromkeys(one.what for one in measured):
-        rows = (
-            [one.asked, level, *cells(one.by_confidence[level])]
-            for one in measured
-            for level in LEVELS
-            if one.what == what and level in one.by_confidence
-        )
-        parts += [f"### {what}\n", markdown(f"asked by|confidence|{COUNTS}", rows)]
+    results = pd.concat([*california(sources), *washington(sources), *by_hand()])
+    independent = results[~results["what"].str.endswith(SAME)]
+    parts = ["### By confidence\n", markdown(f"confidence|{HEADS}", counted(independent))]
+    for what, group in results.groupby("what", sort=False):
+        modes = group.groupby("mode", sort=False)
+        rows = (row for mode, one in modes for row in counted(one, [mode]))
+        parts += [f"### {what}\n", markdown(f"asked by|confidence|{HEADS}", rows)]
     compared = (
         [what, count, differ, share(count - differ, count)]
         for what, count, differ in figures(sources)
@@ -371,13 +338,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     given = parser.parse_args()
-    measured = report(given.folder)
+    tables = report(given.folder)
     if not given.write:
-        sys.stdout.write(measured)
+        sys.stdout.write(tables)
         return
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{measured}\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svc_tools.service.errors import PortInUseError, StartError, StoreError
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from svc_tools.service.key_desk import KeyDesk
-    from svc_tools.service.ratebook.accuracy import AccuracyReport
     from svc_tools.service.ratebook.imports.database import Edition
     from svc_tools.service.ratebook.imports.importer import Imported
 
@@ -91,30 +90,35 @@ def coverage() -> dict[str, object]:
     return load_book(own=own_book_path()).freshness()
 
 
-def check_book(path: Path, day: date, told: Callable[[int], object]) -> AccuracyReport:
-    """Compare the book's answers with a CSV file of expected rates.
+def check_book(path: Path, day: date) -> dict[str, Any]:
+    """Compare the book with a CSV file of rates that are known: plain data, as for JSON.
 
     The user's own imported files lie over the shipped book, as in the service.
 
     Args:
         path: rows of state, city, zip, expected rate and maybe a date.
         day: the day of a row without a date.
-        told: called with the number of bytes read since it was last called.
 
     Raises:
+        ImportError: pandas is not installed.
         OSError: the file cannot be read.
-        ValueError: it is not such a file.
+        ValueError: it is not such a file, or no row of it can be read.
     """
-    from svc_tools.service.ratebook import load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.ratebook.accuracy import compare  # noqa: PLC0415 - as above
-    from svc_tools.service.ratebook.expectations import read_file  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook import accuracy, load_book  # noqa: PLC0415 - loads the rates
     from svc_tools.service.ratebook.imports.common import OwnBookChanged  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
 
+    rows, unreadable = accuracy.read_rates(path)
+    if rows.empty:
+        reasons = [f"line {one.line}: {one.reason}" for one in unreadable.itertuples()]
+        raise ValueError(
+            f"{path.name}: no row can be read; {(reasons or ['there is none below the header'])[0]}"
+        )
     try:
-        return compare(load_book(own=own_book_path()), read_file(path, told), day=day)
+        results = accuracy.compare(load_book(own=own_book_path()), rows, day=day)
     except OwnBookChanged:
         raise ValueError("Your own book was changed meanwhile; check the file again") from None
+    return accuracy.summary(results, unreadable)
 
 
 def import_files(

@@ -1,236 +1,200 @@
-"""How often a book's answers are right: compared with rates that someone else expects."""
+"""How often a book is right: its rates compared with a CSV file of rates that are known.
+
+The header names the columns: a state, a ZIP or a city or both, the expected combined rate, and
+maybe a date. A rate is a fraction (`0.0825`) or a percentage (`8.25`), one kind in a file: the
+column's name or the size of the first rate decides. A percent sign makes any rate a percentage.
+"""
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.ratebook.expectations import Expected, Unreadable
 from svc_tools.service.ratebook.figures import rate_text
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.resolver import resolve
 
+try:
+    import pandas as pd
+except ImportError as error:
+    raise ImportError(
+        f"Checking rates needs pandas: pip install 'svc-tax-tools[pandas]' ({error})"
+    ) from error
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import date
+    from pathlib import Path
 
-    from svc_tools.service.ratebook.answer import Answer
     from svc_tools.service.ratebook.book import Book
 
-__all__ = ["OUTCOMES", "AccuracyReport", "Difference", "Missing", "Tally", "compare"]
-
-OUTCOMES = ("right", "wrong", "partial", "no_answer")
-"""What can become of a row: the rate expected; another one; another one that says of itself that
-a part is not known; none."""
-
 LEVELS = ("exact", "high", "medium", "low", "none")
-"""Confidence, the strongest first; `none` where there was no answer."""
+"""Confidence, the strongest first; `none` where there is no rate."""
+COUNTS = ["rows", "right", "wrong", "in_range", "partial", "no_answer"]
+"""The columns of a tally. `partial`: another rate, with a warning that a part is not known.
+`in_range`: of the wrong ones, those of places with rates on both sides of the one expected."""
 
-_SURE = ("exact", "high")
+_NAMES = {
+    "state": "state state_code st",
+    "city": "city place location city_name",
+    "zip": "zip zip5 zip_code zipcode postal_code",
+    "as_of": "as_of asof date effective_date",
+    "rate": "rate expected expected_rate combined_rate total_rate combined total tax_rate",
+}
+_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_ZIP = re.compile(r"(\d{3,5})(?:-?(\d{4}))?(?:\.0)?")
+_LOWEST, _HIGHEST = Decimal("0.5"), Decimal(20)  # percent: no combined rate is outside
 _PARTIAL = frozenset({"local_rates_not_covered", "districts_not_covered"})
 _SHOWN = 10
 
 
-class Difference(NamedTuple):
-    """One answer that is not the rate expected; rates in units of 10^-5."""
+def read_rates(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read a file of known rates.
 
-    line: int
-    state: str
-    city: str
-    zip: str
-    expected: int
-    found: int
-    confidence: str
-    warnings: tuple[str, ...]
+    Returns:
+        The rows: `line`, `state`, `city`, `zip`, `expected` (units of 10^-5) and `as_of`; and
+        the `line` and `reason` of each row that cannot be read.
 
-
-@dataclass(slots=True)
-class Tally:
-    """How many rows had which outcome.
-
-    `in_range` counts those wrong answers that named several jurisdictions and whose lowest and
-    highest rate have the rate expected between them.
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not CSV in UTF-8, or its header is not usable.
     """
-
-    right: int = 0
-    wrong: int = 0
-    partial: int = 0
-    no_answer: int = 0
-    in_range: int = 0
-
-    @property
-    def rows(self) -> int:
-        """All of them."""
-        return self.right + self.wrong + self.partial + self.no_answer
-
-    def add(self, outcome: str, *, in_range: bool = False) -> None:
-        """Count one row of an outcome of `OUTCOMES`."""
-        setattr(self, outcome, getattr(self, outcome) + 1)
-        self.in_range += in_range
-
-    def include(self, other: Tally) -> None:
-        """Count all of another's rows too."""
-        for name in (*OUTCOMES, "in_range"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def as_dict(self) -> dict[str, int]:
-        """The counts by name, for JSON."""
-        names = (*OUTCOMES, "in_range")
-        return {"rows": self.rows, **{name: getattr(self, name) for name in names}}
-
-
-@dataclass(slots=True)
-class Missing:
-    """Rows of a state without an answer: the first reason, and how many there were."""
-
-    such_as: str
-    rows: int = 0
-
-
-@dataclass(slots=True)
-class AccuracyReport:
-    """What a comparison found.
-
-    Attributes:
-        total: every row that could be read.
-        by_state: those rows by state.
-        by_confidence: those rows by the confidence of the answer.
-        worst: the wrong answers that are furthest off, the worst first.
-        missing: why there was no answer: how often in a state, and the first reason given.
-        unreadable: the first rows that could not be read; `unread` counts them all.
-        unread: how many rows could not be read.
-    """
-
-    total: Tally = field(default_factory=Tally)
-    by_state: dict[str, Tally] = field(default_factory=dict)
-    by_confidence: dict[str, Tally] = field(default_factory=dict)
-    worst: list[Difference] = field(default_factory=list)
-    missing: dict[str, Missing] = field(default_factory=dict)
-    unreadable: list[Unreadable] = field(default_factory=list)
-    unread: int = 0
-
-    @property
-    def wrong_though_sure(self) -> int:
-        """How many `exact` or `high` answers were wrong: there should be none."""
-        return sum(
-            self.by_confidence[level].wrong for level in _SURE if level in self.by_confidence
-        )
-
-    def as_dict(self) -> dict[str, object]:
-        """The report as plain values for JSON; rates are five-decimal strings."""
-        return {
-            "total": self.total.as_dict(),
-            "by_state": {state: self.by_state[state].as_dict() for state in sorted(self.by_state)},
-            "by_confidence": {
-                level: self.by_confidence[level].as_dict()
-                for level in LEVELS
-                if level in self.by_confidence
-            },
-            "wrong_though_sure": self.wrong_though_sure,
-            "worst": [
-                one._asdict()
-                | {
-                    "expected": rate_text(one.expected),
-                    "found": rate_text(one.found),
-                    "warnings": list(one.warnings),
-                }
-                for one in self.worst
-            ],
-            "missing": [
-                {"state": state, "rows": one.rows, "such_as": one.such_as}
-                for state, one in sorted(
-                    self.missing.items(), key=lambda item: (-item[1].rows, item[0])
-                )
-            ][:_SHOWN],
-            "unread": self.unread,
-            "unreadable": [one._asdict() for one in self.unreadable],
-        }
-
-
-def compare(
-    book: Book,
-    rows: Iterable[Expected | Unreadable],
-    *,
-    day: date,
-) -> AccuracyReport:
-    """Ask a book for the rate of every row and compare it with the rate expected.
-
-    A row with a city and a ZIP is asked for as an address of that city and ZIP whose street is
-    not known; one with either of them as that alone.
-
-    Args:
-        book: what answers.
-        rows: what is expected.
-        day: the day of a row that names none.
-    """
-    report = AccuracyReport()
-    furthest: list[tuple[int, int, Difference]] = []
-    codes = {row.name.upper(): code for code, row in book.states.items()}
-    for row in rows:
-        if isinstance(row, Unreadable):
-            report.unread += 1
-            if len(report.unreadable) < _SHOWN:
-                report.unreadable.append(row)
-            continue
-        state = codes.get(row.state, row.state)
-        in_range = False
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            separator = max(",;\t|", key=file.readline().count)
+        options: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
+        given = pd.read_csv(path, sep=separator, header=None, encoding="utf-8-sig", **options)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: not CSV in UTF-8: {error}") from error
+    cells = given.fillna("").apply(lambda column: column.str.strip())
+    names, percent = _columns(cells.iloc[0], path.name)
+    cells = cells.iloc[1:].set_axis(names, axis=1).reindex(columns=list(_NAMES), fill_value="")
+    cells = cells[(cells != "").any(axis=1)]
+    sizes = pd.to_numeric(cells["rate"], errors="coerce")  # floats decide the kind, and no more
+    clear = sizes[sizes.between(0.005, 0.2) | sizes.between(0.5, 20)]
+    percent = percent or bool((clear.iloc[:1] >= 0.5).any())  # noqa: PLR2004 - percent, as above
+    read, unreadable = [], []
+    for index, row in zip(cells.index, cells.to_dict("records"), strict=True):
         try:
-            answer = resolve(book, _query(row, state), today=day)
-        except NotResolved as missing:
-            outcome, level = "no_answer", "none"
-            report.missing.setdefault(state, Missing(missing.message)).rows += 1
-        else:
-            outcome, level = _outcome(answer, row.units), answer.confidence
-            if outcome == "wrong":
-                rates = [rated.combined for rated, _ in answer.rated]
-                in_range = min(rates) <= row.units <= max(rates)
-                _keep(furthest, _difference(answer, row, state))
-        for tally in (
-            report.total,
-            report.by_state.setdefault(state, Tally()),
-            report.by_confidence.setdefault(level, Tally()),
-        ):
-            tally.add(outcome, in_range=in_range)
-    report.worst = [one for _, _, one in sorted(furthest, reverse=True)]
-    return report
+            read.append({"line": index + 1} | _known(row, percent=percent))
+        except ValueError as error:
+            unreadable.append({"line": index + 1, "reason": str(error)})
+    columns = ["line", "state", "city", "zip", "expected", "as_of"]
+    return pd.DataFrame(read, columns=columns, dtype=object), pd.DataFrame(unreadable)
 
 
-def _query(row: Expected, state: str) -> Query:
-    if row.city and row.zip:
-        return Query(state, street="", city=row.city, zip=row.zip, as_of=row.as_of)
-    if row.zip:
-        return Query(state, zip=row.zip, as_of=row.as_of)
-    return Query(state, location=row.city, as_of=row.as_of)
+def compare(book: Book, rows: pd.DataFrame, *, day: date) -> pd.DataFrame:
+    """Look up every row and compare the rate found with the one expected.
+
+    A row with a city and a ZIP is looked up as an address whose street is not known; one with
+    either of them by that alone; one without a date on `day`.
+
+    Returns:
+        The rows with `outcome`, `in_range` (see `COUNTS`), `found`, `confidence`, `warnings`, and
+        the `reason` where there is no rate.
+    """
+    codes = {row.name.upper(): code for code, row in book.states.items()}
+    found = [_outcome(book, row, codes, day) for row in rows.to_dict("records")]
+    columns = [*rows, "outcome", "in_range", "found", "confidence", "warnings", "reason"]
+    return pd.DataFrame(found, columns=columns, dtype=object)
 
 
-def _outcome(answer: Answer, units: int) -> str:
-    if answer.chosen.combined == units:
-        return "right"
-    return "partial" if _PARTIAL.intersection(_codes(answer)) else "wrong"
+def _outcome(book: Book, row: dict[Any, Any], codes: dict[str, str], day: date) -> dict[str, Any]:
+    row["state"] = codes.get(row["state"], row["state"])
+    place = {"zip": row["zip"]} if row["zip"] else {"location": row["city"]}
+    if row["zip"] and row["city"]:
+        place |= {"city": row["city"], "street": ""}
+    try:
+        result = resolve(book, Query(row["state"], **place, as_of=row["as_of"]), today=day)
+    except NotResolved as missing:
+        none = {"outcome": "no_answer", "in_range": False, "confidence": "none"}
+        return row | none | {"warnings": [], "reason": missing.message}
+    found, rates = result.chosen.combined, [rated.combined for rated, _ in result.rated]
+    warnings = [str(advisory["code"]) for advisory in result.advisories]
+    other = "wrong" if _PARTIAL.isdisjoint(warnings) else "partial"
+    outcome = "right" if found == row["expected"] else other
+    in_range = outcome == "wrong" and min(rates) <= row["expected"] <= max(rates)
+    counted = {"outcome": outcome, "in_range": in_range, "confidence": result.confidence}
+    return row | counted | {"found": found, "warnings": warnings}
 
 
-def _codes(answer: Answer) -> tuple[str, ...]:
-    return tuple(str(advisory["code"]) for advisory in answer.advisories)
+def tally(results: pd.DataFrame, by: str) -> pd.DataFrame:
+    """How many rows of each value of a column had which outcome: the columns `COUNTS`."""
+    counts = pd.crosstab(results[by], results["outcome"]).reindex(columns=COUNTS, fill_value=0)
+    counts["rows"] = counts.sum(axis=1)
+    counts["in_range"] = results["in_range"].astype(int).groupby(results[by]).sum()
+    return counts
 
 
-def _difference(answer: Answer, row: Expected, state: str) -> Difference:
-    return Difference(
-        row.line,
-        state,
-        row.city,
-        row.zip,
-        row.units,
-        answer.chosen.combined,
-        answer.confidence,
-        _codes(answer),
+def summary(results: pd.DataFrame, unreadable: pd.DataFrame) -> dict[str, Any]:
+    """What a comparison found, as plain values for JSON; rates are five-decimal strings."""
+    levels = tally(results, "confidence").loc[lambda found: sorted(found.index, key=LEVELS.index)]
+    wrong = results[results["outcome"] == "wrong"]
+    off = (wrong["found"] - wrong["expected"]).astype(int).abs()
+    worst = wrong.loc[off.sort_values(ascending=False, kind="stable").index[:_SHOWN]]
+    shown = ["line", "state", "city", "zip", "expected", "found", "confidence", "warnings"]
+    worst[["expected", "found"]] = worst[["expected", "found"]].map(rate_text)
+    reasons = results[results["outcome"] == "no_answer"].groupby("state")["reason"]
+    missing = reasons.agg(rows="size", such_as="first").reset_index()
+    missing = missing.sort_values("rows", ascending=False, kind="stable")[:_SHOWN]
+    return {
+        "total": {name: int(count) for name, count in levels.sum().items()},
+        "by_state": tally(results, "state").to_dict("index"),
+        "by_confidence": levels.to_dict("index"),
+        "wrong_though_sure": int(levels["wrong"].reindex(["exact", "high"], fill_value=0).sum()),
+        "worst": worst[shown].to_dict("records"),
+        "missing": missing.to_dict("records"),
+        "unread": len(unreadable),
+        "unreadable": unreadable[:_SHOWN].to_dict("records"),
+    }
+
+
+def _columns(header: Iterable[str], name: str) -> tuple[list[str], bool]:
+    """The columns of a file by our names, and whether its rates are percentages by theirs."""
+    words = ["_".join(re.sub(r"\(?%\)?", " pct", head.lower()).split()) for head in header]
+    plain = [re.sub(r"_(percent|pct)$", "", word.replace("-", "_")) for word in words]
+    found = [_COLUMNS.get(one, f"#{at}") for at, one in enumerate(plain)]
+    twice = [one for one in _NAMES if found.count(one) > 1]
+    if twice:
+        raise ValueError(f"{name}: two columns could be the {twice[0]}; rename one or leave it out")
+    missing = [one for one in ("state", "rate") if one not in found]
+    missing += [] if {"zip", "city"} & set(found) else ["zip or city"]
+    if missing:
+        raise ValueError(
+            f"{name}: no column for {', '.join(missing)} in its first line ({', '.join(header)});"
+            " expected state, zip or city or both, rate, and maybe as_of"
+        )
+    return found, words[found.index("rate")].endswith(("_pct", "_percent"))
+
+
+def _known(row: dict[str, str], *, percent: bool) -> dict[str, Any]:
+    """A row of the file, read; the ZIP with the zeros that spreadsheets drop."""
+    if not row["state"] or not (row["city"] or row["zip"]):
+        raise ValueError("expected a state, and a city or a ZIP or both")
+    found = _ZIP.fullmatch(row["zip"])
+    if row["zip"] and not found:
+        raise ValueError(f"zip: given {row['zip'][:20]!r}, expected five digits or ZIP+4")
+    zip5 = found[1].zfill(5) + (f"-{found[2]}" if found[2] else "") if found else ""
+    try:
+        day = date.fromisoformat(row["as_of"]) if row["as_of"] else None
+    except ValueError:
+        raise ValueError(f"as_of: given {row['as_of'][:20]!r}, expected YYYY-MM-DD") from None
+    place = {"state": row["state"].upper(), "city": row["city"], "zip": zip5}
+    return place | {"expected": _units(row["rate"], percent=percent), "as_of": day}
+
+
+def _units(text: str, *, percent: bool) -> int:
+    """A rate in units of 10^-5, exact; with a sign it is a percentage in any file."""
+    percent = percent or text.endswith("%")
+    try:
+        units = Decimal(text.removesuffix("%").strip()) * (1_000 if percent else 100_000)
+        if not units or (_LOWEST <= units / 1_000 <= _HIGHEST and units == int(units)):
+            return int(units)
+    except ArithmeticError:  # not a number
+        pass
+    form = "percentages such as 8.25" if percent else "fractions such as 0.0825"
+    raise ValueError(
+        f"rate: given {text[:20]!r}, expected {form} throughout, of 0.5 % to 20 %, with at most"
+        " five decimals as a fraction"
     )
-
-
-def _keep(furthest: list[tuple[int, int, Difference]], found: Difference) -> None:
-    """Keep the differences that are furthest off; of equal ones those that came first."""
-    entry = (abs(found.found - found.expected), -found.line, found)
-    if len(furthest) < _SHOWN:
-        heapq.heappush(furthest, entry)
-    else:
-        heapq.heappushpop(furthest, entry)
