@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.formats.draft import Draft
 
-
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
 

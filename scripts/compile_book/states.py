@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.formats.draft import Draft
 
-
 _RATES_SOURCE = "state-rates"
 _FACTS_SOURCE = "state-facts"
 _GOOD_FOR_MONTHS = 6  # state rates are enacted well ahead: two quarters

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.formats.draft import Draft, FindingKind, Report
 
-
 _SOURCE = "local-tables"
 _GOOD_FOR_MONTHS = 3
 

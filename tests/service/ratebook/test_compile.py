@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -276,6 +278,24 @@ def test_the_report_as_text():
     assert max(map(len, lines)) <= 60
     assert lines[-1].startswith("      ")
     assert lines[-1].endswith("end")
+
+
+def test_the_compiler_runs_from_the_project_folder(source_dir, book_dir):
+    command = [sys.executable, "-m", "scripts.compile_book", "--output", book_dir]
+    root = Path(__file__).parents[3]
+
+    def run(folder):
+        return subprocess.run(
+            [*command, folder], capture_output=True, text=True, check=False, cwd=root
+        )
+
+    done = run(source_dir)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "states.csv                51 rows" in done.stdout
+    assert sorted(file.name for file in book_dir.iterdir()) == sorted(TABLES)
+    refused = run(book_dir)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "no state_rates_*.csv in it" in refused.stderr
 
 
 @given(st.integers(0, 25_000))

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.formats.draft import Draft, Report
     from svc_tools.service.ratebook.formats.places import Member, Place, PlacedDistrict, Unplaced
 
-
 STATE, COUNTY, CITY, SPECIAL = "45", "00", "01", "63"
 """The types of jurisdiction that every SST rate file uses; the others (02, 49, 69, 79) vary."""
 

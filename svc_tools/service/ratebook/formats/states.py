@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.formats.draft import Draft
 
-
 CALIFORNIA_BASE = 7_250
 """Units everywhere in California: 6.00 % state and 1.25 % uniform local."""
 

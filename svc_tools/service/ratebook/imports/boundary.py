@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.imports.database import Edition
 
-
 _RECORD_KINDS = {"Z": "ZIP", "4": "ZIP+4"}
 
 

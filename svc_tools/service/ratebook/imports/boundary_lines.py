@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area
 
-
 COLUMNS = 29
 """Columns before the triplets."""
 

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.reading import Reading
     from svc_tools.service.ratebook.schema import RateRow
 
-
 _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
     "sst_rates": read_sst_rates,
     "cdtfa": read_california,

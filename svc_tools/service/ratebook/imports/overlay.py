@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-
 CONTINUES = "continues"
 """Name of the entry of an edition whose rates replace others from its first day on only."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.common import Recognised
 
-
 _TABLES: dict[str, type] = {
     "states": StateRow,
     "sources": Source,

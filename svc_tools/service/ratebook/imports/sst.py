@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.common import Recognised
     from svc_tools.service.ratebook.imports.reading import Reading
 
-
 _DAY = timedelta(days=1)
 _ENDED = "the rows of the file end before: no rate"
 _NOT_NEEDED = "places"

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.common import Recognised
     from svc_tools.service.ratebook.imports.reading import Reading
 
-
 CA_COLUMNS = {"location": "Location", "rate": "Rate", "county": "County", "type": "Type"}
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,6})?)\s*%", re.ASCII)
 _CA_EXPECTED = "a place, its whole rate (0.0775 or 7.75%), its county and City or County"
