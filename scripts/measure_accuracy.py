@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -26,7 +26,7 @@ import pandas as pd
 from compile_book import compile_book
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.accuracy import COUNTS, LEVELS, compare, tally
+from svc_tools.service.ratebook.accuracy import LEVELS, compare, tally
 from svc_tools.service.ratebook.names import name_key
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def by_hand() -> Iterator[pd.DataFrame]:
     """The book that ships, against compositions worked by hand."""
     book = load_book()
     for state, rows in pd.DataFrame(read(COMPOSITIONS)).groupby("state"):
-        name = f"{book.states[state].name}: {len(rows)} ZIPs worked by hand"
+        name = f"{book.states[str(state)].name}: {len(rows)} ZIPs worked by hand"
         for mode in ("ZIP", "ZIP and city"):
             city = rows["city"] if mode == "ZIP and city" else ""
             expected, day = rows["rate"].map(units), rows["as_of"].map(date.fromisoformat)
@@ -262,8 +262,8 @@ def figures(sources: Sources) -> Iterator[tuple[str, int, int]]:
         yield f"{what}, against the state's list", len(both), wrong
     table_rows = pd.DataFrame(sources.rows(TRANSCRIBED))
     rated = (table_rows["rate_pct"] != "") & ~table_rows["table"].str.endswith("STATE_RATE_PCT")
-    rows = table_rows[rated]["state"].value_counts()
-    corrected = pd.DataFrame(sources.rows(CORRECTIONS))["state"].value_counts()
+    rows = Counter(table_rows[rated]["state"])
+    corrected = Counter(row["state"] for row in sources.rows(CORRECTIONS))
     names = load_book().states
     for state, count in sorted(corrected.items()):
         yield f"{names[state].name}, against the corrections found since", rows[state], count
@@ -303,12 +303,11 @@ HEADS = "rows|right|wrong|in range|partial|no answer|right %"
 
 def counted(results: pd.DataFrame, first: Iterable[str] = ()) -> Iterator[list[object]]:
     """The rows of a table by confidence, the strongest first."""
-    counts = tally(results, "confidence")
-    for level in LEVELS:
-        if level in counts.index:
-            row = counts.loc[level]
-            figures = [f"{row[name]:,}" for name in COUNTS]
-            yield [*first, level, *figures, share(int(row["right"]), int(row["rows"]))]
+    counts = tally(results, "confidence").to_dict("index")
+    for level in sorted(counts, key=LEVELS.index):
+        row = counts[level]
+        figures = [f"{count:,}" for count in row.values()]
+        yield [*first, level, *figures, share(row["right"], row["rows"])]
 
 
 def report(folder: Path) -> str:
@@ -319,7 +318,7 @@ def report(folder: Path) -> str:
     parts = ["### By confidence\n", markdown(f"confidence|{HEADS}", counted(independent))]
     for what, group in results.groupby("what", sort=False):
         modes = group.groupby("mode", sort=False)
-        rows = (row for mode, one in modes for row in counted(one, [mode]))
+        rows = (row for mode, one in modes for row in counted(one, [str(mode)]))
         parts += [f"### {what}\n", markdown(f"asked by|confidence|{HEADS}", rows)]
     compared = (
         [what, count, differ, share(count - differ, count)]
