@@ -1,4 +1,4 @@
-"""From the order lines to a summary, an enriched CSV, a workbook and a chart."""
+"""From the order lines to a summary, an enriched CSV, a workbook and a map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from svc_tools.demo.terminal import render
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.charting.charts import save_chart, tax_by_state
 from svc_tools.frames.reports.workbook import write_workbook
 from svc_tools.frames.summary import summarize
 from svc_tools.printing import print_text
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["orders", "run_demo"]
 
 _MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
-_FILES = ("enriched.csv", "orders.xlsx", "tax_by_state.png")
+_DPI = 150
+_FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
 
 
 def orders() -> pd.DataFrame:
@@ -64,7 +64,7 @@ def run_demo(
     (`orders-incomplete.xlsx`).
 
     Args:
-        output_dir: the folder for `enriched.csv`, `orders.xlsx` and `tax_by_state.png`; it is
+        output_dir: the folder for `enriched.csv`, `orders.xlsx` and `tax_map.png`; it is
             made if it is not there.
         client: the service to ask; by default the configured one, else the embedded one.
         console: where to print; by default the standard output.
@@ -90,11 +90,14 @@ def run_demo(
     print_text(console)
     stopped = frame.attrs["svc_lookup"]["stopped"]
     paths = _free_paths(output_dir, "-incomplete" if stopped else "")
-    table, workbook, chart = paths
+    table, workbook, picture = paths
     with whole_file(table) as draft:
         frame.to_csv(draft, index=False, lineterminator="\n")
     write_workbook(frame, workbook, summary=summary)
-    save_chart(tax_by_state(frame), chart)
+    tax_map = SvcAccessor(frame).plot.tax_map()
+    with whole_file(picture) as draft:
+        described = {"Description": tax_map.get_label()}
+        tax_map.savefig(draft, format="png", dpi=_DPI, metadata=described)
     print_text(console, "Files written:")
     for path in paths:
         # no wrapping: a path is there to be copied

@@ -1,27 +1,34 @@
-"""A page for a chart: placed in inches, without a display and without global state."""
+"""The page of a chart: title, headline, legend, axes and notes under constrained layout."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.gridspec import SubplotSpec
+    from matplotlib.legend import Legend
 
-__all__ = ["INK", "LINE", "MUTED", "Block", "Page", "SvcFigure", "wrapped"]
+__all__ = ["INK", "LINE", "MUTED", "ChartPage", "SvcFigure"]
 
 INK, MUTED, LINE = "#1b1f24", "#57606a", "#d0d7de"
-_MARGIN = 0.2
-_LINE_SPACING = 1.25
-_POINTS = 72
-_DPI = 150
+_MARGIN, _EDGE, _GAP = 0.2, 0.12, 0.04  # inches: left and right, above and below, around a row
+_NARROW = 5.0  # inches
+_CHART = 3
+"""The row of the chart."""
+_THIN = 0.01
+"""Inches: a row of text before its text, which constrained layout makes room for."""
+_POINTS, _DPI = 72, 150
+_DRAWN = 0.96
+"""The room that a text may measure: drawn in few pixels, letters are a little wider."""
 
 
 class SvcFigure(Figure):
@@ -33,113 +40,123 @@ class SvcFigure(Figure):
         return drawn.getvalue(), {"alt": str(self.get_label())}
 
 
-def wrapped(text: str, inches: float, size: float, *, bold: bool = False) -> list[str]:
-    """A text in lines that fit into so many inches at a size in points; a long word is broken."""
-    room = inches * _POINTS
-    lines: list[str] = []
-    line, used = "", 0.0
-    for word in text.split():
-        parts = _broken(word, room, size, bold=bold)
-        lines += [part for part in ([line] if len(parts) > 1 and line else []) + parts[:-1] if part]
-        if len(parts) > 1:
-            line, used = "", 0.0
-        wide = _width(parts[-1], size, bold=bold)
-        space = _width("n", size, bold=bold) * 0.6
-        if line and used + space + wide > room:
-            lines.append(line)
-            line, used = "", 0.0
-        line, used = (f"{line} {parts[-1]}", used + space + wide) if line else (parts[-1], wide)
-    return [*lines, line]
+class ChartPage:
+    """A figure with rows of text above and below the `axes` of a chart.
 
+    Attributes:
+        figure: the figure.
+        axes: where the chart is drawn.
+        narrow: whether the page has room for the essentials only.
+        room: inches between the margins.
+    """
 
-def _broken(word: str, room: float, size: float, *, bold: bool) -> list[str]:
-    wide = _width(word, size, bold=bold)
-    if wide <= room:
-        return [word]
-    letters = max(1, int(len(word) * room / wide * 0.85))
-    return [word[start : start + letters] for start in range(0, len(word), letters)]
+    def __init__(
+        self, width: float, *, title: str, headline: Sequence[str], notes: Sequence[str]
+    ) -> None:
+        """A white page of that width, in inches; `finish` sets its height."""
+        self.narrow = width < _NARROW
+        self.room = width - 2 * _MARGIN
+        self._layout = ConstrainedLayoutEngine(w_pad=_MARGIN, h_pad=_GAP, wspace=0, hspace=0)
+        self.figure = SvcFigure(figsize=(width, width), facecolor="white", layout=self._layout)
+        self._lines = 0
+        self._rows = rows = self.figure.add_gridspec(_CHART + 1 + len(notes), 1)
+        self._write(rows[0], [title], size=12.5 if self.narrow else 15, bold=True)
+        self._write(rows[1], headline, size=8.5 if self.narrow else 10)
+        self._keys = self._row(rows[2])
+        # a grid of its own: its tick labels do not move the rows of text to the right
+        self.axes = self.figure.add_subplot(rows[_CHART].subgridspec(1, 1)[0])
+        for row, note in enumerate(notes, _CHART + 1):
+            self._write(rows[row], [note], size=7.2 if self.narrow else 8, color=MUTED)
 
+    def finish(self, height: float, *, keys: Sequence[Any]) -> SvcFigure:
+        """Add the legend, and make the page as high as axes of `height` inches need."""
+        if keys:
+            self._add_legend(keys)
+        heights = [_THIN] * self._rows.nrows
+        heights[_CHART] = height
+        self._rows.set_height_ratios(heights)
+        high = height + 2 + self._lines * 0.3  # more than enough, to measure how much is needed
+        for _ in range(2):
+            self.figure.set_figheight(high)
+            self._layout.set(rect=(0, _EDGE / high, 1, 1 - 2 * _EDGE / high))
+            self._layout.execute(self.figure)
+            high += height - self.axes.get_position(original=True).height * high
+        self.figure.set_figheight(high)
+        return self.figure
 
-@lru_cache(maxsize=2048)
-def _width(word: str, size: float, *, bold: bool) -> float:
-    """How wide a word is drawn, in points."""
-    font = FontProperties(size=size, weight="bold" if bold else "normal")
-    wide: float = text_to_path.get_text_width_height_descent(word, font, ismath=False)[0]
-    return wide
+    def _row(self, where: SubplotSpec) -> Axes:
+        axes = self.figure.add_subplot(where)
+        axes.axis("off")
+        return axes
 
-
-class Page:
-    """Text and axes from the top of a page downwards, all in inches."""
-
-    def __init__(self, width: float, height: float) -> None:
-        """An empty white page."""
-        self.figure = SvcFigure(figsize=(width, height), facecolor="white")
-        self.width, self.height = width, height
-
-    def write(
+    def _write(
         self,
-        where: tuple[float, float],
-        lines: str | Sequence[str],
+        where: SubplotSpec,
+        paragraphs: Sequence[str],
         *,
         size: float,
         bold: bool = False,
         color: str = INK,
     ) -> None:
-        """Text from a place, in inches from the left and the top; dollar signs are no formulas."""
-        left, down = where
-        self.figure.text(
-            left / self.width,
-            1 - down / self.height,
-            lines if isinstance(lines, str) else "\n".join(lines),
+        """Wrapped text; dollar signs are not formulas."""
+        lines = [line for text in paragraphs for line in _wrapped(text, self.room, size, bold=bold)]
+        self._lines += len(lines)
+        self._row(where).text(
+            0,
+            0,
+            "\n".join(lines),
             fontsize=size,
             fontweight="bold" if bold else "normal",
             color=color,
-            va="top",
-            linespacing=_LINE_SPACING,
+            va="bottom",
+            linespacing=1.3,
             parse_math=False,
         )
 
-    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
-        """Axes in a box, in inches from the left and the top."""
-        return self.figure.add_axes(
-            (
-                left / self.width,
-                1 - (top + height) / self.height,
-                width / self.width,
-                height / self.height,
-            )
+    def _add_legend(self, keys: Sequence[Any]) -> None:
+        """The legend, in as many columns as fit."""
+        for columns in range(len(keys), 0, -1):
+            legend = self._legend(keys, columns)
+            inches = legend.get_window_extent().width / self.figure.dpi
+            if inches <= self.room:
+                break
+
+    def _legend(self, keys: Sequence[Any], columns: int) -> Legend:
+        legend = self._keys.legend(
+            handles=keys,
+            loc="lower left",
+            bbox_to_anchor=(0, 0),
+            ncols=columns,
+            fontsize=7.2 if self.narrow else 8,
+            frameon=False,
+            borderpad=0,
+            borderaxespad=0,
+            labelspacing=0.5,
+            columnspacing=1.6,
+            handletextpad=0.6,
+            labelcolor=INK,
         )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        return legend
 
 
-class Block:
-    """Texts of one size, wrapped to the page, one below the other, and how high they are."""
+def _wrapped(text: str, inches: float, size: float, *, bold: bool) -> list[str]:
+    """A text in lines that fit into so many inches; a word that is too long is broken."""
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    room = inches * _POINTS * _DRAWN
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        width: float,
-        *,
-        size: float,
-        bold: bool = False,
-        apart: float = 0.0,
-    ) -> None:
-        """Wrap `texts` to a page of that width; they stand so many inches apart."""
-        inner = width - 2 * _MARGIN
-        self._texts = [wrapped(text, inner, size, bold=bold) for text in texts]
-        self._size, self._bold, self._apart = size, bold, apart
+    def fits(line: str) -> bool:
+        return bool(text_to_path.get_text_width_height_descent(line, font, False)[0] <= room)  # noqa: FBT003
 
-    @property
-    def height(self) -> float:
-        """Inches."""
-        return sum(map(self._height, self._texts)) + self._apart * max(0, len(self._texts) - 1)
-
-    def on(self, page: Page, down: float, *, color: str = INK) -> float:
-        """Write it at `down` inches from the top; where the next thing can stand."""
-        end = down + self.height
-        for lines in self._texts:
-            page.write((_MARGIN, down), lines, size=self._size, bold=self._bold, color=color)
-            down += self._height(lines) + self._apart
-        return end
-
-    def _height(self, lines: Sequence[str]) -> float:
-        return len(lines) * self._size * _LINE_SPACING * 1.04 / _POINTS
+    lines = [""]
+    for word in text.split():
+        rest = word
+        if not fits(f"{lines[-1]} {rest}".strip()) and lines[-1]:
+            lines.append("")
+        while not fits(rest) and len(rest) > 1:
+            part = max((n for n in range(1, len(rest)) if fits(rest[:n])), default=1)
+            lines[-1:] = [rest[:part], ""]
+            rest = rest[part:]
+        lines[-1] = f"{lines[-1]} {rest}".strip()
+    return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.frames.charting.rate_strips import strips_of
+from svc_tools.frames.charting.tile_map import draw_tile_map
 from svc_tools.frames.enriched import require_columns
 from svc_tools.frames.on_frame import OnFrame
 from svc_tools.frames.reports.report_facts import amount_column
@@ -41,8 +41,8 @@ class Plots(OnFrame):
     ) -> Figure:
         """The combined rates: by state, or how many rows have which rate.
 
-        By state, each rate is a mark, the larger the more rows have it; rates that a person
-        should look at first (`needs_review`) and partial rates have marks of their own, a bar
+        By state, each rate is a mark, the larger the more rows have it; rates that
+        require review (`needs_review`) and partial rates have marks of their own, a bar
         goes from the lowest to the highest rate that a place may have (`rate_low`, `rate_high`),
         and a line marks the median of the rows with a whole rate.
 
@@ -64,7 +64,11 @@ class Plots(OnFrame):
         _check(width)
         _require_matplotlib()
         # heavy, and an optional extra
-        from svc_tools.frames.charting.rate_chart import draw_histogram, draw_strips  # noqa: PLC0415
+        from svc_tools.frames.charting.rate_chart import (  # noqa: PLC0415
+            draw_histogram,
+            draw_strips,
+            strips_of,
+        )
 
         chosen = None if states is None else known_states(states)
         strips = strips_of(self._frame, prefix=prefix, states=chosen)
@@ -104,8 +108,6 @@ class Plots(OnFrame):
         column = amount_column(self._frame, amount, prefix)
         summary = summarize(self._frame, amount=column, prefix=prefix)
         _require_matplotlib()
-        from svc_tools.frames.charting.tile_chart import draw_tile_map  # noqa: PLC0415  # as above
-
         return draw_tile_map(summary, title=title or "Sales tax by state", width=width)
 
 

@@ -1,35 +1,167 @@
-"""Charts of rates: a strip for each state, or how many rows have which rate."""
+"""The combined rates of an enriched frame: a strip for each state, or one histogram."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, Block, Page, SvcFigure
-from svc_tools.frames.charting.rate_strips import Strip, percent
+from svc_sdk.rates import units_to_rate
+from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
+from svc_tools.frames.coded import coded, first_column
+from svc_tools.frames.rate_units import rates_of
 from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
+from svc_tools.frames.row_states import states_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["draw_histogram", "draw_strips"]
+    from svc_tools.frames.charting.chart_page import SvcFigure
+
+__all__ = ["Dot", "Strip", "draw_histogram", "draw_strips", "percent", "strips_of"]
+
+_SURENESS = ("sure", "in doubt", "partial")
+"""Whole rates that need no review, whole rates to be reviewed, rates known to lack a part."""
+_DOUBTED = frozenset({"low", "none", ""})
+_SUREST = 1
+
+
+class Dot(NamedTuple):
+    """A rate (units of 10^-5) of one sureness (a place in `_SURENESS`), and its rows."""
+
+    units: int
+    sureness: int
+    rows: int
+
+
+class Strip(NamedTuple):
+    """The rates of one state.
+
+    Attributes:
+        state: its code; empty where the rows name none.
+        dots: its rates, ascending.
+        low: the lowest rate that one of its rows may have (units of 10^-5).
+        high: the highest.
+    """
+
+    state: str
+    dots: tuple[Dot, ...]
+    low: int
+    high: int
+
+    @property
+    def rows(self) -> int:
+        """All rows with a rate."""
+        return sum(dot.rows for dot in self.dots)
+
+    @property
+    def whole(self) -> tuple[Dot, ...]:
+        """The whole rates."""
+        return tuple(dot for dot in self.dots if dot.sureness <= _SUREST)
+
+    @property
+    def median(self) -> int | None:
+        """The median of the whole rates over their rows; `None` where all are partial."""
+        half, seen = sum(dot.rows for dot in self.whole) / 2, 0
+        for dot in sorted(self.whole):
+            seen += dot.rows
+            if seen >= half:
+                return dot.units
+        return None
+
+    def rows_of(self, sureness: int) -> int:
+        """The rows of one sureness."""
+        return sum(dot.rows for dot in self.dots if dot.sureness == sureness)
+
+    def described(self) -> str:
+        """The strip in words."""
+        median = "" if self.median is None else f", median {percent(self.median)}"
+        lowest, highest = min(dot.units for dot in self.dots), max(dot.units for dot in self.dots)
+        spread = (
+            percent(lowest) if lowest == highest else f"{percent(lowest)} to {percent(highest)}"
+        )
+        counts = ", ".join(
+            f"{self.rows_of(place):,} {name}"
+            for place, name in enumerate(_SURENESS)
+            if self.rows_of(place)
+        )
+        return f"{self.state or 'no state'} {spread}{median} (rows: {counts})"
+
+
+def strips_of(
+    frame: pd.DataFrame, *, prefix: str = "", states: Iterable[str] | None = None
+) -> tuple[Strip, ...]:
+    """A strip for every state with a rate: the highest median first, partial rates only last."""
+    rates = rates_of(frame, f"{prefix}combined_rate")
+    of_state = states_of_rows(frame, prefix=prefix)
+    shown = ~rates.missing
+    if states is not None:
+        shown &= of_state.where(frozenset(states).__contains__)
+    sureness = _sureness(frame, prefix)
+    keys = np.stack([of_state.codes, rates.units, sureness])[:, shown]
+    distinct, counted = np.unique(keys, axis=1, return_counts=True)
+    lows, highs = _ranges(frame, rates.units, prefix)
+    dots: dict[int, list[Dot]] = {}
+    for (code, units, sure), rows in zip(distinct.T.tolist(), counted.tolist(), strict=True):
+        dots.setdefault(code, []).append(Dot(units, sure, rows))
+    strips = []
+    for code, of_code in dots.items():
+        rows = shown & (of_state.codes == code)
+        low, high = int(lows[rows].min()), int(highs[rows].max())
+        state = of_state.values[code]  # noqa: PD011 - no frame's
+        strips.append(Strip(state, tuple(of_code), low, high))
+    return tuple(sorted(strips, key=_highest_first))
+
+
+def _highest_first(strip: Strip) -> tuple[bool, bool, int, str]:
+    median = strip.median
+    highest = max(dot.units for dot in strip.dots)
+    return not strip.state, median is None, -(highest if median is None else median), strip.state
+
+
+def _sureness(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+    marked = first_column(frame, f"{prefix}needs_review")
+    if marked is None or marked.isna().all():
+        doubt = coded(frame, f"{prefix}confidence").where(_DOUBTED.__contains__)
+    else:
+        doubt = marked.fillna(value=False).to_numpy(bool)
+    partial = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "partial")
+    return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
+
+
+def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.ndarray]:
+    """The lowest and the highest rate of each row; its own where it has no other."""
+    ranges = []
+    for name in ("rate_low", "rate_high"):
+        bound = rates_of(frame, f"{prefix}{name}")
+        ranges.append(np.where(bound.missing, units, bound.units))
+    return ranges
+
+
+def percent(units: int) -> str:
+    """A rate as per cent, two decimals or as many as it has: `8.00 %`, `9.025 %`."""
+    whole, _, decimals = units_to_rate(units * 100).partition(".")
+    return f"{whole}.{decimals.rstrip('0'):0<2} %"
+
+
+# the charts
 
 _PER_CENT = 1_000  # units of 10^-5
 _ROW = 0.28  # inches: one state
 _LANES = (-0.17, 0.17, 0.0)
 """Where in its row a mark of each sureness lies: one rate may be both sure and in doubt."""
-_MARGIN, _LEFT = 0.2, 0.62
-_NARROW = 5.0
 _SMALLEST, _LARGEST = 14.0, 105.0  # square points: a dot
 _BIN = 250  # units: a quarter of a per cent
 _PLOT = 2.6  # inches: the height of the histogram
+_MEDIAN = 52.0  # points from the axes to the right end of the medians
 _RANGE = "#c9cfd6"
-_SIZES = "The larger a mark, the more rows."
 
 
 class _Look(NamedTuple):
@@ -51,115 +183,79 @@ def draw_strips(
     strips: Sequence[Strip], *, title: str, width: float, notes: Sequence[str]
 ) -> SvcFigure:
     """A strip for each state on a page `width` inches wide."""
-    narrow = width < _NARROW
-    right = 0.95 if narrow else 1.75
-    plot = width - _LEFT - right
-    heading = Block([title], width, size=12.5 if narrow else 15, bold=True)
-    head = Block([f"{_headline(strips)} {_SIZES}"], width, size=8.5 if narrow else 10)
-    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8, apart=0.06)
-    legend = _legend(strips)
-    legend_lines = len(legend) if narrow else -(-len(legend) // 3)
-    top = 0.2 + heading.height + 0.06 + head.height + 0.1 + 0.18 * legend_lines + 0.3
-    tall = _ROW * max(len(strips), 1)
-    page = Page(width, top + tall + 0.62 + foot.height + 0.15)
-    page.figure.set_label(_described(title, strips))
-    down = heading.on(page, 0.2) + 0.06
-    down = head.on(page, down) + 0.1
-    axes = page.axes(_LEFT, top, plot, tall)
+    headline = [_headline(strips) + (" The larger a mark, the more rows." if strips else "")]
+    page = _page(strips, title=title, width=width, headline=headline, notes=notes)
+    axes = page.axes
     most = max((dot.rows for strip in strips for dot in strip.dots), default=1)
     for row, strip in enumerate(strips):
         _draw(axes, strip, row, most)
-        _count(page, strip, (_LEFT + plot + 0.12, top + _ROW * row), narrow=narrow)
     axes.set_ylim(max(len(strips), 1) - 0.5, -0.5)
     axes.set_yticks(range(len(strips)), [strip.state or "none" for strip in strips])
-    if not narrow:
-        page.write((_LEFT + plot + 0.12, top - 0.19), "Median", size=8, color=MUTED)
-        page.write((_LEFT + plot + 0.95, top - 0.19), "Rows", size=8, color=MUTED)
-    else:
-        page.write((_LEFT + plot + 0.12, top - 0.19), "Median", size=7, color=MUTED)
-    page.write((_MARGIN, top - 0.19), "State", size=7 if narrow else 8, color=MUTED)
-    _dress(axes, along="x")
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.set_xlabel("Combined rate, per cent", fontsize=8.5, color=MUTED, loc="left")
+    axes.grid(axis="x", color=LINE, linewidth=0.6)
     axes.grid(axis="y", color="#eef0f2", linewidth=0.6)
-    _keys(page, legend, down, 1 if narrow else 3)
-    foot.on(page, top + tall + 0.62, color=MUTED)
-    return page.figure
+    if strips:
+        _columns(page, strips)
+    return page.finish(_ROW * max(len(strips), 1), keys=_strip_keys(strips))
 
 
 def draw_histogram(
     strips: Sequence[Strip], *, title: str, width: float, notes: Sequence[str]
 ) -> SvcFigure:
     """How many rows have which rate, over all states, on a page `width` inches wide."""
-    narrow = width < _NARROW
-    heading = Block([title], width, size=12.5 if narrow else 15, bold=True)
-    head = Block([_headline(strips)], width, size=8.5 if narrow else 10)
-    foot = Block([*notes, RATE_NOTE_SHORT], width, size=7.2 if narrow else 8, apart=0.06)
-    present = [place for place in range(3) if any(strip.rows_of(place) for strip in strips)]
-    legend = [
-        Patch(
-            facecolor=_LOOKS[place].face,
-            edgecolor=_edge(place),
-            hatch=_LOOKS[place].hatch,
-            label=_LOOKS[place].name,
-        )
-        for place in present
-    ]
-    legend_lines = len(legend) if narrow else 1
-    top = 0.2 + heading.height + 0.06 + head.height + 0.1 + 0.18 * legend_lines + 0.16
-    page = Page(width, top + _PLOT + 0.62 + foot.height + 0.15)
-    page.figure.set_label(_described(title, strips))
-    down = heading.on(page, 0.2) + 0.06
-    down = head.on(page, down) + 0.1
-    axes = page.axes(0.8, top, width - 1.05, _PLOT)
+    page = _page(strips, title=title, width=width, headline=[_headline(strips)], notes=notes)
+    axes = page.axes
     bottoms: dict[int, int] = {}
-    for place in present:
+    keys = []
+    for place, look in enumerate(_LOOKS):
         counted: dict[int, int] = {}
         for dot in (dot for strip in strips for dot in strip.dots if dot.sureness == place):
             step = dot.units // _BIN
             counted[step] = counted.get(step, 0) + dot.rows
+        style: dict[str, Any] = {"facecolor": look.face, "edgecolor": look.edge}
+        style |= {"hatch": look.hatch, "linewidth": 0.7}
         for step, rows in counted.items():
-            axes.bar(
-                step * _BIN / _PER_CENT,
-                rows,
-                width=_BIN / _PER_CENT,
-                bottom=bottoms.get(step, 0),
-                align="edge",
-                facecolor=_LOOKS[place].face,
-                edgecolor=_edge(place),
-                hatch=_LOOKS[place].hatch,
-                linewidth=0.7,
-            )
-            bottoms[step] = bottoms.get(step, 0) + rows
-    _dress(axes, along="y")
+            left, bottom = step * _BIN / _PER_CENT, bottoms.get(step, 0)
+            axes.bar(left, rows, _BIN / _PER_CENT, bottom, align="edge", **style)
+            bottoms[step] = bottom + rows
+        if counted:
+            keys.append(Patch(**style, label=look.name))
     axes.set_xlim(left=0)
-    axes.set_xlabel(
-        "Combined rate, per cent" + ("" if narrow else " (a bar: a quarter of a per cent)"),
-        fontsize=8.5,
-        color=MUTED,
-        loc="left",
-    )
+    words = "Combined rate, per cent" + ("" if page.narrow else " (a bar: a quarter of a per cent)")
+    axes.set_xlabel(words, fontsize=8.5, color=MUTED, loc="left")
     axes.set_ylabel("Rows", fontsize=8.5, color=MUTED)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    _keys(page, legend, down, 1 if narrow else 3)
-    foot.on(page, top + _PLOT + 0.62, color=MUTED)
-    return page.figure
+    axes.grid(axis="y", color=LINE, linewidth=0.6)
+    return page.finish(_PLOT, keys=keys)
 
 
-def _edge(place: int) -> str:
-    return _LOOKS[place].face if place == 0 else _LOOKS[place].edge
+def _page(
+    strips: Sequence[Strip],
+    *,
+    title: str,
+    width: float,
+    headline: Sequence[str],
+    notes: Sequence[str],
+) -> ChartPage:
+    """The page, with axes of rates from left to right."""
+    page = ChartPage(width, title=title, headline=headline, notes=[*notes, RATE_NOTE_SHORT])
+    words = "; ".join(strip.described() for strip in strips)
+    label = f"{title}. {_headline(strips)} {words}{'.' if words else ''}"
+    page.figure.set_label(label.strip())
+    page.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    page.axes.tick_params(labelsize=8, length=0, colors=MUTED)
+    page.axes.tick_params(axis="y", labelcolor=INK)
+    page.axes.set_axisbelow(True)
+    page.axes.spines[:].set_visible(False)
+    return page
 
 
 def _draw(axes: Axes, strip: Strip, row: int, most: int) -> None:
     if strip.low < strip.high:
-        axes.plot(
-            [strip.low / _PER_CENT, strip.high / _PER_CENT],
-            [row, row],
-            color=_RANGE,
-            linewidth=4.5,
-            solid_capstyle="round",
-            zorder=1,
-        )
+        ends = [strip.low / _PER_CENT, strip.high / _PER_CENT]
+        axes.plot(ends, [row, row], **_BAR, solid_capstyle="round", zorder=1)
     for dot in sorted(strip.dots, key=lambda dot: (-dot.rows, dot.units)):
         look = _LOOKS[dot.sureness]
         axes.scatter(
@@ -177,34 +273,38 @@ def _draw(axes: Axes, strip: Strip, row: int, most: int) -> None:
         axes.plot([at, at], [row - 0.42, row + 0.42], color=INK, linewidth=1.4, zorder=8)
 
 
+_BAR: dict[str, Any] = {"color": _RANGE, "linewidth": 4.5}
+
+
 def _differ(strip: Strip) -> bool:
     return len({dot.units for dot in strip.whole}) > 1
 
 
-def _count(page: Page, strip: Strip, where: tuple[float, float], *, narrow: bool) -> None:
-    left, top = where
-    median = "partial" if strip.median is None else percent(strip.median)
-    size = 7.0 if narrow else 8.0
-    down = top + _ROW / 2 - size / 72 * 0.62
-    page.write((left, down), median, size=size, color=MUTED if strip.median is None else INK)
-    if not narrow:
-        page.write((left + 0.83, down), f"{strip.rows:,}", size=size, color=MUTED)
+def _columns(page: ChartPage, strips: Sequence[Strip]) -> None:
+    """The medians and, on a page that has room for them, the rows, to the right of the strips."""
+    medians = ["partial" if one.median is None else percent(one.median) for one in strips]
+    columns = [(0, -3.5, ["State"]), (1, _MEDIAN, ["Median", *medians])]
+    if not page.narrow:
+        rows = ["Rows", *(f"{strip.rows:,}" for strip in strips)]
+        columns.append((1, _MEDIAN + 14 + 5.2 * max(map(len, rows)), rows))
+    for side, points, texts in columns:
+        for row, text in enumerate(texts, -1):
+            page.axes.annotate(
+                text,
+                (side, row),
+                xycoords=("axes fraction", "data"),
+                xytext=(points, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=7 if page.narrow else 8,
+                color=INK if text.endswith("%") else MUTED,
+                annotation_clip=False,
+            )
 
 
-def _dress(axes: Axes, *, along: str) -> None:
-    if along == "x":
-        axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.tick_params(labelsize=8, length=0, colors=MUTED)
-    axes.tick_params(axis="y", labelcolor=INK)
-    axes.grid(axis=along, color=LINE, linewidth=0.6)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_visible(False)
-
-
-def _legend(strips: Sequence[Strip]) -> list[Any]:
-    handles: list[Any] = [
+def _strip_keys(strips: Sequence[Strip]) -> list[Artist]:
+    keys: list[Artist] = [
         Line2D(
             [],
             [],
@@ -219,34 +319,11 @@ def _legend(strips: Sequence[Strip]) -> list[Any]:
         if any(strip.rows_of(place) for strip in strips)
     ]
     if any(strip.low < strip.high for strip in strips):
-        label = "from the lowest to the highest rate it may be"
-        handles.append(Line2D([], [], color=_RANGE, linewidth=4.5, label=label))
+        keys.append(Line2D([], [], **_BAR, label="from the lowest to the highest rate it may be"))
     if any(strip.median is not None and _differ(strip) for strip in strips):
-        handles.append(
-            Line2D([], [], linestyle="", marker="|", markersize=10, color=INK, label="median row")
-        )
-    return handles
-
-
-def _keys(page: Page, handles: Sequence[Any], down: float, columns: int) -> None:
-    if not handles:
-        return
-    lines = -(-len(handles) // columns)
-    axes = page.axes(_MARGIN, down, page.width - 2 * _MARGIN, 0.18 * lines)
-    axes.axis("off")
-    axes.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        fontsize=8 if columns > 1 else 7.2,
-        frameon=False,
-        borderpad=0,
-        borderaxespad=0,
-        labelspacing=0.45,
-        columnspacing=1.6,
-        labelcolor=INK,
-    )
+        style: dict[str, Any] = {"marker": "|", "markersize": 10, "color": INK}
+        keys.append(Line2D([], [], linestyle="", **style, label="median row"))
+    return keys
 
 
 def _headline(strips: Sequence[Strip]) -> str:
@@ -258,12 +335,7 @@ def _headline(strips: Sequence[Strip]) -> str:
     known = {strip.state for strip in strips} - {""}
     states = len(known - {"DC"})
     places = f"{states} state{'' if states == 1 else 's'}" + (" and DC" if "DC" in known else "")
-    parts = [f"{rows:,} rows with a rate in {places}"]
+    parts = [f"{rows:,} row{'' if rows == 1 else 's'} with a rate in {places}"]
     parts += [f"{doubtful:,} to be reviewed"] if doubtful else []
     parts += [f"{partial:,} partial"] if partial else []
     return f"{'; '.join(parts)}."
-
-
-def _described(title: str, strips: Sequence[Strip]) -> str:
-    said = "; ".join(strip.described() for strip in strips)
-    return f"{title}. {_headline(strips)} {said}{'.' if said else ''}".strip()

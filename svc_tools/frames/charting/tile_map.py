@@ -1,19 +1,38 @@
-"""Tax by state on a grid of tiles: which tile says what, and in which class it stands. Pure."""
+"""Tax by state on a grid of tiles: the classes and words of the tiles, and their chart."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
+from svc_tools.frames.reports.summary_words import exact_dollars, other_date_sentence
+from svc_tools.frames.summary import source_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from svc_tools.frames.charting.chart_page import SvcFigure
     from svc_tools.frames.summary import Summary
     from svc_tools.frames.totals import Totals
 
-__all__ = ["COLUMNS", "ROWS", "Tile", "TileMap", "short_dollars", "tile_map"]
+__all__ = [
+    "COLUMNS",
+    "DARK_FROM",
+    "KEY_WORDS",
+    "LACKING_WORDS",
+    "ROWS",
+    "SHADES",
+    "Tile",
+    "TileMap",
+    "draw_tile_map",
+    "shade",
+    "short_dollars",
+    "tile_map",
+]
 
 _GRID = """
 AK .. .. .. .. .. .. .. .. .. ME
@@ -35,6 +54,18 @@ COLUMNS, ROWS = 11, 8
 _CLASSES = 5
 _STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 _CENTS_BELOW = 10
+SHADES, DARK_FROM = 5, 3
+"""The shades of blue, and the first that has light text."""
+KEY_WORDS = {
+    "zero": "$0: rate of 0, or no sales",
+    "refund": "below $0: refunds",
+    "partial": "partial rates only: no tax",
+    "none": "no rate: no tax",
+    "empty": "no rows",
+}
+"""The legend of the kinds of tiles without a class."""
+LACKING_WORDS = "some rows have no tax"
+_SURE = ("exact", "high", "medium")
 
 
 class Tile(NamedTuple):
@@ -161,3 +192,153 @@ def short_dollars(value: Decimal) -> str:
             digits = Decimal("0.1") if part < 100 else Decimal(1)  # noqa: PLR2004  # three digits
             return f"{sign}${part.quantize(digits, ROUND_HALF_UP)}{letter}"
     return f"{sign}${size.quantize(Decimal(1), ROUND_HALF_UP)}"
+
+
+def shade(level: int, classes: int) -> int:
+    """Which shade a class has: few classes lie as far apart as many."""
+    return round(level * (SHADES - 1) / (classes - 1)) if classes > 1 else DARK_FROM
+
+
+# the chart
+
+_INNER = 0.06  # of a tile: the gap between two
+_MOST_TILE = 0.95  # inches
+_BLUES = ("#dbe9f6", "#a9cde8", "#67a9d6", "#2b77b5", "#0a3f78")
+_INK, _FAINT, _ORANGE = "#1b1f24", "#6e7781", "#b35900"
+
+
+class _Look(NamedTuple):
+    fill: str
+    edge: str
+    hatch: str = ""
+    text: str = _INK
+
+
+_LOOKS = {
+    "zero": _Look("white", "#2b77b5"),
+    "refund": _Look("#fdf0d5", _ORANGE),
+    "partial": _Look("white", "#8c959f", "////"),
+    "none": _Look("white", "#8c959f", "...."),
+    "empty": _Look("#f3f4f6", "#e4e7ea", "", _FAINT),
+}
+
+
+def draw_tile_map(summary: Summary, *, title: str, width: float) -> SvcFigure:
+    """The map of a summary's taxes on a page `width` inches wide."""
+    # heavy, and an optional extra that the page of a report does without
+    from svc_tools.frames.charting.chart_page import ChartPage  # noqa: PLC0415
+
+    tiles = tile_map(summary)
+    headline = _headline(summary)
+    page = ChartPage(width, title=title, headline=headline, notes=_notes(summary, tiles))
+    page.figure.set_label(" ".join([f"{title}.", *headline, tiles.described()]))
+    side = min(page.room / COLUMNS, _MOST_TILE)
+    page.axes.set_xlim(0, COLUMNS)
+    page.axes.set_ylim(ROWS, 0)
+    page.axes.set_aspect("equal")
+    page.axes.axis("off")
+    for tile in tiles.tiles:
+        _draw(page.axes, tile, side, len(tiles.bounds))
+    return page.finish(side * ROWS, keys=_keys(tiles))
+
+
+def _look(kind: str, place: int) -> _Look:
+    if kind != "tax":
+        return _LOOKS[kind]
+    edge = _BLUES[min(place + 1, SHADES - 1)]
+    return _Look(_BLUES[place], edge, "", "white" if place >= DARK_FROM else _INK)
+
+
+def _draw(axes: Axes, tile: Tile, side: float, classes: int) -> None:
+    from matplotlib.patches import Polygon, Rectangle  # noqa: PLC0415  # as above
+
+    look = _look(tile.kind, shade(tile.level, classes))
+    left, top, size = tile.column + _INNER / 2, tile.row + _INNER / 2, 1 - _INNER
+    line = 1.1 if tile.kind in {"zero", "refund"} else 0.7
+    style: dict[str, Any] = {"facecolor": look.fill, "edgecolor": look.edge, "hatch": look.hatch}
+    axes.add_patch(Rectangle((left, top), size, size, linewidth=line, **style))
+    if tile.lacking:
+        part = size * 0.26
+        corner = [(left + size, top), (left + size - part, top), (left + size, top + part)]
+        axes.add_patch(Polygon(corner, facecolor=_ORANGE, edgecolor="white", linewidth=0.6))
+    # words do not stand on hatching
+    plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if look.hatch else None
+    points = side * 72
+    texts = [(tile.state, 0.5, 0.22, "normal")]
+    if tile.says:
+        small = 0.185 if len(tile.says) < 7 else 0.165  # noqa: PLR2004  # letters
+        texts = [(tile.state, 0.36, 0.25, "bold"), (tile.says, 0.72, small, "normal")]
+    for text, down, part, weight in texts:
+        axes.text(
+            left + size / 2,
+            top + size * down,
+            text,
+            ha="center",
+            va="center",
+            color=look.text,
+            bbox=plate,
+            fontsize=points * part,
+            fontweight=weight,
+            parse_math=False,
+        )
+
+
+def _keys(tiles: TileMap) -> list[Artist]:
+    """A key for each look that occurs."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415  # as above
+    from matplotlib.patches import Patch  # noqa: PLC0415  # as above
+
+    ranges = tiles.ranges()
+    looks = [(_look("tax", shade(at, len(ranges))), words) for at, words in enumerate(ranges)]
+    looks += [(_LOOKS[kind], words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
+    keys: list[Artist] = [
+        Patch(facecolor=fill, edgecolor=edge, hatch=hatch, linewidth=0.8, label=words)
+        for (fill, edge, hatch, _), words in looks
+    ]
+    if any(tile.lacking for tile in tiles.tiles):
+        corner: Any = [(1, 1), (-1, 1), (1, -1)]
+        keys.append(
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker=corner,
+                markersize=7,
+                color=_ORANGE,
+                label=LACKING_WORDS,
+            )
+        )
+    return keys
+
+
+def _headline(summary: Summary) -> list[str]:
+    """The totals, line by line."""
+    totals = summary.money
+    if totals is None or not totals.rows:
+        return ["No rows."]
+    tax, sales = exact_dollars(totals.tax), exact_dollars(totals.taxed_sales)
+    lines = [f"{tax} tax on {sales} of sales at whole rates."]
+    doubtful = sum(
+        (part.tax for part in summary.tax_by_confidence if part.confidence not in _SURE), Decimal(0)
+    )
+    if doubtful:
+        lines.append(f"Of this tax, {exact_dollars(doubtful)} rests on rates of low confidence.")
+    if totals.partial_tax:
+        lines.append(
+            f"{exact_dollars(totals.partial_tax)} tax from partial rates, which is a lower bound."
+        )
+    if totals.partial_rows or totals.open_rows:
+        without = totals.untaxed_sales + totals.open_sales
+        lines.append(f"{exact_dollars(without)} of sales has no tax computed.")
+    return lines
+
+
+def _notes(summary: Summary, tiles: TileMap) -> list[str]:
+    """What must be known to read the map: sales left out, sources, what the rates are."""
+    notes = []
+    if any(not state.state for state in summary.states):
+        notes.append("Rows whose state is not known have no tile; the totals above count them.")
+    if any(tile.untaxed for tile in tiles.tiles):
+        notes.append("Tax of whole rates only; sales without a tax are in no tile's figure.")
+    said = (source_sentence(summary.sources), other_date_sentence(summary))
+    return [*notes, *(sentence for sentence in said if sentence), RATE_NOTE_SHORT]

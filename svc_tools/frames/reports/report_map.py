@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.frames.charting.tile_map import COLUMNS, ROWS, tile_map
+from svc_tools.frames.charting.tile_map import (
+    COLUMNS,
+    DARK_FROM,
+    KEY_WORDS,
+    LACKING_WORDS,
+    ROWS,
+    shade,
+    tile_map,
+)
 from svc_tools.frames.reports.report_markup import Markup, joined, tag
 
 if TYPE_CHECKING:
@@ -14,15 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["svg_map"]
 
 _SIDE, _GAP = 80, 4
-_SHADES, _DARK_FROM = 5, 3
 _HATCHED = frozenset({"partial", "none"})
-_LABELS = {
-    "zero": "$0: rate of 0, or no sales",
-    "refund": "below $0: refunds",
-    "partial": "partial rates only: no tax",
-    "none": "no rate: no tax",
-    "empty": "no rows",
-}
 
 
 def svg_map(summary: Summary) -> Markup:
@@ -56,11 +56,7 @@ def _pattern(name: str, drawn: Markup, size: dict[str, str]) -> Markup:
     return Markup(f'<pattern id="{name}"{said}>{drawn}</pattern>')
 
 
-def _shade(level: int, classes: int) -> int:
-    return round(level * (_SHADES - 1) / (classes - 1)) if classes > 1 else _DARK_FROM
-
-
-def _box(kind: str, shade: int, box: tuple[float, float, float, float]) -> Markup:
+def _box(kind: str, place: int, box: tuple[float, float, float, float]) -> Markup:
     left, top, width, height = box
     fill = {"partial": "url(#hatch)", "none": "url(#dots)"}.get(kind)
     return tag(
@@ -69,20 +65,20 @@ def _box(kind: str, shade: int, box: tuple[float, float, float, float]) -> Marku
         y=top,
         width=width,
         height=height,
-        class_=f"t{shade}" if kind == "tax" else kind,
+        class_=f"t{place}" if kind == "tax" else kind,
         fill=fill,
     )
 
 
 def _drawn(tile: Tile, classes: int) -> Markup:
-    shade = _shade(tile.level, classes)
+    place = shade(tile.level, classes)
     left, top = tile.column * _SIDE + _GAP / 2, tile.row * _SIDE + _GAP / 2
     size, middle = _SIDE - _GAP, (tile.column + 0.5) * _SIDE
-    parts = [_box(tile.kind, shade, (left, top, size, size))]
+    parts = [_box(tile.kind, place, (left, top, size, size))]
     if tile.lacking:
         right = left + size
         parts.append(tag("path", d=f"M{right},{top} h-20 L{right},{top + 20} z", class_="corner"))
-    tone = ("dark" if shade >= _DARK_FROM else "light") if tile.kind == "tax" else ""
+    tone = ("dark" if place >= DARK_FROM else "light") if tile.kind == "tax" else ""
     if not tile.says:
         parts.append(tag("text", tile.state, x=middle, y=top + 44, class_="faint"))
     else:
@@ -97,15 +93,15 @@ def _drawn(tile: Tile, classes: int) -> Markup:
 
 def _legend(tiles: TileMap) -> Markup:
     ranges = tiles.ranges()
-    keys = [("tax", _shade(level, len(ranges)), words) for level, words in enumerate(ranges)]
-    keys += [(kind, 0, words) for kind, words in _LABELS.items() if kind in tiles.kinds]
+    keys = [("tax", shade(level, len(ranges)), words) for level, words in enumerate(ranges)]
+    keys += [(kind, 0, words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
     drawn = [
-        tag("li", _key(_box(kind, shade, (1, 1, 26, 14))), words) for kind, shade, words in keys
+        tag("li", _key(_box(kind, place, (1, 1, 26, 14))), words) for kind, place, words in keys
     ]
     if any(tile.lacking for tile in tiles.tiles):
         box = _box("empty", 0, (1, 1, 26, 14))
         corner = tag("path", d="M27,1 h-13 L27,14 z", class_="corner")
-        drawn.append(tag("li", _key(joined([box, corner])), "some rows have no tax"))
+        drawn.append(tag("li", _key(joined([box, corner])), LACKING_WORDS))
     return tag("ul", *drawn, class_="keys")
 
 
