@@ -171,7 +171,7 @@ def test_the_table_of_extras_is_that_of_the_project():
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
         (
             ("bulk", "pandas", "report"),
-            "import svc_tools.frames.charting.charts, svc_tools.frames.reports.workbook",
+            "import svc_tools.frames.charting.rate_chart, svc_tools.frames.reports.workbook",
         ),
         (
             ("bulk", "pandas", "dask"),
@@ -285,7 +285,7 @@ for one in (frame, dd.from_pandas(frame)):
             "columns",
             ["df.svc cannot be used: loading it failed (RuntimeError: this part is broken)"],
         ),
-        ("dask.pace", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),
+        ("dask.lookup", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),
     ],
 )
 def test_a_part_that_is_broken_breaks_no_import_of_pandas_or_dask(part, said):

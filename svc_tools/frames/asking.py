@@ -81,8 +81,8 @@ def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
         cache = stack.enter_context(opened_cache(options.cache))
         client = options.client
         if client is None:
-            # three frames between are those of context managers
-            ready = connect() if configured() else unconfigured(stacklevel=stacklevel + 4)
+            # two frames between are this one and that of the context manager
+            ready = connect() if configured() else unconfigured(stacklevel=stacklevel + 3)
             client = stack.enter_context(ready)
 
         def over_the_wire(places: Collection[Place], on_outcome: OnOutcome) -> Run:

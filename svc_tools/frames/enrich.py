@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from typing import TYPE_CHECKING
 
@@ -23,35 +22,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from svc_tools.frames.asking import Asking
+    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import Options
+    from svc_tools.frames.questions import Asked
 
-__all__ = ["enrich", "with_columns"]
+__all__ = ["enrich", "enrich_asked", "with_columns"]
 
-_CALLER = 3
-"""How far from `enrich` the line is that called `df.svc.lookup`, where 1 is `enrich` itself."""
+_CALLER = 4
+"""How far from `enrich_asked` the line is that called `df.svc.lookup`; 1 is `enrich_asked`."""
 
 
-def enrich(
-    frame: pd.DataFrame,
-    given: Mapping[str, object],
-    options: Options,
-    answering: Asking | None = None,
-) -> pd.DataFrame:
+def enrich(frame: pd.DataFrame, given: Mapping[str, object], options: Options) -> pd.DataFrame:
     """Look every row up; see `SvcAccessor.lookup` for the meaning of the arguments.
 
     Args:
         frame: the rows.
         given: what answers each argument that names a place or a date.
         options: everything else.
-        answering: who is asked instead of the one that the options name.
     """
     kept = free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
-    asked = ask(frame, inputs)
+    return enrich_asked(kept, inputs, ask(frame, inputs), options)
+
+
+def enrich_asked(
+    frame: pd.DataFrame, inputs: Inputs, asked: Asked, options: Options
+) -> pd.DataFrame:
+    """Look up the queries of a frame's rows, and add the columns.
+
+    Args:
+        frame: the rows, without the columns of an earlier lookup.
+        inputs: which columns and values the queries were made of.
+        asked: the queries, and how many rows have each.
+        options: those of the lookup.
+    """
     places = dict.fromkeys(asked.places())
-    with contextlib.ExitStack() as stack:
-        asker = answering or stack.enter_context(asking(options, stacklevel=_CALLER))
+    with asking(options, stacklevel=_CALLER) as asker:
         notes = [*inputs.notes, *repairs(asked), *asker.notes]
         if options.progress:
             say(notes)
@@ -67,13 +73,13 @@ def enrich(
         detail=options.detail,
         today=asker.today,
     )
-    enriched = with_columns(kept, options.prefix, columns)
+    enriched = with_columns(frame, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
     enriched.attrs[NOTE] = note_of(
         run,
         inputs,
         prefix=options.prefix,
-        rows=len(frame),
+        rows=int(asked.rows.sum()),
         service=asker.who.name,
         notes=[*notes, *later],
         detail=options.detail,

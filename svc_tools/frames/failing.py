@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LookupFailedError", "raise_for", "warn_of_early_end"]
 
 _REASONS_SHOWN = 3
-_CALLER = 4
+_CALLER = 5
 """How far from `warn_of_early_end` the line is that called `df.svc.lookup`."""
 
 

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.config import Source
+    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import Options
     from svc_tools.frames.questions import Asked
     from svc_tools.lookup.cache import Answers
     from svc_tools.places import Place
 
-__all__ = ["make_plan", "plan_of", "service_of"]
+__all__ = ["make_plan", "plan_asked", "plan_of"]
 
 
 def make_plan(
@@ -51,10 +52,13 @@ def make_plan(
         raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
-    asked = ask(frame, inputs)
-    notes = (*inputs.notes, *repairs(asked))
+    return plan_asked(inputs, ask(frame, inputs), options, price)
+
+
+def plan_asked(inputs: Inputs, asked: Asked, options: Options, price: Decimal | None) -> Plan:
+    """The plan for the queries of a frame's rows; the service is the one that the options name."""
     with opened_cache(options.cache) as cache:
-        service, source = service_of(options)
+        service, source = _service_of(options)
         return plan_of(
             asked,
             service=service,
@@ -62,7 +66,7 @@ def make_plan(
             cache=cache,
             options=options,
             price=price,
-            notes=notes,
+            notes=(*inputs.notes, *repairs(asked)),
         )
 
 
@@ -145,7 +149,7 @@ def _refused(asked: Asked) -> tuple[Refused, ...]:
     return tuple(Refused(*said, rows) for said, rows in counted.most_common())
 
 
-def service_of(options: Options) -> tuple[str, Source | None]:
+def _service_of(options: Options) -> tuple[str, Source | None]:
     """Who would be asked, and whose answers count; nobody is started for it."""
     client = options.client
     if client is not None:

@@ -13,14 +13,14 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.faults import KEY, answer, echo
 
 import svc_tools
 import svc_tools.frames.dask
-from svc_tools.frames.dask.distinct import distinct
-from svc_tools.frames.dask.table import ChangedDataError, Table
+from svc_tools.frames.dask import ChangedDataError
+from svc_tools.frames.dask.lookup import distinct
 from svc_tools.frames.enriched import LOOKUP_COLUMNS
 
 LATER = ["2026-02-01", "2026-03-01"]
@@ -238,12 +238,19 @@ def test_data_that_changed_since_the_places_were_collected_are_refused(scripted)
         looked.compute()
 
 
-def test_a_value_that_is_not_known_is_never_taken_for_another_combination():
-    known = pd.DataFrame({"one": ["a", "b"], "two": [None, "x"]}, dtype="str")
-    table = Table(known, ["one", "two"], "", {"position": np.arange(2)})
-    unknown = pd.DataFrame({"one": ["b"], "two": ["y"]}, dtype="str")
-    with pytest.raises(ChangedDataError, match="'two' now holds 'y'"):
-        table.columns(unknown)
+def test_known_values_in_an_unknown_combination_are_never_taken_for_another(scripted):
+    times = itertools.count()
+    cells = pd.DataFrame(
+        {"state": ["TX", "TX"], "zip": ["78701", "75201"], "city": ["Austin", None]}
+    )
+
+    def moving(part):
+        return part.assign(city=part["city"].tolist()[:: -1 if next(times) > 1 else 1])
+
+    ddf = parted(cells, 2).map_partitions(moving, meta=cells.iloc[:0])
+    looked = ddf.svc.lookup(client=scripted, progress=False, as_of="today")
+    with pytest.raises(ChangedDataError, match="'city' now holds"):
+        looked.compute()
 
 
 def test_tax_is_that_of_pandas(embedded, kept):
@@ -300,8 +307,17 @@ def test_the_plan_is_that_of_pandas_and_asks_for_nothing(faults, scripted):
     assert faults.seen == []
 
 
+def test_a_computed_frame_is_frozen_and_a_lock_file_needs_no_service(embedded, kept, tmp_path):
+    first = parted(MIXED, 3, 5).svc.lookup(client=embedded, cache=kept, progress=False).compute()
+    lock = first.svc.freeze(tmp_path / "orders.svclock", cache=kept).path
+    again = parted(MIXED, 3, 5).svc.lookup(locked=lock, progress=False).compute()
+    assert again.attrs["svc_lookup"]["requests"] == 0
+    rates = ["combined_rate", "lookup_status", "looked_up_at"]
+    pd.testing.assert_frame_equal(again[rates], first[rates])
+
+
 def test_the_key_stands_nowhere_in_the_graph(embedded, faults, scripted, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.dask.table._LEVEL", 0)  # packed, and legible
+    monkeypatch.setattr("svc_tools.frames.dask.lookup._LEVEL", 0)  # packed, and legible
     ddf = parted(MIXED, 3, 5).svc.lookup(client=scripted, progress=False).svc.tax("amount")
     for carried in (ddf, dict(ddf.__dask_graph__()), ddf.optimize()):
         told = cloudpickle.dumps(carried)
@@ -337,23 +353,18 @@ CELLS = st.sampled_from(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=4),
 )
-def test_whatever_the_cells_and_the_cuts_each_row_finds_its_own(rows, cuts):
-    frame = pd.DataFrame({"one": [a for a, _ in rows], "two": [b for _, b in rows]}, dtype=object)
-    edges = sorted({0, len(frame), *(cut for cut in cuts if cut < len(frame))})
-    parts = [frame.iloc[start:stop] for start, stop in itertools.pairwise(edges)] or [frame]
+def test_whatever_the_cells_and_the_cuts_each_row_gets_its_own_result(embedded, rows, cuts):
+    frame = pd.DataFrame({"zip": [a for a, _ in rows], "city": [b for _, b in rows]}, dtype=object)
+    sizes = np.diff(sorted({0, len(frame), *(cut for cut in cuts if cut < len(frame))}))
     with dask.config.set({"dataframe.convert-string": False}):
-        ddf = dd.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
-    distinct_rows, counts = distinct(ddf, ["one", "two"])
-    assert counts.sum() == len(frame)
-    table = Table(distinct_rows, ["one", "two"], "", {"position": np.arange(len(distinct_rows))})
-    table = cloudpickle.loads(cloudpickle.dumps(table))
-    for part in parts:
-        found = distinct_rows.iloc[table.columns(part)["position"]]
-        for name in ("one", "two"):
-            pairs = zip(part[name].tolist(), found[name].tolist(), strict=True)
-            assert all(a == b or (pd.isna(a) and pd.isna(b)) for a, b in pairs)
+        ddf = parted(frame, *(sizes if len(sizes) else [0]))
+        asking = {"client": embedded, "cache": False, "progress": False}
+        columns = ["combined_rate", "warnings"]
+        looked = ddf.svc.lookup(**asking, columns=columns).compute()
+    plain = frame.svc.lookup(**asking, columns=columns)
+    pd.testing.assert_frame_equal(looked, plain)

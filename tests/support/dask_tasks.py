@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-from svc_tools.frames.dask.pace import turn
-
-
-def environment(**values: str | None) -> dict[str, str | None]:
-    """Set the worker's environment; what it was before."""
-    before = {name: os.environ.get(name) for name in values}
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-    return before
-
-
-def in_turn(name: str, times: int, start: float) -> list[tuple[float, float]]:
-    """When this worker had its turns from `start` on, by the clock of the machine."""
-    had = []
-    while time.monotonic() < start:
-        os.sched_yield()
-    for _ in range(times):
-        with turn(name):
-            begun = time.monotonic()
-            while time.monotonic() < begun + 0.03:  # long enough to meet the other's
-                os.sched_yield()
-            had.append((begun, time.monotonic()))
-    return had
 
 
 def most_held() -> int:

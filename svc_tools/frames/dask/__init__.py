@@ -1,4 +1,4 @@
-"""Dask: distinct places over the whole cluster asked for once, joined by partition.
+"""Dask: the distinct places of all partitions are looked up once and joined by partition.
 
 Importing this package makes `ddf.svc` available; `import svc_tools` does so where Dask's frames
 are loaded, before or after it.
@@ -14,7 +14,7 @@ except ImportError as error:
     ) from error
 
 from svc_tools.frames.dask.accessor import DaskSvcAccessor
-from svc_tools.frames.dask.table import ChangedDataError
+from svc_tools.frames.dask.lookup import ChangedDataError
 
 __all__ = ["ChangedDataError", "DaskSvcAccessor"]
 

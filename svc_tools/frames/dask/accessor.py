@@ -1,24 +1,31 @@
-"""`ddf.svc`: what a Dask frame can be asked for. It decides nothing itself; it delegates."""
+"""`ddf.svc`: lookup, plan and tax of a Dask frame."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from svc_sdk import Svc
+import numpy as np
+import pandas as pd
+from dask.base import compute
+from dask.delayed import delayed
+
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.dask.lookup import look_up_frame, plan_frame
-from svc_tools.frames.dask.money import tax_frame
+from svc_tools.frames.enriched import TERMS, require_columns, require_one
 from svc_tools.frames.options import Options
+from svc_tools.frames.ownership import TAXED
+from svc_tools.frames.taxes.due import register_of
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from datetime import date, tzinfo
     from decimal import Decimal
-    from pathlib import Path
 
     import dask.dataframe as dd
 
+    from svc_sdk import Svc
     from svc_tools.frames.exact import RateForm
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
@@ -53,7 +60,7 @@ class DaskSvcAccessor:
         as_of_grain: Grain = "day",
         detail: bool = False,
         columns: Sequence[str] | None = None,
-        client: Svc | Callable[[], Svc] | None = None,
+        client: Svc | None = None,
         cache: CacheChoice = None,
         locked: str | Path | None = None,
         concurrency: int = 16,
@@ -65,34 +72,33 @@ class DaskSvcAccessor:
     ) -> dd.DataFrame:
         """Look up the rate of every row's place, on its date; see `df.svc.lookup`.
 
-        Now: one pass over the columns of places and dates collects the distinct ones of the whole
-        cluster, and each is asked for once, by the workers in turn. Later, when the result is
-        computed, however often: each partition is joined with what was found, without a request.
+        Now: one pass over the columns of places and dates collects the distinct ones of all
+        partitions, and this process looks each up once. Later, when the result is computed,
+        however often: each partition is joined with the results, without a request.
 
         Args:
             state: as all arguments down to `as_of`, a column's name or one value for all rows;
-                what is left out is found by the usual names and said so, `False` keeps it out.
+                missing ones are found by the usual names and reported, `False` keeps one out.
             zip: ZIP or ZIP+4, also as spreadsheets mangle them.
             address: street address, or the whole address in one line.
             city: city of the address.
             location: place name.
             lat: latitude in degrees.
             lng: longitude in degrees.
-            country: rows outside the United States are `unsupported`, never asked.
+            country: rows outside the United States are `unsupported`, without a request.
             as_of: date of the sale; "today" for today's rates.
             tz: the zone that times with a zone are converted to, for their calendar date.
-            as_of_grain: ask for the first day of each date's month or quarter: fewer requests.
-            detail: ask for the full answer: adds `lookup_jurisdictions`.
+            as_of_grain: use the first day of each date's month or quarter: fewer requests.
+            detail: request the full response: adds `lookup_jurisdictions`.
             columns: which of the columns to add; `lookup_status` and `lookup_error` always.
-            client: a client: asked from this process, which its key never leaves. A function that
-                makes one: called on the workers. Nothing: the workers' own configuration.
-            cache: nothing: the configured cache of whoever asks, and of this process; `False`:
-                none; or a path, on the workers too.
-            locked: a lock file of `df.svc.freeze`, read here: nothing is asked.
-            concurrency: requests under way at once, by all workers together.
+            client: the service; by default the configured one, else the embedded one. Its key
+                stays in this process.
+            cache: a path on this machine; `False` for none; by default as configured.
+            locked: a lock file of `df.svc.freeze`, read here: no request is sent.
+            concurrency: requests under way at once.
             deadline: seconds for all requests together; the rest is `not_attempted`.
             prefix: put before the names of the added columns.
-            errors: "raise" for an exception, now, where a row has no usable answer; its `frame`
+            errors: "raise" for an exception, now, where a row has no usable result; its `frame`
                 is the lazy result.
             progress: show what was decided, and a progress bar.
             rates: "decimal" (exact, decimal128(7, 5)), "string" (five decimals) or "float".
@@ -103,7 +109,7 @@ class DaskSvcAccessor:
 
         Raises:
             ValueError: a column of yours has one of these names, or the arguments are not clear.
-            ConfigurationError: the workers and this process are configured for different services.
+            ConfigurationError: a key without an address, or the other way round.
             LookupFailedError: with `errors="raise"`.
         """
         given = {
@@ -117,7 +123,6 @@ class DaskSvcAccessor:
             "country": country,
             "as_of": as_of,
         }
-        made_here, factory = _asked(client)
         options = Options(
             prefix=prefix,
             errors=errors,
@@ -127,13 +132,13 @@ class DaskSvcAccessor:
             as_of_grain=as_of_grain,
             detail=detail,
             columns=columns,
-            client=made_here,
+            client=client,
             cache=cache,
             locked=locked,
             concurrency=concurrency,
             deadline=deadline,
         )
-        return look_up_frame(self._frame, given, options, factory)
+        return look_up_frame(self._frame, given, options)
 
     def plan(
         self,
@@ -149,14 +154,14 @@ class DaskSvcAccessor:
         as_of: Hashable | date | None = None,
         tz: str | tzinfo | None = None,
         as_of_grain: Grain = "day",
-        client: Svc | Callable[[], Svc] | None = None,
+        client: Svc | None = None,
         detail: bool = False,
         cache: CacheChoice = None,
         price: str | Decimal | None = None,
     ) -> Plan:
-        """What `lookup` with these arguments will take; see `df.svc.plan`. Asks for nothing.
+        """What `lookup` with these arguments will take; see `df.svc.plan`. Sends no request.
 
-        One pass over the columns of places and dates counts the distinct ones of the cluster.
+        One pass over the columns of places and dates counts the distinct ones.
 
         Args:
             state: as all arguments but `price`: see `lookup`.
@@ -172,7 +177,7 @@ class DaskSvcAccessor:
             as_of_grain: see `lookup`.
             client: see `lookup`.
             detail: see `lookup`.
-            cache: see `lookup`; what counts is what this process finds there.
+            cache: see `lookup`.
             price: dollars for one lookup, such as "0.004".
 
         Returns:
@@ -181,10 +186,7 @@ class DaskSvcAccessor:
         Raises:
             ValueError: the arguments are not clear, as for `lookup`, or the price is none.
         """
-        made_here, factory = _asked(client)
-        options = Options(
-            tz=tz, as_of_grain=as_of_grain, client=made_here, detail=detail, cache=cache
-        )
+        options = Options(tz=tz, as_of_grain=as_of_grain, client=client, detail=detail, cache=cache)
         given = {
             "state": state,
             "zip": zip,
@@ -196,7 +198,7 @@ class DaskSvcAccessor:
             "country": country,
             "as_of": as_of,
         }
-        return plan_frame(self._frame, given, options, factory, price_of(price))
+        return plan_frame(self._frame, given, options, price_of(price))
 
     def tax(
         self,
@@ -248,10 +250,10 @@ class DaskSvcAccessor:
             "prefix": prefix,
             "errors": errors,
         }
-        return tax_frame(self._frame, invoice=invoice, arguments=arguments)
+        return _tax_frame(self._frame, invoice, arguments)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """What `df.svc` can do with a frame as a whole needs that frame in one place."""
+        """Explain the methods of `df.svc` that need all rows in one place."""
         if hasattr(SvcAccessor, name) and not name.startswith("_"):
             raise AttributeError(
                 f"ddf.svc.{name}: this needs all rows in one place; compute what it is about"
@@ -260,14 +262,56 @@ class DaskSvcAccessor:
         raise AttributeError(f"ddf.svc has no attribute {name!r}")
 
 
-def _asked(
-    client: Svc | Callable[[], Svc] | None,
-) -> tuple[Svc | None, Callable[[], Svc] | None]:
-    """A client that was made here, or what makes one on the workers."""
-    if client is None or isinstance(client, Svc):
-        return client, None
-    if callable(client):
-        return None, client
-    raise TypeError(
-        f"client: expected svc_sdk.Svc, or a function that makes one, not {type(client).__name__}"
-    )
+def _tax_frame(
+    ddf: dd.DataFrame, invoice: Hashable | None, arguments: Mapping[str, Any]
+) -> dd.DataFrame:
+    if invoice is not None:
+        _require_whole_invoices(ddf, invoice)
+    given = {**arguments, "invoice": invoice, "progress": False}
+    if given["nexus"] is not None and not isinstance(given["nexus"], str | Path):
+        given["nexus"] = register_of(given["nexus"])  # an iterator gives its records once
+    # wrong arguments are refused now, by Dask's empty frame
+    meta = _taxed(ddf._meta, given, {})  # noqa: SLF001 - as above
+    if given["nexus"] is not None:
+        given["nexus"] = register_of(given["nexus"])  # the workers need no file of it
+    remembered = {name: meta.attrs[name] for name in (TAXED, TERMS) if name in meta.attrs}
+    taxed: dd.DataFrame = ddf.map_partitions(_taxed, given, remembered, meta=meta)
+    return taxed
+
+
+def _taxed(
+    partition: pd.DataFrame, given: Mapping[str, Any], remembered: Mapping[str, Any]
+) -> pd.DataFrame:
+    taxed = SvcAccessor(partition).tax(**given)
+    taxed.attrs.update(remembered)
+    return taxed
+
+
+def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
+    """Refuse invoices that lie in several partitions: each would round its part by itself.
+
+    One pass, which brings eight bytes for each invoice of a partition to this process.
+    """
+    meta = ddf._meta  # noqa: SLF001 - Dask's empty frame
+    require_columns(meta, (invoice,), "name the column of invoices: ddf.svc.tax(invoice='…')")
+    require_one(meta, invoice, "invoice")
+    if ddf.npartitions == 1:
+        return
+    numbers = delayed(_numbers, pure=True)
+    found = compute(*[numbers(part, invoice) for part in ddf[[invoice]].to_delayed()])
+    _, times = np.unique(np.concatenate(found), return_counts=True)
+    split = int(np.count_nonzero(times > 1))
+    if split:
+        raise ValueError(
+            f"invoice: {split:,} of {len(times):,} invoices in column {invoice!r} have rows in"
+            " several partitions, and cents cannot be spread over what another worker holds."
+            f" Before the lookup bring each into one: ddf = ddf.shuffle({invoice!r}), or"
+            f" ddf.set_index({invoice!r}, drop=False) (after it, a shuffle would make objects of"
+            " the exact columns)"
+        )
+
+
+def _numbers(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
+    """A number of 64 bits for each invoice of a partition."""
+    distinct = pd.Series(partition[invoice].dropna().unique()).astype("str")
+    return pd.util.hash_array(distinct.to_numpy(object), categorize=False)

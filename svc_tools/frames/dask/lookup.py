@@ -1,165 +1,265 @@
-"""`ddf.svc.lookup`: distinct places over the whole cluster, asked once; joined by partition."""
+"""`ddf.svc.lookup`: distinct places of all partitions, one lookup of them, a join by partition."""
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from dask.base import compute
 from dask.delayed import delayed
+from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
-from svc_tools.config import configured
-from svc_tools.frames.answers import answer_columns, results
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.dask.asking import asking_for
-from svc_tools.frames.dask.distinct import distinct
-from svc_tools.frames.dask.first_values import first_values
-from svc_tools.frames.dask.pace import cluster
-from svc_tools.frames.dask.table import Table
-from svc_tools.frames.dask.worker_task import introduce
-from svc_tools.frames.enrich import with_columns
-from svc_tools.frames.enriched import NOTE
-from svc_tools.frames.failing import raise_for, warn_of_early_end
-from svc_tools.frames.lookup_note import note_of
-from svc_tools.frames.notes import ending, progress_bar, repairs, say
-from svc_tools.frames.ownership import free_columns, remember_columns
-from svc_tools.frames.planning import plan_of, service_of
-from svc_tools.frames.questions import ask
-from svc_tools.frames.used_answers import remember
-from svc_tools.lookup.cache import opened_cache
+from svc_tools.frames.enrich import enrich_asked, with_columns
+from svc_tools.frames.failing import LookupFailedError
+from svc_tools.frames.ownership import free_columns
+from svc_tools.frames.planning import plan_asked
+from svc_tools.frames.questions import ask, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Sequence
     from decimal import Decimal
 
     import dask.dataframe as dd
-    import pandas as pd
 
-    from svc_tools.config import Source
     from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.dask.worker_task import Factory, Introduced
     from svc_tools.frames.options import Options
     from svc_tools.frames.questions import Asked
     from svc_tools.lookup.plan import Plan
 
-__all__ = ["look_up_frame", "plan_frame"]
+__all__ = ["ChangedDataError", "distinct", "look_up_frame", "plan_frame"]
+
+_MERGED = 8
+"""How many partitions' distinct combinations are merged at a time."""
+_VALUES = 20
+"""As many values as tell whether a column holds dates, as text or as numbers such as 20260501."""
+_LEVEL = 1
+"""Of zlib: the table repeats itself so much that more effort gains nothing."""
 
 
-def look_up_frame(
-    ddf: dd.DataFrame, given: Mapping[str, object], options: Options, factory: Factory | None
-) -> dd.DataFrame:
-    """Look every row up; see `DaskSvcAccessor.lookup` for the meaning of the arguments."""
-    told = _collected(ddf, given, options)
-    places = dict.fromkeys(told.asked.places())
-    with asking_for(options, factory, stacklevel=4) as asker:
-        notes = [*told.inputs.notes, *repairs(told.asked), *asker.notes]
-        if options.progress:
-            say(notes)
-        with progress_bar(len(places), shown=options.progress) as on_outcome:
-            run = asker.ask(places, on_outcome)
-        later = [note for note in asker.notes if note not in notes]
-    columns = answer_columns(
-        told.asked,
-        run.outcomes,
-        asker.who,
-        options.rates,
-        names=options.names,
-        detail=options.detail,
-        today=asker.today,
-    )
-    table = Table(told.frame, told.labels, options.prefix, columns)
-    meta = _joined(ddf._meta, table)  # noqa: SLF001 - Dask's empty frame
-    remember_columns(meta, options.prefix, columns)
-    meta.attrs[NOTE] = note_of(
-        run,
-        told.inputs,
-        prefix=options.prefix,
-        rows=int(told.asked.rows.sum()),
-        service=asker.who.name,
-        notes=[*notes, *later],
-        detail=options.detail,
-        grain=options.as_of_grain,
-    )
-    remember(
-        meta,
-        prefix=options.prefix,
-        inputs=told.inputs,
-        outcomes=run.outcomes,
-        source=asker.source,
-        answerer=asker.who,
-        detail=options.detail,
-    )
-    table.attrs = dict(meta.attrs)
-    # the options may hold a client: nothing of them goes into the graph
-    enriched: dd.DataFrame = ddf.map_partitions(_joined, delayed(table, pure=True), meta=meta)
-    if options.progress:
-        say([*later, *ending(told.asked, results(told.asked, run.outcomes), run, asker.kept)])
-    if options.errors == "raise":
-        raise_for(told.asked, run, enriched)  # type: ignore[arg-type]  # lazy
-    elif run.stopped:
-        warn_of_early_end(run, enriched)  # type: ignore[arg-type]  # lazy
-    return enriched
+class ChangedDataError(RuntimeError):
+    """A partition holds a place that was not there when the places were collected."""
+
+
+def look_up_frame(ddf: dd.DataFrame, given: Mapping[str, object], options: Options) -> dd.DataFrame:
+    """Look up every row; see `DaskSvcAccessor.lookup` for the meaning of the arguments."""
+    found = _collected(ddf, given, options)
+    rows = pd.DataFrame(index=found.frame.index)  # the results alone: the places are in the table
+    rows.attrs = found.attrs
+    try:
+        results = enrich_asked(rows, found.inputs, found.asked, options)
+    except LookupFailedError as error:
+        lazy: Any = _mapped(ddf, found, error.frame, options)
+        error.frame = lazy
+        raise
+    return _mapped(ddf, found, results, options)
 
 
 def plan_frame(
-    ddf: dd.DataFrame,
-    given: Mapping[str, object],
-    options: Options,
-    factory: Factory | None,
-    price: Decimal | None,
+    ddf: dd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
 ) -> Plan:
-    """What `look_up_frame` with the same arguments will take; asks nothing."""
-    told = _collected(ddf, given, options)
-    service, source = _service(options, factory)
-    with opened_cache(options.cache) as cache:
-        return plan_of(
-            told.asked,
-            service=service,
-            source=source,
-            cache=cache,
-            options=options,
-            price=price,
-            notes=(*told.inputs.notes, *repairs(told.asked)),
-        )
-
-
-def _service(options: Options, factory: Factory | None) -> tuple[str, Source | None]:
-    """Who would be asked, and whose answers in the cache count."""
-    workers = cluster()
-    if workers is not None and options.client is None and (factory or not configured()):
-        met: Introduced = workers.submit(introduce, factory, pure=False).result()
-        return met.answerer.name, met.source
-    if factory is not None:
-        options = replace(options, client=factory())
-    return service_of(options)
+    """What `look_up_frame` with the same arguments will take; sends no request."""
+    found = _collected(ddf, given, options)
+    return plan_asked(found.inputs, found.asked, options, price)
 
 
 @dataclass(frozen=True, slots=True)
 class _Collected:
-    """What a Dask frame asks."""
+    """The queries of a Dask frame.
+
+    Attributes:
+        inputs: which columns and values the queries are made of.
+        frame: the distinct combinations of those columns.
+        asked: the query of each row of `frame`, and the rows of all partitions that have it.
+        attrs: what the Dask frame remembers of earlier lookups.
+    """
 
     inputs: Inputs
-    labels: list[Hashable]
     frame: pd.DataFrame
-    """The distinct combinations of the columns that ask."""
     asked: Asked
-    """The question of each row of `frame`, with the number of rows of the whole that ask it."""
+    attrs: dict[Hashable, Any]
 
 
 def _collected(ddf: dd.DataFrame, given: Mapping[str, object], options: Options) -> _Collected:
-    free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    inputs = find_inputs(first_values(ddf), given, options.zone, options.as_of_grain)
-    labels = list(dict.fromkeys(inputs.columns.values()))
-    frame, rows = distinct(ddf, labels)
+    kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
+    inputs = find_inputs(_first_values(ddf), given, options.zone, options.as_of_grain)
+    frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     asked = ask(frame, inputs)
     counts = np.zeros(len(asked.questions), np.int64)
     np.add.at(counts, asked.codes, rows)
-    return _Collected(inputs, labels, frame, replace(asked, rows=counts))
+    return _Collected(inputs, frame, replace(asked, rows=counts), kept.attrs)
 
 
-def _joined(partition: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """A partition with the columns of its answers."""
-    kept = free_columns(partition, table.prefix, table.names)
-    enriched = with_columns(kept, table.prefix, table.columns(partition))
-    enriched.attrs |= table.attrs
-    return enriched
+def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
+    """A small frame with the names, types and first values that columns are recognized by.
+
+    Dates are recognized by values, too. They are read from the first partition, and from further
+    ones only for columns of text or whole numbers that have fewer values there.
+    """
+    typical: pd.DataFrame = ddf._meta_nonempty  # noqa: SLF001 - Dask's example of the frame
+    if not typical.columns.is_unique:
+        return typical  # refused where the columns are found
+    labels = [label for label in typical.columns if _may_be_dates(typical[label].dtype)]
+    known: dict[Hashable, pd.Series] = {}
+    begin, count = 0, 1
+    while begin < ddf.npartitions and labels:
+        parts = ddf[labels].partitions[begin : begin + count].to_delayed()
+        for firsts in compute(*[delayed(_firsts)(part) for part in parts]):
+            for label, values in firsts.items():
+                # an empty column's type must not change that of the others
+                both = [one for one in (known.get(label), values) if one is not None and len(one)]
+                known[label] = pd.concat(both or [values], ignore_index=True).iloc[:_VALUES]
+        labels = [label for label in labels if len(known[label]) < _VALUES]
+        begin, count = begin + count, 2 * count
+    sample = typical.iloc[[0] * _VALUES].copy()
+    for label, values in known.items():
+        sample[label] = values.reindex(range(_VALUES)).array
+    return sample
+
+
+def _firsts(partition: pd.DataFrame) -> dict[Hashable, pd.Series]:
+    return {
+        label: partition[label].dropna().iloc[:_VALUES].reset_index(drop=True)
+        for label in partition.columns
+    }
+
+
+def _may_be_dates(dtype: Any) -> bool:  # noqa: ANN401 - what pandas calls a dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    return bool(is_object_dtype(dtype) or is_string_dtype(dtype) or is_integer_dtype(dtype))
+
+
+Distinct = tuple[pd.DataFrame, np.ndarray]
+"""The distinct combinations of a frame's columns, and the number of rows of each (int64)."""
+
+
+def distinct(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> Distinct:
+    """The distinct combinations of these columns, in one pass over these columns alone.
+
+    Each partition keeps its combinations, and they are merged as a tree: no worker ever holds more
+    than those of `_MERGED` partitions, and this process gets each combination once.
+    """
+    of_partition, merged = delayed(_of_partition, pure=True), delayed(_merged, pure=True)
+    # a projection of no column still has an index, which counts the rows
+    level = [of_partition(part, list(labels)) for part in ddf[list(labels)].to_delayed()]
+    while len(level) > 1:
+        groups = [level[start : start + _MERGED] for start in range(0, len(level), _MERGED)]
+        level = [merged(group, list(labels)) for group in groups]
+    (only,) = level
+    result: Distinct = only.compute()
+    return result
+
+
+def _of_partition(frame: pd.DataFrame, labels: list[Hashable]) -> Distinct:
+    return _distinct(frame, np.ones(len(frame), np.int64), labels)
+
+
+def _merged(parts: list[Distinct], labels: list[Hashable]) -> Distinct:
+    # an empty partition's columns may have any type: it must not change that of the others
+    filled = [part for part in parts if len(part[0])] or parts[:1]
+    frame = pd.concat([part[0] for part in filled], ignore_index=True)
+    return _distinct(frame, np.concatenate([part[1] for part in filled]), labels)
+
+
+def _distinct(frame: pd.DataFrame, rows: np.ndarray, labels: list[Hashable]) -> Distinct:
+    codes, first = distinct_rows(frame, labels)
+    counts = np.zeros(len(first), np.int64)
+    np.add.at(counts, codes, rows)
+    return frame.iloc[first].reset_index(drop=True), counts
+
+
+def _mapped(
+    ddf: dd.DataFrame, found: _Collected, results: pd.DataFrame, options: Options
+) -> dd.DataFrame:
+    """The lazy frame: each partition joined with the results, which go to the workers once."""
+    table = _Table(_keys(found.frame), options.prefix, results)
+    meta = _joined(ddf._meta, table)  # noqa: SLF001 - Dask's empty frame
+    broadcast = delayed(table, traverse=False)
+    mapped: dd.DataFrame = ddf.map_partitions(_joined, broadcast, meta=meta)
+    return mapped
+
+
+class _Key(NamedTuple):
+    """One column of places: its distinct values, and their combinations with those before it.
+
+    Values are objects, because one partition may keep text or numbers in another form.
+    """
+
+    label: Hashable
+    values: pd.Index
+    combinations: pd.Index
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The results of a lookup by place: one row of `results` for each distinct combination."""
+
+    keys: list[_Key]
+    prefix: str
+    results: pd.DataFrame
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Compress it: of a graph of more than 10 MB Dask warns."""
+        return _unpacked, (zlib.compress(pickle.dumps(vars(self), protocol=5), _LEVEL),)
+
+
+def _unpacked(packed: bytes) -> _Table:
+    # what a graph carries is code as well as data: this adds no trust
+    return _Table(**pickle.loads(zlib.decompress(packed)))  # noqa: S301
+
+
+def _keys(frame: pd.DataFrame) -> list[_Key]:
+    """The keys of a table whose rows are those of `frame`, in their order.
+
+    Combinations are numbered column by column, so that no product of counts overflows.
+    """
+    codes = np.zeros(len(frame), np.int64)
+    keys = []
+    for label in frame.columns:
+        column, uniques = pd.factorize(frame[label])
+        column = np.where(column < 0, len(uniques), column)
+        codes, combinations = pd.factorize(codes * (len(uniques) + 1) + column)
+        keys.append(_Key(label, _objects(uniques), pd.Index(combinations)))
+    return keys
+
+
+def _objects(values: Any) -> pd.Index:  # noqa: ANN401 - whatever a column's values are kept in
+    index: pd.Index = pd.Index(np.asarray(values, dtype=object), dtype=object)
+    return index
+
+
+def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
+    """A partition with the columns of its results.
+
+    Raises:
+        ChangedDataError: the partition holds a place that the table does not know.
+    """
+    codes = np.zeros(len(partition), np.int64)
+    for label, values, combinations in table.keys:
+        column, uniques = pd.factorize(partition[label])
+        positions = values.get_indexer(_objects(uniques))
+        if (positions < 0).any():
+            raise _changed(label, uniques[int(np.argmin(positions))])
+        # the last one is for what is missing, whose code is -1
+        combined = codes * (len(values) + 1) + np.append(positions, len(values))[column]
+        codes = combinations.get_indexer(pd.Index(combined))
+        if (codes < 0).any():
+            raise _changed(label, partition[label].iloc[int(np.argmin(codes))])
+    prefix, results = table.prefix, table.results
+    added = {str(name)[len(prefix) :]: results[name].array.take(codes) for name in results}
+    joined = with_columns(free_columns(partition, prefix, added), prefix, added)
+    joined.attrs |= results.attrs
+    return joined
+
+
+def _changed(label: Hashable, value: object) -> ChangedDataError:
+    return ChangedDataError(
+        f"column {label!r} now holds {str(value)[:40]!r} in a row whose place was not there when"
+        " the places were collected: the data behind the frame changed, or are made anew at random"
+        " each time. Look up again, or persist() the frame first"
+    )
