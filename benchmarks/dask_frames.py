@@ -1,7 +1,7 @@
-"""Twenty million rows over two workers: what they hold, how long it takes, what is asked for.
+"""Twenty million rows over two workers: what they hold, how long it takes, how many requests.
 
 The rows are made where they are needed, partition by partition, so nothing lies on a disk. The
-embedded service runs in a process of its own, and the workers ask it.
+embedded service runs in a process of its own, and this process sends it the requests.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Measured(NamedTuple):
     """What one run took and held."""
 
     lookup: float
-    """Seconds until every distinct place was answered."""
+    """Seconds until every distinct place was looked up."""
     tax: float
     """Seconds until the tax of every row was computed and added up by state."""
     peak: int
     """The most bytes that a worker ever held."""
-    asked: int
+    requests: int
     rows: int
 
 
@@ -65,8 +65,8 @@ def all_orders(rows: int, places: list[tuple[str, str]]) -> dd.DataFrame:
     import dask  # noqa: PLC0415 - the other benchmarks need none
     import dask.dataframe as dd  # noqa: PLC0415 - as above
 
-    told = dask.delayed(places)  # once, not in each task
-    parts = [dask.delayed(orders)(number, told) for number in range(rows // PARTITION)]
+    shared = dask.delayed(places)  # once, not in each task
+    parts = [dask.delayed(orders)(number, shared) for number in range(rows // PARTITION)]
     return dd.from_delayed(parts, meta=orders(0, places[:1]).iloc[:0], verify_meta=False)
 
 
@@ -80,22 +80,23 @@ def measured(rows: int, places: list[tuple[str, str]]) -> Measured:
             n_workers=WORKERS,
             threads_per_worker=1,
             memory_limit=MEMORY,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # with None a port in use is a warning
             local_directory=tempfile.gettempdir(),
         ) as cluster,
         Client(cluster) as client,
     ):
         begun = time.perf_counter()
         looked = all_orders(rows, places).svc.lookup(as_of=DAY, progress=False)
-        answered = time.perf_counter()
+        looked_up = time.perf_counter()
         taxed = looked.svc.tax("amount")
         sums = taxed.groupby("state")[["tax"]].sum().compute()
         ended = time.perf_counter()
         assert len(sums) > 1
         assert sums["tax"].notna().any()
-        told = looked._meta.attrs["svc_lookup"]  # noqa: SLF001 - where the frame keeps it
+        found = looked._meta.attrs["svc_lookup"]  # noqa: SLF001 - where the frame keeps it
         peak = max(client.run(most_held).values())
-        return Measured(answered - begun, ended - answered, peak, told["requests"], told["rows"])
+        seconds = looked_up - begun, ended - looked_up
+        return Measured(*seconds, peak, found["requests"], found["rows"])
 
 
 def run(rows: int = ROWS) -> Measured:
@@ -125,12 +126,12 @@ def findings() -> Iterator[Finding]:
         f"Dask, {WORKERS} workers: the most that one held, {found.rows:,} rows, all columns, tax",
         f"{found.peak / 2**30:.2f} GB",
         "<= 4 GB",
-        f"{found.lookup:.0f} s until {PLACES:,} places were answered, {found.tax:.0f} s until the"
+        f"{found.lookup:.0f} s until {PLACES:,} places were looked up, {found.tax:.0f} s until the"
         f" tax was added up by state ({found.rows / seconds:,.0f} rows/s, one run)",
     )
     yield Finding(
         f"Dask: requests made for {found.rows:,} rows of {PLACES:,} distinct places",
-        f"{found.asked:,}",
+        f"{found.requests:,}",
         f"<= {PLACES:,}",
         "one for each distinct place",
     )

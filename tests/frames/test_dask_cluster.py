@@ -35,7 +35,7 @@ def cluster():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # with None a port in use is a warning
             memory_limit=0,
             silence_logs=50,
         ) as running,
