@@ -288,7 +288,7 @@ def test_nothing_is_outside_the_page_and_no_part_overlaps_another(name, width):
 
 def test_the_height_follows_from_the_rows_that_are_shown():
     few, many = (plot(FRAMES[name]).rates() for name in ("one", "all"))
-    assert many.get_figheight() - few.get_figheight() == pytest.approx(50 * 0.28, abs=0.3)
+    assert many.get_figheight() - few.get_figheight() == pytest.approx(50 * 0.28, abs=0.05)
 
 
 def test_dollar_signs_are_not_taken_for_formulas():

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
     from matplotlib.legend import Legend
 
-__all__ = ["INK", "LINE", "MUTED", "ChartPage", "SvcFigure"]
-
 INK, MUTED, LINE = "#1b1f24", "#57606a", "#d0d7de"
 _MARGIN, _EDGE, _GAP = 0.2, 0.12, 0.04  # inches: left and right, above and below, around a row
 _NARROW = 5.0  # inches
@@ -26,6 +24,8 @@ _CHART = 3
 """The row of the chart."""
 _THIN = 0.01
 """Inches: a row of text before its text, which constrained layout makes room for."""
+_TRIES = 8
+"""The layout is not linear in the height: low charts take some steps."""
 _POINTS, _DPI = 72, 150
 _DRAWN = 0.96
 """The room that a text may measure: drawn in few pixels, letters are a little wider."""
@@ -76,12 +76,14 @@ class ChartPage:
         heights[_CHART] = height
         self._rows.set_height_ratios(heights)
         high = height + 2 + self._lines * 0.3  # more than enough, to measure how much is needed
-        for _ in range(2):
+        for _ in range(_TRIES):
             self.figure.set_figheight(high)
             self._layout.set(rect=(0, _EDGE / high, 1, 1 - 2 * _EDGE / high))
             self._layout.execute(self.figure)
-            high += height - self.axes.get_position(original=True).height * high
-        self.figure.set_figheight(high)
+            lacking = height - self.axes.get_position(original=True).height * high
+            high += lacking
+            if abs(lacking) < _THIN:
+                break
         return self.figure
 
     def _row(self, where: SubplotSpec) -> Axes:

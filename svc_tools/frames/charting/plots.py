@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Plots"]
-
 _NARROWEST, _WIDEST = 3.5, 40.0  # inches
 
 

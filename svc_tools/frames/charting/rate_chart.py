@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.charting.chart_page import SvcFigure
 
-__all__ = ["Dot", "Strip", "draw_histogram", "draw_strips", "percent", "strips_of"]
-
 _SURENESS = ("sure", "in doubt", "partial")
 """Whole rates that need no review, whole rates to be reviewed, rates known to lack a part."""
 _DOUBTED = frozenset({"low", "none", ""})

@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.summary import Summary
     from svc_tools.frames.totals import Totals
 
-__all__ = [
-    "COLUMNS",
-    "DARK_FROM",
-    "KEY_WORDS",
-    "LACKING_WORDS",
-    "ROWS",
-    "SHADES",
-    "Tile",
-    "TileMap",
-    "draw_tile_map",
-    "shade",
-    "short_dollars",
-    "tile_map",
-]
-
 _GRID = """
 AK .. .. .. .. .. .. .. .. .. ME
 .. .. .. .. .. WI .. .. .. VT NH
@@ -125,6 +110,11 @@ class TileMap(NamedTuple):
             for low, high in zip(self.bounds, ends, strict=False)
         )
 
+    def shade(self, level: int) -> int:
+        """Which shade a class has: few classes lie as far apart as many."""
+        classes = len(self.bounds)
+        return round(level * (SHADES - 1) / (classes - 1)) if classes > 1 else DARK_FROM
+
     def described(self) -> str:
         """Every figure of the map in words, exact to the cent."""
         taxed = [tile for tile in self.tiles if tile.tax is not None]
@@ -194,11 +184,6 @@ def short_dollars(value: Decimal) -> str:
     return f"{sign}${size.quantize(Decimal(1), ROUND_HALF_UP)}"
 
 
-def shade(level: int, classes: int) -> int:
-    """Which shade a class has: few classes lie as far apart as many."""
-    return round(level * (SHADES - 1) / (classes - 1)) if classes > 1 else DARK_FROM
-
-
 # the chart
 
 _INNER = 0.06  # of a tile: the gap between two
@@ -238,7 +223,7 @@ def draw_tile_map(summary: Summary, *, title: str, width: float) -> SvcFigure:
     page.axes.set_aspect("equal")
     page.axes.axis("off")
     for tile in tiles.tiles:
-        _draw(page.axes, tile, side, len(tiles.bounds))
+        _draw(page.axes, tile, _look(tile.kind, tiles.shade(tile.level)), side * 72)
     return page.finish(side * ROWS, keys=_keys(tiles))
 
 
@@ -249,10 +234,9 @@ def _look(kind: str, place: int) -> _Look:
     return _Look(_BLUES[place], edge, "", "white" if place >= DARK_FROM else _INK)
 
 
-def _draw(axes: Axes, tile: Tile, side: float, classes: int) -> None:
+def _draw(axes: Axes, tile: Tile, look: _Look, points: float) -> None:
     from matplotlib.patches import Polygon, Rectangle  # noqa: PLC0415  # as above
 
-    look = _look(tile.kind, shade(tile.level, classes))
     left, top, size = tile.column + _INNER / 2, tile.row + _INNER / 2, 1 - _INNER
     line = 1.1 if tile.kind in {"zero", "refund"} else 0.7
     style: dict[str, Any] = {"facecolor": look.fill, "edgecolor": look.edge, "hatch": look.hatch}
@@ -263,7 +247,6 @@ def _draw(axes: Axes, tile: Tile, side: float, classes: int) -> None:
         axes.add_patch(Polygon(corner, facecolor=_ORANGE, edgecolor="white", linewidth=0.6))
     # words do not stand on hatching
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if look.hatch else None
-    points = side * 72
     texts = [(tile.state, 0.5, 0.22, "normal")]
     if tile.says:
         small = 0.185 if len(tile.says) < 7 else 0.165  # noqa: PLR2004  # letters
@@ -288,8 +271,7 @@ def _keys(tiles: TileMap) -> list[Artist]:
     from matplotlib.lines import Line2D  # noqa: PLC0415  # as above
     from matplotlib.patches import Patch  # noqa: PLC0415  # as above
 
-    ranges = tiles.ranges()
-    looks = [(_look("tax", shade(at, len(ranges))), words) for at, words in enumerate(ranges)]
+    looks = [(_look("tax", tiles.shade(at)), words) for at, words in enumerate(tiles.ranges())]
     looks += [(_LOOKS[kind], words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
     keys: list[Artist] = [
         Patch(facecolor=fill, edgecolor=edge, hatch=hatch, linewidth=0.8, label=words)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
 
-__all__ = ["DaskSvcAccessor"]
-
 
 class DaskSvcAccessor:
     """Sales-tax rates for the rows of a Dask frame; every argument means what it does in `df.svc`.
@@ -163,28 +161,13 @@ class DaskSvcAccessor:
 
         One pass over the columns of places and dates counts the distinct ones.
 
-        Args:
-            state: as all arguments but `price`: see `lookup`.
-            zip: see `lookup`.
-            address: see `lookup`.
-            city: see `lookup`.
-            location: see `lookup`.
-            lat: see `lookup`.
-            lng: see `lookup`.
-            country: see `lookup`.
-            as_of: see `lookup`.
-            tz: see `lookup`.
-            as_of_grain: see `lookup`.
-            client: see `lookup`.
-            detail: see `lookup`.
-            cache: see `lookup`.
-            price: dollars for one lookup, such as "0.004".
+        The arguments are those of `lookup`, and `price`: dollars for one lookup, such as "0.004".
 
         Returns:
             A `Plan`; print it, or read its fields.
 
         Raises:
-            ValueError: the arguments are not clear, as for `lookup`, or the price is none.
+            ValueError: the arguments are not clear, as for `lookup`, or the price is no amount.
         """
         options = Options(tz=tz, as_of_grain=as_of_grain, client=client, detail=detail, cache=cache)
         given = {
@@ -217,19 +200,8 @@ class DaskSvcAccessor:
     ) -> dd.DataFrame:
         """Add the tax, exact to the cent, partition by partition and lazily; see `df.svc.tax`.
 
-        Args:
-            amount: as all the arguments down to `ship_from`: see `df.svc.tax`.
-            shipping: separately stated delivery.
-            exempt: what is exempt.
-            rounding: how a fraction of a cent becomes a cent.
-            invoice: the column of invoices: each must lie within one partition, which is checked
-                now, by one pass over the column.
-            partial: "use" computes the tax of partial rows too.
-            nexus: the register of the seller's nexus.
-            channel: how each row was sold.
-            ship_from: the state that each row was shipped from.
-            prefix: the prefix that the lookup was given.
-            errors: "raise" for an exception where an amount cannot be used, when it is computed.
+        The arguments are those of `df.svc.tax`. Each `invoice` must lie within one partition, which
+        is checked now, by one pass over its column.
 
         Returns:
             A lazy frame with the columns that `df.svc.tax` adds.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.questions import Asked
     from svc_tools.lookup.plan import Plan
 
-__all__ = ["ChangedDataError", "distinct", "look_up_frame", "plan_frame"]
-
 _MERGED = 8
 """How many partitions' distinct combinations are merged at a time."""
 _VALUES = 20

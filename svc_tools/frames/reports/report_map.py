@@ -10,7 +10,6 @@ from svc_tools.frames.charting.tile_map import (
     KEY_WORDS,
     LACKING_WORDS,
     ROWS,
-    shade,
     tile_map,
 )
 from svc_tools.frames.reports.report_markup import Markup, joined, tag
@@ -18,8 +17,6 @@ from svc_tools.frames.reports.report_markup import Markup, joined, tag
 if TYPE_CHECKING:
     from svc_tools.frames.charting.tile_map import Tile, TileMap
     from svc_tools.frames.summary import Summary
-
-__all__ = ["svg_map"]
 
 _SIDE, _GAP = 80, 4
 _HATCHED = frozenset({"partial", "none"})
@@ -31,7 +28,7 @@ def svg_map(summary: Summary) -> Markup:
     drawn = tag(
         "svg",
         _patterns(),
-        *(_drawn(tile, len(tiles.bounds)) for tile in tiles.tiles),
+        *(_drawn(tile, tiles.shade(tile.level)) for tile in tiles.tiles),
         viewBox=f"0 0 {COLUMNS * _SIDE} {ROWS * _SIDE}",
         class_="map",
         role="img",
@@ -70,8 +67,7 @@ def _box(kind: str, place: int, box: tuple[float, float, float, float]) -> Marku
     )
 
 
-def _drawn(tile: Tile, classes: int) -> Markup:
-    place = shade(tile.level, classes)
+def _drawn(tile: Tile, place: int) -> Markup:
     left, top = tile.column * _SIDE + _GAP / 2, tile.row * _SIDE + _GAP / 2
     size, middle = _SIDE - _GAP, (tile.column + 0.5) * _SIDE
     parts = [_box(tile.kind, place, (left, top, size, size))]
@@ -92,8 +88,7 @@ def _drawn(tile: Tile, classes: int) -> Markup:
 
 
 def _legend(tiles: TileMap) -> Markup:
-    ranges = tiles.ranges()
-    keys = [("tax", shade(level, len(ranges)), words) for level, words in enumerate(ranges)]
+    keys = [("tax", tiles.shade(level), words) for level, words in enumerate(tiles.ranges())]
     keys += [(kind, 0, words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
     drawn = [
         tag("li", _key(_box(kind, place, (1, 1, 26, 14))), words) for kind, place, words in keys
