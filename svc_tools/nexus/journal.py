@@ -1,17 +1,15 @@
 """The journal of removals: lines of JSON, only ever added, each on disk before the next step.
 
-Every line says the SHA-256 of the line before it (`line_before`) and its own (`sum`), so that one
-that was changed, lost or moved is noticed; this finds damage, and is no signature. A process that
-is killed while it writes leaves a torn last line: it is no line, and what it was to say did not
-happen or is not known.
+Each line has its number (`seq`) and a CRC over the rest of it, so that a line that was changed,
+lost or moved by accident is noticed. A process that is killed while it writes leaves a torn last
+line, which is dropped: what it was going to say did not happen, or its result is unknown.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
+import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,17 +34,16 @@ __all__ = [
 ]
 
 Event = dict[str, Any]
-"""What one line says, without its two sums."""
+"""What one line says, without its number and its CRC."""
 
 FORMAT = "svc-nexus-journal"
-VERSION = 1
-_FIRST = "0" * 64
+VERSION = 2
 BINARY = getattr(os, "O_BINARY", 0)
 """Bytes as they are: Windows would write ends of lines in its own way."""
-_BEGIN = b'{"event": "journal"'
-_LINE = re.compile(rb'(?P<said>\{.*), "sum": "(?P<sum>[0-9a-f]{64})"\}\n', re.DOTALL)
+_BEGIN = b'{"seq": 1, "event": "journal"'
+_CRC = b', "crc": "'
 _LOOK = (
-    "It is not continued. Look on the service what is there; keep the file, in another folder, and"
+    "It is not continued. Look on the service what is there; move the file to another folder, and"
     " go on with a new plan"
 )
 
@@ -56,7 +53,7 @@ class JournalError(Exception):
 
 
 class JournalDamagedError(JournalError):
-    """The journal was changed after it was written, or is damaged: it is never continued."""
+    """The journal is damaged, or not one that this release reads: it is never continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,75 +64,60 @@ class Journaled:
         events: what its lines say.
         torn: the text of a last line that was not written to its end; "" where there is none.
         size: how many bytes its whole lines are.
-        last: the sum of its last whole line.
     """
 
-    events: tuple[Event, ...]
-    torn: str
-    size: int
-    last: str
+    events: tuple[Event, ...] = ()
+    torn: str = ""
+    size: int = 0
 
 
 def read_journal(path: Path) -> Journaled:
     """The lines of a journal, all of them checked.
 
     Raises:
-        JournalDamagedError: a line was changed, lost or moved, or it is no journal of ours.
+        JournalDamagedError: a line was changed, lost or moved, or it is not a journal.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
-    events: list[Event] = []
-    last, size = _FIRST, 0
-    lines = data.splitlines(keepends=True)
+    if not _BEGIN.startswith(data[: len(_BEGIN)]):
+        raise JournalDamagedError(f"{path.name} is no journal of removals that this release reads")
+    *lines, torn = data.split(b"\n")
+    events = []
     for number, line in enumerate(lines, 1):
         event = _event(line)
         if event is None:
-            if number == len(lines) and not line.endswith(b"\n"):
-                return Journaled(tuple(events), line.decode("utf-8", "replace"), size, last)
-            if number == 1 and not line.startswith(_BEGIN):
-                raise JournalDamagedError(f"{path.name} is no journal of removals")
+            told = f"{path.name}, line {number}, is damaged or was changed"
+            raise JournalDamagedError(f"{told}. {_LOOK}")
+        if (seq := event.pop("seq")) != number:
             raise JournalDamagedError(
-                f"{path.name}, line {number}, is damaged or was changed. {_LOOK}"
+                f"{path.name}, line {number}, has the number {seq}: a line before it was lost or"
+                f" moved. {_LOOK}"
             )
-        if event.pop("line_before") != last:
-            raise JournalDamagedError(
-                f"{path.name}: a line before line {number} was changed, lost or moved. {_LOOK}"
-            )
-        if not events:
-            _check_head(path, event)
-        last = _sum_of(line)
-        size += len(line)
         events.append(event)
-    return Journaled(tuple(events), "", size, last)
+    if events:
+        _check_head(path, events[0])
+    return Journaled(tuple(events), torn.decode("utf-8", "replace"), len(data) - len(torn))
 
 
 def _check_head(path: Path, event: Event) -> None:
-    if event.get("format") != FORMAT:
-        raise JournalDamagedError(f"{path.name} is no journal of removals")
-    if event.get("version") != VERSION:
+    if (event.get("format"), event.get("version")) != (FORMAT, VERSION):
         raise JournalDamagedError(
-            f"{path.name} is of version {event.get('version')}; this release reads {VERSION}:"
-            " use the release that wrote it, or a newer one"
+            f"{path.name} is of {event.get('format')}, version {event.get('version')}; this release"
+            f" reads {FORMAT}, version {VERSION}: use the release that wrote it, or a newer one"
         )
 
 
 def _event(line: bytes) -> Event | None:
-    """What a line says, or nothing where it is not whole."""
-    form = _LINE.fullmatch(line)
-    if form is None or hashlib.sha256(form["said"]).hexdigest().encode() != form["sum"]:
+    """What a line says, or `None` where it is damaged."""
+    said, _, crc = line.rpartition(_CRC)
+    if crc != _crc(said):
         return None
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(event, dict) or not isinstance(event.get("line_before"), str):
-        return None
-    del event["sum"]
+    event: Event = json.loads(said + b"}")
     return event
 
 
-def _sum_of(line: bytes) -> str:
-    return hashlib.sha256(line).hexdigest()
+def _crc(said: bytes) -> bytes:
+    return b'%08x"}' % zlib.crc32(said)
 
 
 class Journal:
@@ -155,7 +137,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            read = read_journal(path) if path.exists() else Journaled((), "", 0, _FIRST)
+            read = read_journal(path) if path.exists() else Journaled()
             made = not path.exists()
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
             try:
@@ -170,7 +152,7 @@ class Journal:
             raise JournalError(_not_written(path, error)) from error
         self.events: list[Event] = [*read.events]
         self.torn = read.torn
-        self._last = read.last
+        self._seq = len(read.events)
 
     def add(self, event: Event) -> None:
         """Add a line; when this returns, it is on disk.
@@ -178,15 +160,14 @@ class Journal:
         Raises:
             JournalError: it is not, and the event is not in `events`.
         """
-        said = json.dumps({**event, "line_before": self._last})[:-1]
-        digest = hashlib.sha256(said.encode()).hexdigest()
-        line = f'{said}, "sum": "{digest}"}}\n'.encode()
+        said = json.dumps({"seq": self._seq + 1, **event})[:-1].encode()
+        line = said + _CRC + _crc(said) + b"\n"
         try:
             _write(self._file, line)
             os.fsync(self._file)
         except OSError as error:
             raise JournalError(_not_written(self.path, error)) from error
-        self._last = _sum_of(line)
+        self._seq += 1
         self.events.append(event)
 
     def close(self) -> None:

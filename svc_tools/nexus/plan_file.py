@@ -1,40 +1,37 @@
-"""The plan as a file that a person ticks in a spreadsheet, and reading it back without trust.
+"""The plan as a CSV file that a person ticks in a spreadsheet, and reading it back.
 
-A spreadsheet rewrites what it opens: dates in another form, other separators, rows sorted or left
-out. Each row therefore carries a check of what it said when it was written. Whatever still says
-the same is read, however it is written; a record that says something else is refused by its row.
-The check finds accidents; it is no signature.
+The first line names the plan, and the service and account that it is for. What is read back is
+checked by what it means: codes, dates, numbers, and whether its rows belong together. Whether a
+record is still as the plan has it is checked against the service when the plan is applied.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-import unicodedata
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from svc_tools.nexus.days_meant import days_meant
-from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow
-from svc_tools.nexus.register_file import nexus_type_of, state_of
+from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
+from svc_tools.nexus.register import NEXUS_TYPES
+from svc_tools.nexus.register_file import day_of, nexus_type_of, state_of
 from svc_tools.nexus.sheet import (
     cell_of,
     columns_of,
     guarded,
     plain_label,
-    sheet_rows,
+    rows_below,
+    sheet_table,
     write_rows,
 )
+from svc_tools.nexus.words import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from svc_tools.nexus.plan import Action, Decision
-    from svc_tools.nexus.register import NexusType
 
-__all__ = ["COLUMNS", "read_plan", "write_plan"]
+__all__ = ["COLUMNS", "plan_header", "plan_of", "plan_rows", "read_plan", "write_plan"]
 
 COLUMNS = (
     "remove",
@@ -46,26 +43,25 @@ COLUMNS = (
     "decision",
     "reason",
     "evidence",
-    "plan_id",
-    "service",
-    "account",
-    "as_of",
+    "row",
+    "expected",
+    "register_row",
 )
 
+_TEXTS = COLUMNS[3:9]
+"""What a spreadsheet might compute or rewrite; dates too, for 3/4/2021 has two meanings."""
 _MISSING = "missing"
-_AS_OF = "as of "
-_ID = re.compile(
-    r"(plan-([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8})\.([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9a-f]{29})"
+_TITLE = "# svc-tools nexus plan"
+_HEADER = re.compile(
+    re.escape(_TITLE) + r" \| id=(plan-([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8})"
+    r" \| service=(.*) \| account=(.*) \| as_of=([0-9]{4}-[0-9]{2}-[0-9]{2})"
 )
 _CODE = re.compile(r"(?:^|(?<=\.) )([a-z_]+): ")
+_NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 _REMOVE = {"x", "yes", "y", "1", "1.0", "true", "remove", "\u2713", "\u2714", "\u2611"}
 _NOTHING = {"", "no", "n", "0", "0.0", "false", "-"}
 _TICKS = "x, yes, 1, true or replace; leave it empty to keep the record"
 _SHOWN = 40
-_CHANGED = (
-    "must stay as the plan has it (a spreadsheet may have rewritten it): put it back, or make the"
-    " plan again"
-)
 
 
 def write_plan(plan: Plan, path: str | Path) -> Path:
@@ -76,19 +72,37 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
         OSError: it cannot be written; a file that was there is left as it was.
     """
     path = Path(path)
-    made_for = (plan.service, plan.account, _AS_OF + plan.as_of.isoformat())
-    said = [
-        _Said(one.state, "", "", "", "", _MISSING, "", one.sentence, *made_for)
+    # the empty line keeps a spreadsheet that sorts from taking the first line for the headings
+    lines = [
+        [guarded(text) if name in _TEXTS else text for name, text in row.items()]
+        for row in plan_rows(plan)
+    ]
+    write_rows(path, COLUMNS, lines, above=([plan_header(plan)], []))
+    return path
+
+
+def plan_header(plan: Plan) -> str:
+    """The line that names a plan, and the service and account that it is for."""
+    return (
+        f"{_TITLE} | id={plan.plan_id} | service={plan.service} | account={plan.account}"
+        f" | as_of={plan.as_of}"
+    )
+
+
+def plan_rows(plan: Plan) -> list[dict[str, str]]:
+    """The rows of a plan as texts, by `COLUMNS`: missing states first, then the records."""
+    empty = dict.fromkeys(COLUMNS, "")
+    rows = [
+        empty | {"state": one.state, "decision": _MISSING, "evidence": one.sentence}
         for one in plan.missing_states
     ]
-    lines = [_line("", one, plan.plan_id, (0, 0, 0)) for one in said]
     for row in plan.rows:
         why = " ".join(f"{code}: {words}" for code, words in zip(row.reasons, row.why, strict=True))
-        fields = row.record.texts
-        one = _Said(*fields, row.decision, why, row.evidence, *made_for)
-        lines.append(_line(row.action, one, plan.plan_id, (row.number, row.expected, row.row)))
-    write_rows(path, COLUMNS, lines)
-    return path
+        numbers = (str(number) for number in (row.number, row.expected, row.row))
+        action = "x" if row.action == "remove" else row.action
+        texts = (action, *row.record.texts, row.decision, why, row.evidence, *numbers)
+        rows.append(dict(zip(COLUMNS, texts, strict=True)))
+    return rows
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -98,219 +112,148 @@ def read_plan(path: str | Path) -> Plan:
     at the one of several records that is to stay.
 
     Raises:
-        PlanError: rows were changed, come from several plans, or have marks that are not known or
-            contradict one another; it lists them.
+        PlanError: the first line is not a plan's, or rows have codes, dates, numbers or marks that
+            are not known, or contradict one another; it lists them.
         FileNotFoundError: there is no such file.
         ImportError: it is a workbook, and what reads workbooks is not installed.
     """
     path = Path(path)
-    cells = sheet_rows(path, refused=lambda said: PlanError([said]), old=True)
-    _require_columns(path, cells)
+    table = sheet_table(path, refused=lambda said: PlanError([said]))
+    at = next((at for at, cells in enumerate(table) if any(map(cell_of, cells))), 0)
+    header = "".join(str(cell or "") for cell in table[at]) if table else ""
+    first, rows = rows_below(table, at + 1)
+    labels = columns_of(rows)
+    absent = [name for name in COLUMNS if name not in {plain_label(label) for label in labels}]
+    if header.startswith(_TITLE) and absent:
+        told = f"{', '.join(absent)} (there are: {', '.join(labels) or 'none'})"
+        raise PlanError([f"{path.name} has lost columns: no {told}"])
+    return plan_of(header, enumerate(rows, first), name=path.name)
+
+
+def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, name: str) -> Plan:
+    """The plan that its first line and its rows make.
+
+    Args:
+        header: the line that `plan_header` made.
+        rows: where each row stands, and its cells by the names of `COLUMNS`.
+        name: what the plan was read from, for messages.
+
+    Raises:
+        PlanError: see `read_plan`.
+    """
+    made_for = _made_for(header)
+    if made_for is None:
+        told = f"{name} does not begin with the first line of a plan ({_TITLE} | id=\u2026)"
+        whose = "which says for which service and account it is"
+        raise PlanError([f"{told}, {whose}: put it back, or make the plan again"])
     problems: list[str] = []
-    read = [
-        one
-        for number, row in enumerate(cells, 2)
-        if any(cell_of(cell) is not None for cell in row.values())
-        and (one := _read_row(number, row, problems)) is not None
-    ]
-    problems += _together(read)
+    read: list[tuple[int, PlanRow | Missing]] = []
+    for line, row in rows:
+        named = [(plain_label(label), cell_of(cell)) for label, cell in row.items() if label]
+        cells = dict(reversed(named))  # of two columns of a name the first is the plan's
+        if not any(cell is not None for cell in cells.values()):
+            continue
+        try:
+            read.append((line, _row_of(cells)))
+        except ValueError as error:
+            whose = " ".join(str(cells[key] or "") for key in ("state", "nexus_type")).strip()
+            problems.append(f"row {line} ({whose[:_SHOWN]}): {error}")
+    problems += _twice(read)
+    if not read and not problems:
+        problems.append(f"{name} has no rows; make the plan again")
     if problems:
         raise PlanError(problems)
-    if not read:
-        raise PlanError([f"{path.name} has no rows; make the plan again"])
-    first = read[0]
-    rows = sorted((one.row for one in read if one.row is not None), key=lambda row: row.number)
+    records = [one for _, one in read if isinstance(one, PlanRow)]
     return Plan(
-        tuple(rows),
-        first.plan_id,
-        first.said.service,
-        first.said.account,
-        date.fromisoformat(first.said.as_of.removeprefix(_AS_OF)),
-        datetime.strptime(first.made_at, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC),
-        tuple(Missing(one.said.state, one.said.evidence) for one in read if one.row is None),
+        tuple(sorted(records, key=lambda row: row.number)),
+        *made_for,
+        tuple(one for _, one in read if isinstance(one, Missing)),
     ).checked()
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a row says, as texts."""
-
-    state: str
-    nexus_type: str
-    registered_at: str
-    address: str
-    notes: str
-    decision: str
-    reason: str
-    evidence: str
-    service: str
-    account: str
-    as_of: str
-
-    def parts(self) -> dict[str, tuple[str, ...]]:
-        """What is checked, by the name under which a person knows it."""
-        return {
-            "state": (self.state,),
-            "nexus_type": (self.nexus_type,),
-            "registered_at": (self.registered_at,),
-            "address": (self.address,),
-            "notes": (self.notes,),
-            "the suggestion (decision, reason, evidence)": (
-                self.decision,
-                self.reason,
-                self.evidence,
-            ),
-            "whom the plan is for (service, account, as_of)": (
-                self.service,
-                self.account,
-                self.as_of,
-            ),
-        }
-
-    def check(self, plan_id: str, numbers: tuple[int, int, int]) -> str:
-        """Three hexadecimal digits for each part, and eight over everything."""
-        parts = ["\x1f".join(map(_same_text, part)) for part in self.parts().values()]
-        whole = "\x1e".join([plan_id, *map(str, numbers), *parts])
-        return "".join(_digest(part)[:3] for part in parts) + _digest(whole)[:8]
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A row that was read, and where."""
-
-    line: int
-    plan_id: str
-    made_at: str
-    said: _Said
-    row: PlanRow | None
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _same_text(text: str) -> str:
-    """A text as it is compared: blanks and line ends may differ."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def _line(action: Action, said: _Said, plan_id: str, numbers: tuple[int, int, int]) -> list[str]:
-    mark = ".".join([plan_id, *map(str, numbers), said.check(plan_id, numbers)])
-    return [
-        "x" if action == "remove" else action,
-        said.state,
-        said.nexus_type,
-        said.registered_at,
-        *map(guarded, (said.address, said.notes, said.decision, said.reason, said.evidence)),
-        mark,
-        *map(guarded, (said.service, said.account, said.as_of)),
-    ]
-
-
-def _require_columns(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    there = columns_of(rows)
-    absent = [name for name in COLUMNS if name not in {plain_label(label) for label in there}]
-    if absent:
-        told = f"{', '.join(absent)} (there are: {', '.join(there) or 'none'})"
-        raise PlanError([f"{path.name} is no plan of this tool, or lost columns: no {told}"])
-
-
-def _read_row(line: int, row: Mapping[str, object], problems: list[str]) -> _Read | None:
-    """One row of the file; what is wrong with it goes to `problems`."""
-    named = [(plain_label(label), cell_of(cell)) for label, cell in row.items() if label]
-    cells = dict(reversed(named))  # of two columns of a name the first is the plan's
-    found = _ID.fullmatch(str(cells["plan_id"]))
+def _made_for(header: str) -> tuple[str, str, str, date, datetime] | None:
+    """The plan's name, service, account, day and moment, of its first line."""
+    found = _HEADER.fullmatch(header.strip())
     if found is None:
-        problems.append(
-            f"row {line}: {str(cells['plan_id'] or '')[:_SHOWN]!r} in plan_id is not as the plan"
-            " was written; a record that was added by hand cannot be removed from here"
-        )
         return None
-    numbers = (int(found[3]), int(found[4]), int(found[5]))
-    said = _said(cells, found[1], numbers, found[6])
-    if said.check(found[1], numbers) != found[6]:
-        problems.append(f"row {line} ({_named(said)}): {_what_changed(said, found[6])} {_CHANGED}")
+    plan_id, moment, service, account, as_of = found.groups()
+    try:
+        made_at = datetime.strptime(moment, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return plan_id, service, account, date.fromisoformat(as_of), made_at
+    except ValueError:
         return None
-    action = _action(cells["remove"])
+
+
+def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
+    """One row of the plan.
+
+    Raises:
+        ValueError: a cell has something that no plan has; the message says which.
+    """
+    texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
+    state, kind = state_of(texts["state"]), nexus_type_of(texts["nexus_type"])
+    action = _action(texts["remove"])
+    decision = texts["decision"].strip()
+    if state is None:
+        raise ValueError(_wrong(texts, "state", "a US state"))
+    if decision == _MISSING:
+        if action != "":
+            raise ValueError("there is no record to remove; leave remove empty")
+        return Missing(state, texts["evidence"])
+    if kind is None:
+        raise ValueError(_wrong(texts, "nexus_type", f"one of {', '.join(NEXUS_TYPES)}"))
     if action is None:
-        given = str(cells["remove"])[:_SHOWN]
-        problems.append(f"row {line} ({_named(said)}): {given!r} in remove is none of {_TICKS}")
-        return None
-    if said.decision == _MISSING:
-        if action:
-            problems.append(
-                f"row {line} ({said.state}): there is no record to remove; leave remove empty"
-            )
-        return _Read(line, found[1], found[2], said, None)
-    return _Read(line, found[1], found[2], said, _plan_row(said, numbers, action))
-
-
-def _said(
-    cells: Mapping[str, object | None], plan_id: str, numbers: tuple[int, int, int], check: str
-) -> _Said:
-    """What a row says; of the days that its date can mean, the one that was written."""
-    texts = {name: "" if cells[name] is None else str(cells[name]) for name in _Said.__slots__}
-    texts["state"] = state_of(texts["state"]) or texts["state"]
-    texts["nexus_type"] = nexus_type_of(texts["nexus_type"]) or texts["nexus_type"]
-    days = [day.isoformat() for day in days_meant(cells["registered_at"])]
-    meant = [_Said(**(texts | {"registered_at": day})) for day in days]
-    return next(
-        (one for one in meant if one.check(plan_id, numbers) == check),
-        (meant or [_Said(**texts)])[0],
+        raise ValueError(_wrong(texts, "remove", f"one of {_TICKS}"))
+    if decision not in DECISIONS:
+        expected = ", ".join((*DECISIONS, _MISSING))
+        raise ValueError(_wrong(texts, "decision", f"one of {expected}; make the plan again"))
+    reasons = tuple(_CODE.findall(texts["reason"]))
+    if any(code not in REASONS for code in reasons) or (texts["reason"] and not reasons):
+        raise ValueError(_wrong(texts, "reason", "a reason of a plan; make the plan again"))
+    number, expected_count, row = (
+        _number(texts, name) for name in ("row", "expected", "register_row")
+    )
+    return PlanRow(
+        number=number,
+        state=state,
+        nexus_type=kind,
+        registered_at=day_of(cells["registered_at"]),
+        address=texts["address"] or None,
+        notes=texts["notes"] or None,
+        decision=cast("Decision", decision),
+        reasons=reasons,
+        why=tuple(REASONS[code] for code in reasons),
+        evidence=texts["evidence"],
+        action=action,
+        row=row,
+        expected=expected_count,
     )
 
 
-def _what_changed(said: _Said, check: str) -> str:
-    names = [*said.parts()]
-    now = said.check("", (0, 0, 0))
-    starts = range(0, 3 * len(names), 3)
-    changed = [
-        name
-        for name, at in zip(names, starts, strict=True)
-        if now[at : at + 3] != check[at : at + 3]
-    ]
-    return ", ".join(changed) or "the row"
+def _wrong(texts: Mapping[str, str], name: str, expected: str) -> str:
+    return f"{texts[name][:_SHOWN]!r} in {name} is not {expected}"
 
 
-def _named(said: _Said) -> str:
-    return f"{said.state} {said.nexus_type}".strip()[:_SHOWN]
-
-
-def _action(cell: object | None) -> Action | None:
-    text = "" if cell is None else str(cell).strip().casefold()
+def _action(text: str) -> Action | None:
+    text = text.strip().casefold()
     if text == "replace":
         return "replace"
     return "remove" if text in _REMOVE else "" if text in _NOTHING else None
 
 
-def _plan_row(said: _Said, numbers: tuple[int, int, int], action: Action) -> PlanRow:
-    parts = _CODE.split(said.reason)[1:]
-    return PlanRow(
-        number=numbers[0],
-        state=said.state,
-        nexus_type=cast("NexusType", said.nexus_type),
-        registered_at=date.fromisoformat(said.registered_at) if said.registered_at else None,
-        address=said.address or None,
-        notes=said.notes or None,
-        decision=cast("Decision", said.decision),
-        reasons=tuple(parts[::2]),
-        why=tuple(words.strip() for words in parts[1::2]),
-        evidence=said.evidence,
-        action=action,
-        row=numbers[2],
-        expected=numbers[1],
-    )
+def _number(texts: Mapping[str, str], name: str) -> int:
+    found = _NUMBER.fullmatch(texts[name].strip())
+    if found is None:
+        expected = "a number of the plan; a record that was added by hand cannot be removed here"
+        raise ValueError(_wrong(texts, name, expected))
+    return int(found[1])
 
 
-def _together(read: list[_Read]) -> Iterable[str]:
-    """What is wrong with the rows together."""
-    plans = dict.fromkeys(one.plan_id for one in read)
-    if len(plans) > 1:
-        yield f"the rows are of several plans ({', '.join(plans)}); apply each from its own file"
-        return
-    seen: dict[object, int] = {}
-    for one in read:
-        key = one.said.state if one.row is None else one.row.number
+def _twice(read: Iterable[tuple[int, PlanRow | Missing]]) -> Iterable[str]:
+    """What is in the file more than once."""
+    seen: dict[int | str, int] = {}
+    for line, one in read:
+        key = one.number if isinstance(one, PlanRow) else one.state
         if key in seen:
-            yield f"rows {seen[key]} and {one.line} are the same row of the plan; leave one out"
-        seen.setdefault(key, one.line)
+            yield f"rows {seen[key]} and {line} are the same row of the plan; leave one out"
+        seen.setdefault(key, line)

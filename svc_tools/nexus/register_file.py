@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.nexus.register import NEXUS_TYPES, Register, RegisterError, Registration
-from svc_tools.nexus.sheet import cell_of, columns_of, plain_label, sheet_rows
+from svc_tools.nexus.sheet import cell_of, columns_of, plain_label, rows_below, sheet_table
 from svc_tools.places import state_code
 
 if TYPE_CHECKING:
     from svc_tools.nexus.register import NexusType
 
-__all__ = ["nexus_type_of", "read_register", "state_of"]
+__all__ = ["day_of", "nexus_type_of", "read_register", "state_of"]
 
 _NAMES = {
     "state": {"state", "state_code", "jurisdiction"},
@@ -61,7 +61,8 @@ def read_register(source: object) -> Register:
         return source
     rows: list[dict[str, object]]
     if isinstance(source, str | Path):
-        rows = sheet_rows(Path(source), refused=lambda said: RegisterError([said])) or [{}]
+        table = sheet_table(Path(source), refused=lambda said: RegisterError([said]))
+        rows = rows_below(table)[1] or [{}]
     else:
         rows = _mappings(source)
     labels = _labels(rows)
@@ -126,7 +127,7 @@ def _record(
     state = state_of(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     try:
-        since = _day(cells.get("registered_at"))
+        since = day_of(cells.get("registered_at"))
     except ValueError as error:
         problems.append(f"row {number}: {error}")
         since = None
@@ -150,7 +151,12 @@ def _record(
     )
 
 
-def _day(value: object) -> date | None:
+def day_of(value: object) -> date | None:
+    """The day of a cell: a date, or ISO text; `None` for an empty one.
+
+    Raises:
+        ValueError: it is something else.
+    """
     if value is None:
         return None
     if isinstance(value, datetime):

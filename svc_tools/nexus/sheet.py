@@ -26,7 +26,8 @@ __all__ = [
     "guarded",
     "plain_label",
     "require_csv",
-    "sheet_rows",
+    "rows_below",
+    "sheet_table",
     "unguarded",
     "write_rows",
 ]
@@ -54,16 +55,12 @@ _WORKBOOK_NEEDS = (
 )
 
 
-def sheet_rows(path: Path, *, refused: Callable[[str], ValueError], old: bool = False) -> list[Row]:
-    """The rows below the header, in order; rows without any value are left out, but counted.
-
-    The header is the first row that is not empty. A CSV may have any of the usual separators.
+def sheet_table(path: Path, *, refused: Callable[[str], ValueError]) -> list[list[object]]:
+    """The cells of a sheet, row by row. A CSV may have any of the usual separators.
 
     Args:
         path: a CSV file, or a workbook (`.xlsx`), of which the first sheet is read.
         refused: makes the error for a sentence.
-        old: read a CSV that is not UTF-8 in the old encoding of spreadsheets; only where the
-            caller can tell whether the text was changed.
 
     Raises:
         ValueError: as `refused` makes it: the file is not readable as a sheet.
@@ -75,18 +72,26 @@ def sheet_rows(path: Path, *, refused: Callable[[str], ValueError], old: bool = 
     if path.suffix.lower() in _OTHER_SHEETS:
         raise refused(f"{path.name} is of a kind that is not read; save it as .xlsx or CSV (UTF-8)")
     if path.suffix.lower() in _WORKBOOKS:
-        table = _workbook(path, refused)
-    else:
-        text = _text(path.read_bytes(), path.name, refused, old=old)
-        try:
-            table = _csv(text)
-        except csv.Error as error:
-            raise refused(f"{path.name} is no CSV that can be read: {error}") from None
-    table = table[next((at for at, cells in enumerate(table) if any(map(_there, cells))), 0) :]
-    if not table:
-        return []
-    labels = _told_apart(str(label).strip() if _there(label) else "" for label in table[0])
-    return [_row(labels, cells) for cells in table[1:]] or [dict.fromkeys(labels)]
+        return _workbook(path, refused)
+    text = _text(path.read_bytes(), path.name, refused)
+    try:
+        return _csv(text)
+    except csv.Error as error:
+        raise refused(f"{path.name} is no CSV that can be read: {error}") from None
+
+
+def rows_below(table: Sequence[Sequence[object]], start: int = 0) -> tuple[int, list[Row]]:
+    """The rows below the header, which is the first row from `start` on that is not empty.
+
+    Returns:
+        The number of the first of them in the table, from 1; and the rows, empty ones too.
+    """
+    head = next((at for at in range(start, len(table)) if any(map(_there, table[at]))), None)
+    if head is None:
+        return start + 1, []
+    labels = _told_apart(str(label).strip() if _there(label) else "" for label in table[head])
+    rows = [_row(labels, cells) for cells in table[head + 1 :]]
+    return head + 2, rows or [dict.fromkeys(labels)]
 
 
 def columns_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
@@ -129,8 +134,20 @@ def require_csv(path: Path) -> None:
         raise ValueError(f"{path.name}: a CSV is what is written; name it .csv")
 
 
-def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def write_rows(
+    path: Path,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    above: Iterable[Sequence[str]] = (),
+) -> None:
     """Write a CSV (UTF-8, marked as such for spreadsheets), whole or not at all.
+
+    Args:
+        path: where.
+        heads: the labels of the columns.
+        rows: the cells.
+        above: rows that come before the labels.
 
     Raises:
         ValueError: it has the name of a workbook.
@@ -142,8 +159,7 @@ def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str]]) 
         draft.open("w", encoding="utf-8-sig", newline="") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(heads)
-        writer.writerows(rows)
+        writer.writerows([*above, heads, *rows])
 
 
 def _there(value: object) -> bool:
@@ -169,20 +185,19 @@ def _row(labels: Sequence[str], cells: Sequence[object]) -> Row:
     return row
 
 
-def _text(data: bytes, name: str, refused: Callable[[str], ValueError], *, old: bool) -> str:
-    encodings = ["utf-16"] if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ["utf-8-sig"]
-    for encoding in [*encodings, *(["cp1252"] if old else [])]:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise refused(f"{name} is not UTF-8 text; save it as CSV (UTF-8)")
+def _text(data: bytes, name: str, refused: Callable[[str], ValueError]) -> str:
+    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        raise refused(f"{name} is not UTF-8 text; save it as CSV (UTF-8)") from None
 
 
 def _csv(text: str) -> list[list[object]]:
     said = _SAID.match(text)
     body = text[said.end() :] if said else text
-    header = next((line for line in body.splitlines() if line.strip(" ,;\t")), "")
+    lines = (line for line in body.splitlines() if line.strip(" ,;\t"))
+    header = next((line for line in lines if not line.startswith(("#", '"#'))), "")
     separator = said[1] if said else max(_SEPARATORS, key=header.count)
     with cells_of_any_length():
         reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)

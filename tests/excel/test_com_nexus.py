@@ -138,10 +138,21 @@ def test_a_removed_record_is_restored_as_it_was(excel, sheet, nexus):
 def test_a_row_that_was_changed_by_hand_is_refused_by_its_name(excel, sheet, nexus):
     excel.macro("SVC_NEXUS_LIST")
     tick(sheet, "DE", "economic")
-    sheet.type((HEAD + 1, 2), "TX")
+    sheet.type((HEAD + 1, 2), "ZZ")
     told = excel.macro("SVC_NEXUS_REMOVE")
-    assert "TX economic" in told
-    assert "must stay as the plan has it" in told
+    assert f"row {HEAD + 1} (ZZ economic): 'ZZ' in state" in told
+    sheet.type((HEAD + 1, 2), "TX")  # another record of the plan, which is not ticked
+    assert "TX economic: a removal takes every record" in excel.macro("SVC_NEXUS_REMOVE")
+    sheet.type((HEAD + 1, 2), "WA")  # the service has no such record
+    assert excel.macro("SVC_NEXUS_REMOVE") == "Dry run: nothing would be sent."
+    assert nexus.sent == []
+
+
+def test_rows_of_another_plan_are_refused(excel, sheet, nexus):
+    excel.macro("SVC_NEXUS_LIST")
+    tick(sheet, "DE", "economic")
+    sheet.type((HEAD + 1, len(HEADINGS) + 1), "# svc-tools nexus plan | id=another")
+    assert "are not of one plan; list them again" in excel.macro("SVC_NEXUS_REMOVE")
     assert nexus.sent == []
 
 

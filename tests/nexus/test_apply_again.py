@@ -206,5 +206,5 @@ def test_a_file_that_is_no_journal_is_called_so(tmp_path):
     (tmp_path / "plan.csv").write_text("remove,state\nx,TX\n")
     with pytest.raises(ValueError, match=r"plan\.csv is no journal of removals"):
         read_receipt(tmp_path / "plan.csv")
-    (tmp_path / "one.jsonl").write_bytes(b'{"event": "journal", "for')
+    (tmp_path / "one.jsonl").write_bytes(b'{"seq": 1, "event": "journal", "for')
     assert read_journal(tmp_path / "one.jsonl").events == ()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.excel.com.areas import Area
 from svc_tools.excel.dates import FIRST_DAY, FROM_1904
 from svc_tools.excel.workbook.layout import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
-from svc_tools.nexus.plan_file import COLUMNS as PLAN_COLUMNS
-from svc_tools.nexus.plan_file import read_plan
-from svc_tools.nexus.sheet import cell_of, guarded, sheet_rows, unguarded, write_rows
+from svc_tools.nexus import PlanError
+from svc_tools.nexus.plan_file import plan_header, plan_of, plan_rows
+from svc_tools.nexus.sheet import cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from svc_tools.nexus import Plan, ReceiptItem
 
 __all__ = ["NexusRows"]
-
-_PLAN_NAMES = {"nexus_type": "type"}
 
 
 class NexusRows:
@@ -63,11 +59,11 @@ class NexusRows:
         Raises:
             ValueError: something else stands in the way; nothing was changed.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            path = plan.write(Path(folder) / "plan.csv")
-            lines = sheet_rows(path, refused=ValueError)
-        if not plan.rows and not plan.missing_states:
-            lines = []
+        marks = {"plan": plan_header(plan)}
+        lines = [
+            row | marks | {"type": row["nexus_type"], "outcome": "", "receipt": ""}
+            for row in plan_rows(plan)
+        ]
         old = len(self.rows)
         self._require_room(old, len(lines))
         if lines:
@@ -76,18 +72,12 @@ class NexusRows:
             first = self._head + 1 + len(lines)
             self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
 
-    def _write(self, lines: Sequence[Mapping[str, object]]) -> None:
+    def _write(self, lines: Sequence[Mapping[str, str]]) -> None:
         self.sheet.put(
             Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS)), [NEXUS_MARKS]
         )
-        names = {shown: name for name, shown in _PLAN_NAMES.items()}
-        self.sheet.put(
-            self._block(len(lines)),
-            [
-                [unguarded(str(line.get(names.get(name, name)) or "")) for name in self.all]
-                for line in lines
-            ],
-        )
+        cells = [[line[name] for name in self.all] for line in lines]
+        self.sheet.put(self._block(len(lines)), cells)
 
     def plan(self) -> Plan:
         """The plan, as it is ticked on the sheet.
@@ -95,14 +85,17 @@ class NexusRows:
         Raises:
             PlanError: rows were changed, are of no plan, or the ticks contradict one another.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"The sheet {NEXUS}.csv"
-            lines = [
-                [_text(row[_PLAN_NAMES.get(name, name)]) for name in PLAN_COLUMNS]
-                for row in self.rows
-            ]
-            write_rows(path, PLAN_COLUMNS, lines)
-            return read_plan(path)
+        rows = self.rows
+        plans = {_text(row["plan"]) for row in rows}
+        if len(plans) > 1:
+            raise PlanError([f"the rows of the sheet {NEXUS} are not of one plan; list them again"])
+        cells = [
+            {name: _text(cell) for name, cell in row.items()}
+            | {"nexus_type": row["type"], "registered_at": self._day(row["registered_at"])}
+            for row in rows
+        ]
+        lines = enumerate(cells, self._head + 1)
+        return plan_of("".join(plans), lines, name=f"The sheet {NEXUS}")
 
     @property
     def register(self) -> list[dict[str, object]]:
@@ -120,7 +113,7 @@ class NexusRows:
     @property
     def are_planned(self) -> bool:
         """Whether the rows are those of a plan."""
-        return any(cell_of(row["plan_id"]) is not None for row in self.rows)
+        return any(cell_of(row["plan"]) is not None for row in self.rows)
 
     def outcomes(self, items: Iterable[ReceiptItem], receipt: str = "") -> None:
         """Write what became, or would become, of each row that an item is about."""
@@ -215,5 +208,4 @@ def _outcome(item: ReceiptItem) -> str:
 def _text(value: Scalar) -> str:
     if isinstance(value, float) and not isinstance(value, bool):
         return f"{value:g}" if value != int(value) else str(int(value))
-    text = "" if value is None else str(value)
-    return guarded(text) if text else ""
+    return "" if value is None else str(value)

@@ -50,7 +50,7 @@ NEXUS_COLUMNS = (
 )
 """The headings of the cleanup, one record in each row below: values, never formulas, so that a tick
 stays with its record."""
-NEXUS_MARKS = ("plan_id", "service", "account", "as_of")
+NEXUS_MARKS = ("plan", "row", "expected", "register_row")
 """The headings right of them: the plan's own marks, by which it is known again."""
 NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 """The row of those headings."""
