@@ -22,6 +22,7 @@ from svc_tools.nexus.apply_requests import (
     wanted_of,
 )
 from svc_tools.nexus.apply_run import Run, there_again
+from svc_tools.nexus.apply_settle import settled
 from svc_tools.nexus.receipt import Receipt, ReceiptItem
 from svc_tools.nexus.receipt_files import restore_file_of
 from svc_tools.places import STATES, state_code
@@ -119,7 +120,9 @@ def _after(one: Wanted, track: Track, there: Listed | None) -> ReceiptItem | Non
             item, outcome="not_done", status="planned", message=line, record=record, action="add"
         )
     not_sent = item.status == "absent" and item.deleted == 0 and there is None
-    unknown = item.status == "unknown" and there is None
+    unknown = item.status == "unknown" and (
+        there is None or settled(track, there.of(*one.key), "an earlier run").status == "unknown"
+    )
     if not (item.outcome == "done" or not_sent or unknown or item.status == "removed_only"):
         return None
     message = there_again(one, track, there)

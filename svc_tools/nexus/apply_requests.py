@@ -182,15 +182,19 @@ def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
         return "absent", f"There is no {wanted.named} on the service (any more): nothing to remove."
     if wanted.action == "remove_all":
         return None
-    pairs = _paired(wanted, there)
-    for place, record in enumerate(there):
-        if place not in pairs:
-            differences = _differences(wanted, record)
-            return "changed", (
-                f"{wanted.named} is another record on the service than in the plan"
-                f" ({differences}). It was left alone; to remove it, make the plan from what the"
-                " service lists now."
-            )
+    alone = [record for record, row in _with_rows(wanted, there) if row is None]
+    if alone:
+        return "changed", (
+            f"{wanted.named} is another record on the service than in the plan"
+            f" ({_differences(wanted, alone[0])}). It was left alone; to remove it, make the plan"
+            " from what the service lists."
+        )
+    if len(_staying(wanted, there)) > 1:
+        return "changed", (
+            f"{wanted.named} was left alone: several records on the service fit the one that is to"
+            " stay, and the plan does not say which it is. Make the plan from what the service"
+            " lists."
+        )
     if wanted.action == "replace":
         try:
             addition(fitted(wanted, there).record or {})
@@ -208,20 +212,17 @@ def fitted(wanted: Wanted, there: tuple[Record, ...]) -> Wanted:
     """
     if wanted.action != "replace" or wanted.record is None:
         return wanted
-    kept = wanted.rows.index(wanted.record) if wanted.record in wanted.rows else None
-    pairs = _paired(wanted, there)
-    record = next((there[place] for place, row in pairs.items() if row == kept), wanted.record)
-    return replace(wanted, record=record)
+    staying = _staying(wanted, there)
+    return replace(wanted, record=staying[0]) if staying else wanted
 
 
 def beyond(wanted: Wanted, there: tuple[Record, ...]) -> str:
     """What the service has of the records that the plan does not say, in words; "" for nothing."""
-    pairs = _paired(wanted, there)
     return "; ".join(
-        f"{name} {_said(compared(there[place], name))}"
-        for place, row in pairs.items()
+        f"{name} {_said(compared(record, name))}"
+        for record, row in _with_rows(wanted, there)
         for name in FIELDS
-        if compared(wanted.rows[row], name) is None and compared(there[place], name) is not None
+        if row is not None and compared(row, name) is None and compared(record, name) is not None
     )
 
 
@@ -276,33 +277,30 @@ def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     ]
 
 
-def _paired(wanted: Wanted, there: tuple[Record, ...]) -> dict[int, int]:
-    """For each record that is there its row of the plan, each row for one record; by numbers.
+def _with_rows(wanted: Wanted, there: tuple[Record, ...]) -> list[tuple[Record, Record | None]]:
+    """Each record that is there with the row of the plan most like it, each row for one record.
 
-    A record that fits no row, or only rows that others need, is not in it.
+    A record that fits no row that is left has `None`.
     """
-    rows = range(len(wanted.rows))
-    fits = []
+    left = [*wanted.rows]
+    found: list[tuple[Record, Record | None]] = []
     for record in there:
-        exactly, loosely = (
-            {row for row in rows if not _unlike(wanted.rows[row], record, loose=loose)}
-            for loose in (False, wanted.loose)
-        )
-        fits.append([*sorted(exactly), *sorted(loosely - exactly)])
-    taken: dict[int, int] = {}
+        fits = [row for row in left if not _unlike(row, record, loose=wanted.loose)]
+        row = min(fits, key=lambda row: len(_unlike(row, record, loose=False)), default=None)
+        if row is not None:
+            left.remove(row)
+        found.append((record, row))
+    return found
 
-    def place(at: int, tried: set[int]) -> bool:
-        for row in fits[at]:
-            if row not in tried:
-                tried.add(row)
-                if row not in taken or place(taken[row], tried):
-                    taken[row] = at
-                    return True
-        return False
 
-    for at in range(len(there)):
-        place(at, set())
-    return {at: row for row, at in taken.items()}
+def _staying(wanted: Wanted, there: tuple[Record, ...]) -> list[Record]:
+    """The records that the one to be added again may be, each once."""
+    fitting: list[Record] = []
+    for record, row in _with_rows(wanted, there):
+        is_it = row is not None and row == wanted.record
+        if is_it and all(_unlike(one, record, loose=False) for one in fitting):
+            fitting.append(record)
+    return fitting if wanted.action == "replace" else []
 
 
 def _differences(wanted: Wanted, there: Record) -> str:

@@ -39,15 +39,16 @@ def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
                 flagged=True,
             )
         return Verdict("gone", said)
-    if _same(there, track.before):
+    if sorted(map(_compared, there)) == sorted(map(_compared, track.before)):
         return Verdict(
             "still_there", f"{track.named} is still listed as it was: it was not removed."
         )
     left, before = len(there), len(track.before)
     return Verdict(
-        "still_there",
-        f"{track.named}: {counted(left, 'record')} {'is' if left == 1 else 'are'} listed, and not"
-        f" as before ({counted(before, 'record')}): look on the service.",
+        "unknown",
+        f"Whether {track.named} was removed is not known: {counted(left, 'record')}"
+        f" {'is' if left == 1 else 'are'} listed, and not as before ({counted(before, 'record')})."
+        " Look on the service, and make a new plan.",
         flagged=True,
     )
 
@@ -63,18 +64,22 @@ def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
             " listed. Apply the same plan again, or add it from the file of records.",
             flagged=True,
         )
-    if track.record is not None and _same(there, (track.record,)):
+    same = track.record is not None and _compared(track.record) in map(_compared, there)
+    if same and len(there) == 1:
         done = "replaced" if replacing else "restored"
         return Verdict(done, f"{track.named} is there as it should be.")
+    if same:
+        return Verdict(
+            "unknown",
+            f"Whether {track.named} was added is not known: {len(there)} records are listed, and"
+            " the one that was to be added is among them. Look on the service.",
+            flagged=True,
+        )
     return Verdict(
         "changed",
         f"{track.named} is there as another record than was added: look on the service.",
         flagged=True,
     )
-
-
-def _same(there: tuple[Record, ...], before: tuple[Record, ...]) -> bool:
-    return sorted(map(_compared, there)) == sorted(map(_compared, before))
 
 
 def _compared(record: Record) -> tuple[str, ...]:

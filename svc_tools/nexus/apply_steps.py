@@ -196,6 +196,8 @@ class Steps:
             self.why = self.why or f"whether {track.named} is done is not known"
             return
         self.settle(track, there, of="the answer")
+        if track.status == "unknown":
+            self.why = self.why or f"whether {track.named} is done is not known"
         if self._troubled >= _TROUBLED:
             self.why = self.why or f"{_TROUBLED} answers in a row were lost"
 

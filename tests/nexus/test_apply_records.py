@@ -7,9 +7,17 @@ from unicodedata import normalize
 
 import pytest
 from support.faults import KEY, answer
-from support.nexus import AS_OF, KEYS, RECORDS, Nexus, plan_of, said, statuses
+from support.nexus import AS_OF, KEYS, LOST, RECORDS, Nexus, plan_of, said, statuses
 
-from svc_tools.nexus import apply_plan, make_plan, preview, read_plan, read_receipt, read_register
+from svc_tools.nexus import (
+    apply_plan,
+    make_plan,
+    preview,
+    read_plan,
+    read_receipt,
+    read_register,
+    restore,
+)
 from svc_tools.nexus.apply import requests_of
 
 DE, NH, TX = KEYS[:3]
@@ -100,7 +108,58 @@ def test_letters_that_a_spreadsheet_writes_in_another_way_are_no_change(nexus, s
     assert statuses(receipt) == {TX: "removed"}
 
 
+# lost responses
+
+
+def test_one_of_two_identical_records_that_is_still_listed_proves_nothing(
+    nexus, scripted, tmp_path
+):
+    nexus.records.insert(0, dict(RECORDS[0]))
+    plan = plan_of(scripted, DE, TX, records=nexus.records)
+
+    def one_of_them(_):
+        nexus.records.insert(0, dict(RECORDS[0]))
+        return LOST
+
+    nexus.instead = [one_of_them]
+    receipt = apply(plan, scripted, tmp_path)
+    assert statuses(receipt) == {DE: "unknown", TX: "not_attempted"}
+    assert "1 record is listed, and not as before (2 records)" in receipt.items[0].message
+    assert "is not known" in receipt.stopped
+    assert statuses(apply_plan(plan, scripted, folder=tmp_path / "receipts"))[DE] == "unknown"
+    again = apply(plan, scripted, tmp_path)
+    assert statuses(again) == {DE: "unknown", TX: "removed"}
+    assert nexus.removals == [DE, TX]
+    nexus.records = [one for one in nexus.records if one["state"] != "DE"]
+    assert statuses(apply(plan, scripted, tmp_path))[DE] == "gone"  # now the list says it
+
+
+def test_an_added_record_that_is_listed_twice_proves_nothing(nexus, scripted, tmp_path):
+    removed = apply(plan_of(scripted, DE, NH), scripted, tmp_path)
+
+    def twice(_):
+        nexus.records.insert(0, dict(RECORDS[0]))
+        return LOST
+
+    nexus.adding = [twice]
+    receipt = restore(removed, scripted, dry_run=False)
+    assert statuses(receipt) == {DE: "unknown", NH: "not_attempted"}
+    again = restore(removed, scripted, dry_run=False)
+    assert statuses(again) == {DE: "unknown", NH: "restored"}
+    assert [one["state"] for one in nexus.additions] == ["DE", "NH"]
+
+
 # what "replace" adds again
+
+
+@pytest.mark.parametrize("notes", [["b", "c"], ["b", "b"]])
+def test_which_of_two_records_is_to_stay_is_never_guessed(nexus, scripted, tmp_path, notes):
+    nexus.records = [{**BARE[0], "notes": one} for one in notes]
+    plan = own_plan([BARE[0], BARE[0]])
+    receipt = apply(plan.tick(1, action="replace"), scripted, tmp_path)
+    same = len(set(notes)) == 1
+    assert statuses(receipt) == {DE: "replaced" if same else "changed"}
+    assert nexus.removals == ([DE] if same else [])
 
 
 def test_replace_adds_the_record_as_the_service_has_it(nexus, scripted, tmp_path):
