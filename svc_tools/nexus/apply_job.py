@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools.nexus.ability import able, listed
-from svc_tools.nexus.apply_requests import ApplyError
+from svc_tools.nexus.apply_requests import ApplyError, addition, beyond, fitted, misfit, planned
+from svc_tools.nexus.apply_run import Run, there_again
+from svc_tools.nexus.apply_settle import settled
 from svc_tools.nexus.apply_steps import now
 from svc_tools.nexus.journal import (
     FORMAT,
@@ -23,22 +24,24 @@ from svc_tools.nexus.journal import (
     private_folder,
     read_journal,
 )
-from svc_tools.nexus.receipt import Receipt
-from svc_tools.nexus.receipt_files import ENDING, receipt_folder
+from svc_tools.nexus.receipt import STATUSES, Receipt, ReceiptItem
+from svc_tools.nexus.receipt_files import ENDING, receipt_folder, restore_file_of
 from svc_tools.nexus.receipt_fold import receipt_of, tracks_of
+from svc_tools.nexus.words import NO_UNDO_NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    import threading
+    from collections.abc import Sequence
 
     from svc_sdk import Svc
     from svc_tools.config import Source
     from svc_tools.nexus.ability import Abilities, Listed
     from svc_tools.nexus.apply_requests import Wanted
+    from svc_tools.nexus.apply_run import Progress
     from svc_tools.nexus.journal import Event
-    from svc_tools.nexus.receipt import ReceiptItem
     from svc_tools.nexus.receipt_fold import Track
 
-__all__ = ["Job", "dry_receipt"]
+__all__ = ["Job"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,45 +62,93 @@ class Job:
     who: Source
     wanted: tuple[Wanted, ...]
 
-    def of(self, wanted: tuple[Wanted, ...]) -> Job:
-        """The same for what is wanted now."""
-        return Job(self.kind, self.key, self.plan_id, self.who, wanted)
-
-    @contextmanager
-    def begun(
+    def done(
         self,
         client: Svc,
         folder: str | Path | None,
         *,
-        check: Callable[[Job, Abilities], object] | None = None,
-    ) -> Iterator[tuple[Journal, Listed | None, Abilities]]:
-        """Its journal, locked and open, what the service lists, and what it can do.
+        dry_run: bool,
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Receipt:
+        """Do it once the service was looked at; a dry run only looks.
 
         Args:
             client: a client of the account.
             folder: where the journal is; the folder of receipts by default.
-            check: raises where the job cannot be done by a service that can this.
+            dry_run: send nothing, and write nothing.
+            on_progress: see `Progress`.
+            stop: ends the run when it is set, after the request under way.
+            notes: what the receipt should say beside.
 
         Raises:
-            ApplyError: the journal cannot be written, is damaged, or is in use.
-            SvcError: the service does not let itself be looked at.
+            ApplyError: nothing was sent: the service cannot do it, or the journal cannot be
+                written, is damaged, or is in use.
+            SvcError: nothing was sent: the service does not let itself be looked at.
         """
-        where = _folder(folder)
+        where = receipt_folder() if folder is None else Path(folder).expanduser().absolute()
+        if dry_run:
+            return self._looked(client, where)
         account = _digest(self.who.service, self.who.account)
         try:
             private_folder(where)
             with locked(where / f".{account}.lock", what="changes records of this account"):
-                there = listed(client)
-                can = able(client, there)
-                if check is not None:
-                    check(self, can)
+                wanted, there, can = self._seen(client)
                 journal = self._journal(where)
+                file = None if self.kind == "restore" else restore_file_of(journal.path)
                 try:
-                    yield journal, there, can
+                    run = Run(client, journal, wanted, there, can, file, on_progress, stop, notes)
+                    return run.go()
                 finally:
                     journal.close()
         except JournalError as error:
             raise ApplyError(_whole(error)) from error
+
+    def _looked(self, client: Svc, where: Path) -> Receipt:
+        """What a run would do now, after an earlier run too."""
+        wanted, there, can = self._seen(client)
+        earlier = self._earlier(where) if self.kind == "apply" else {}
+        return Receipt(
+            path=None,
+            plan_id=self.plan_id,
+            service=self.who.service,
+            account=self.who.account,
+            started=datetime.now(UTC),
+            dry_run=True,
+            finished=False,
+            items=tuple(_foreseen(one, earlier.get(one.key), there) for one in wanted),
+            kind=self.kind,
+            can_restore=can.restores,
+            restore_note=can.note,
+        )
+
+    def _seen(self, client: Svc) -> tuple[tuple[Wanted, ...], Listed | None, Abilities]:
+        """What is wanted, what the service lists, and what it can do.
+
+        Raises:
+            ApplyError: it cannot do this.
+        """
+        there = listed(client)
+        can = able(client, there)
+        if self.kind == "restore" and not can.restores:
+            note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
+            raise ApplyError(
+                f"{note} Nothing was sent; the records as they were are in the file beside the"
+                " receipt"
+            )
+        if any(one.action == "replace" for one in self.wanted) and not can.adds:
+            raise ApplyError(
+                'The plan has rows marked "replace", and this service cannot add records: what is'
+                " removed would not come back. Nothing was sent; untick these rows"
+            )
+        if self.kind != "remove_state" or there is None:
+            return self.wanted, there, can
+        rows = {one.key: there.of(*one.key) for one in self.wanted}
+        wanted = (
+            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.wanted
+        )
+        return tuple(wanted), there, can
 
     def _journal(self, where: Path) -> Journal:
         """The journal to continue, else a new one, with its first line on disk."""
@@ -125,13 +176,13 @@ class Job:
             self._head(journal)
         return journal
 
-    def earlier(self, folder: str | Path | None) -> dict[tuple[str, str], Track]:
-        """What the journal that would be continued says, for who only looks; nothing is written.
+    def _earlier(self, where: Path) -> dict[tuple[str, str], Track]:
+        """What the journal that would be continued says.
 
         Raises:
             ApplyError: it is damaged, or cannot be read.
         """
-        paths = self._paths(_folder(folder))
+        paths = self._paths(where)
         if not paths:
             return {}
         try:
@@ -199,10 +250,6 @@ def _whole(error: Exception) -> str:
     return told if "Nothing was sent" in told else f"{told}. Nothing was sent"
 
 
-def _folder(folder: str | Path | None) -> Path:
-    return receipt_folder() if folder is None else Path(folder).expanduser().absolute()
-
-
 def _is_over(journal: Journal) -> bool:
     last = journal.events[-1] if journal.events else {}
     return last.get("event") == "end" and bool(last.get("finished"))
@@ -223,18 +270,48 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(text, digest_size=6, person=b"svc journal").hexdigest()
 
 
-def dry_receipt(job: Job, can: Abilities, items: Iterable[ReceiptItem]) -> Receipt:
-    """The receipt of a run that only looked."""
-    return Receipt(
-        path=None,
-        plan_id=job.plan_id,
-        service=job.who.service,
-        account=job.who.account,
-        started=datetime.now(UTC),
-        dry_run=True,
-        finished=False,
-        items=tuple(items),
-        kind=job.kind,
-        can_restore=can.restores,
-        restore_note=can.note,
+def _foreseen(one: Wanted, track: Track | None, there: Listed | None) -> ReceiptItem:
+    """What a run would do of one state and type."""
+    if track is not None and (item := _after(one, track, there)):
+        return item
+    removing = one.action != "restore"
+    records = one.rows if there is None else there.of(*one.key)
+    unfit = None if there is None else misfit(one, records)
+    requests = " and then ".join(request.line for request in planned([one], there))
+    more = "" if there is None or not one.loose else beyond(one, records)
+    told = f" The service says more of it than the plan: {more}." if more else ""
+    status, message = unfit or ("planned", f"Would send {requests}.{told}")
+    return ReceiptItem(
+        state=one.state,
+        nexus_type=one.nexus_type,
+        outcome=STATUSES[status][0],
+        status=status,
+        expected=one.expected if there is None or not removing else len(records),
+        message=message,
+        record=fitted(one, records).record or next(iter(records), None),
+        before=records if removing else one.rows,
+        action=one.action,
+    )
+
+
+def _after(one: Wanted, track: Track, there: Listed | None) -> ReceiptItem | None:
+    """What a run would do after an earlier one, where that differs from what a first one does."""
+    item = track.item
+    if item.status == "removed_only" and one.action == "replace":
+        record = fitted(one, track.before).record or {}
+        line = f"Would send POST {addition(record).path}: the removal was done before."
+        return replace(
+            item, outcome="not_done", status="planned", message=line, record=record, action="add"
+        )
+    not_sent = item.status == "absent" and item.deleted == 0 and there is None
+    unknown = item.status == "unknown" and (
+        there is None or settled(track, there.of(*one.key), "an earlier run").status == "unknown"
+    )
+    if not (item.outcome == "done" or not_sent or unknown or item.status == "removed_only"):
+        return None
+    message = there_again(one, track, there)
+    return replace(
+        item,
+        message=message or f"{item.message} Nothing would be sent.",
+        flagged=item.flagged or bool(message),
     )

@@ -176,32 +176,43 @@ def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
     """Why nothing may be sent for what is on the service now: a status and a sentence; or nothing.
 
     Every record that is there has to be one that the person saw when she decided, each another
-    one: what came since is never taken along.
+    one: what came since is never taken along, and never written over by a restore.
     """
+    alone = [record for record, row in _with_rows(wanted, there) if row is None]
+    if wanted.action == "restore":
+        return _not_restored(wanted, alone) if there else _not_addable(wanted, wanted.record)
     if not there:
         return "absent", f"There is no {wanted.named} on the service (any more): nothing to remove."
     if wanted.action == "remove_all":
         return None
-    alone = [record for record, row in _with_rows(wanted, there) if row is None]
     if alone:
         return "changed", (
             f"{wanted.named} is another record on the service than in the plan"
             f" ({_differences(wanted, alone[0])}). It was left alone; to remove it, make the plan"
-            " from what the service lists."
+            " from what the service lists now."
         )
     if len(_staying(wanted, there)) > 1:
         return "changed", (
             f"{wanted.named} was left alone: several records on the service fit the one that is to"
             " stay, and the plan does not say which it is. Make the plan from what the service"
-            " lists."
+            " lists now."
         )
-    if wanted.action == "replace":
-        try:
-            addition(fitted(wanted, there).record or {})
-        except ValueError as error:  # a day that another service wrote in another way
-            return "refused", (
-                f"{wanted.named} was left alone, for it could not be added again: {error}."
-            )
+    return _not_addable(wanted, fitted(wanted, there).record)
+
+
+def _not_restored(wanted: Wanted, alone: list[Record]) -> tuple[str, str]:
+    if alone:
+        return "changed", f"{wanted.named} is there again as another record; it was left alone."
+    return "restored", f"{wanted.named} is there as it was; nothing was sent."
+
+
+def _not_addable(wanted: Wanted, record: Record | None) -> tuple[str, str] | None:
+    try:
+        if record is not None:
+            addition(record)
+    except ValueError as error:  # a day that another service wrote in another way
+        told = f"{wanted.named} was left alone, for it could not be added again: {error}."
+        return "refused", told
     return None
 
 
@@ -235,7 +246,7 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
             continue
         record = one.record if there is None else fitted(one, there).record
         expected = one.expected if there is None else len(there)
-        if one.action != "add":
+        if one.action not in {"add", "restore"}:
             found.append(_removal_planned(one, expected))
         if record is not None:
             add = addition(record)

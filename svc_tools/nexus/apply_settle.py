@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_tools.nexus.ability import compared
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Record
     from svc_tools.nexus.receipt_fold import Track
 
-__all__ = ["settled"]
+__all__ = ["half_done", "settled"]
 
 
 def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
@@ -27,18 +28,12 @@ def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
     if track.step == "add":
         return _added(track, there)
     if not there:
-        said = (
+        gone = Verdict(
+            "gone",
             f"{track.named} is gone: it is no longer listed. Whether this request removed it is"
-            f" not known, for {of} did not say so."
+            f" not known, for {of} did not say so.",
         )
-        if track.action == "replace":
-            return Verdict(
-                "removed_only",
-                f"{said} The record that was to stay is NOT there yet. Apply the same plan again,"
-                " or add it from the file of records.",
-                flagged=True,
-            )
-        return Verdict("gone", said)
+        return half_done(track, gone) if track.action == "replace" else gone
     if sorted(map(_compared, there)) == sorted(map(_compared, track.before)):
         return Verdict(
             "still_there", f"{track.named} is still listed as it was: it was not removed."
@@ -56,14 +51,8 @@ def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
 def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
     replacing = track.action == "replace"
     if not there:
-        if not replacing:
-            return Verdict("refused", f"{track.named} is not listed: it was not added.")
-        return Verdict(
-            "removed_only",
-            f"{track.named} was removed, and the record that was to stay is NOT there: it is not"
-            " listed. Apply the same plan again, or add it from the file of records.",
-            flagged=True,
-        )
+        lost = Verdict("refused", f"{track.named} is not listed: it was not added.")
+        return half_done(track, lost) if replacing else lost
     same = track.record is not None and _compared(track.record) in map(_compared, there)
     if same and len(there) == 1:
         done = "replaced" if replacing else "restored"
@@ -78,6 +67,17 @@ def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
     return Verdict(
         "changed",
         f"{track.named} is there as another record than was added: look on the service.",
+        flagged=True,
+    )
+
+
+def half_done(track: Track, verdict: Verdict) -> Verdict:
+    """Of "remove, then add one" only the first half is done."""
+    return replace(
+        verdict,
+        status="removed_only",
+        message=f"{verdict.message} The record that was to stay is NOT there yet: {track.named} has"
+        " no record now. Apply the same plan again, or add it from the file of records.",
         flagged=True,
     )
 

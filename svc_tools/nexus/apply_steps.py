@@ -10,7 +10,7 @@ from svc_sdk import SvcError
 from svc_tools.nexus.ability import listed
 from svc_tools.nexus.apply_exchange import Verdict, exchange, judge_addition, judge_removal
 from svc_tools.nexus.apply_requests import addition, fitted, misfit, removal
-from svc_tools.nexus.apply_settle import settled
+from svc_tools.nexus.apply_settle import half_done, settled
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt_fold import follow
 from svc_tools.shown import printable
@@ -63,19 +63,18 @@ class Steps:
         Raises:
             JournalError: the journal cannot be written; nothing was sent that it does not say.
         """
-        if one.action == "restore":
-            self._restore(one, track)
+        half = track.status == "removed_only"
+        restoring = one.action == "restore"
+        looked = self.there is not None and not half
+        if looked and (unfit := misfit(one, self.there.of(*one.key))):
+            flagged = restoring and unfit[0] != "restored"
+            self.tell(track, "skipped", Verdict(*unfit, flagged=flagged))
             return
-        if track.status != "removed_only":
-            if self.there is not None and (unfit := misfit(one, self.there.of(*one.key))):
-                self.tell(track, "skipped", Verdict(*unfit))
-                return
-            one = fitted(one, self.before(one))
+        one = fitted(one, track.before if half else self.before(one))
+        if not (half or restoring):
             self._remove(one, track)
-        else:
-            one = fitted(one, track.before)
-        if one.record is not None and track.status == "removed_only":
-            self._add(one, track, one.record, done="replaced")
+        if one.record is not None and (restoring or track.status == "removed_only"):
+            self._add(one, track, one.record, done="restored" if restoring else "replaced")
 
     def settle(self, track: Track, there: Listed, *, of: str) -> None:
         """Say what a list says of a request whose answer is not known; `of` is whose answer."""
@@ -132,34 +131,16 @@ class Steps:
         heard = self._send(track, "remove", removal(one))
         verdict = judge_removal(one, expected, heard)
         if one.action == "replace" and verdict.status == "removed":
-            verdict = _half(one, verdict)
+            verdict = half_done(track, verdict)
         self._answered(track, "remove", heard, verdict)
 
     def _add(self, one: Wanted, track: Track, record: Record, *, done: str) -> None:
-        try:
-            call = addition(record)
-        except ValueError as error:  # a day that another service wrote in another way
-            message = f"{one.named} cannot be added again: {error}."
-            self.tell(track, "skipped", Verdict("refused", message, flagged=True))
-            return
         track.record, track.before = record, track.before or self.before(one)
-        heard = self._send(track, "add", call)
+        heard = self._send(track, "add", addition(record))
         verdict = judge_addition(one, record, heard, done=done)
         if done == "replaced" and verdict.status == "refused":
-            verdict = _half(one, verdict)
+            verdict = half_done(track, verdict)
         self._answered(track, "add", heard, verdict)
-
-    def _restore(self, one: Wanted, track: Track) -> None:
-        """Add a record again, where nothing of its state and type is there."""
-        there = () if self.there is None else self.there.of(*one.key)
-        if not there and one.record is not None:
-            self._add(one, track, one.record, done="restored")
-        elif misfit(one, there) is None:
-            message = f"{one.named} is there as it was; nothing was sent."
-            self.tell(track, "skipped", Verdict("restored", message))
-        else:
-            message = f"{one.named} is there again as another record; it was left alone."
-            self.tell(track, "skipped", Verdict("changed", message, flagged=True))
 
     def _send(self, track: Track, step: str, call: Call) -> Heard:
         self.say(
@@ -200,15 +181,3 @@ class Steps:
             self.why = self.why or f"whether {track.named} is done is not known"
         if self._troubled >= _TROUBLED:
             self.why = self.why or f"{_TROUBLED} answers in a row were lost"
-
-
-def _half(one: Wanted, verdict: Verdict) -> Verdict:
-    """Of "remove, then add one" only the first half is done."""
-    return Verdict(
-        "removed_only",
-        f"{verdict.message} The record that was to stay is NOT there yet: {one.named} has no"
-        " record now. Apply the same plan again, or add it from the file of records.",
-        verdict.deleted,
-        flagged=True,
-        stop=verdict.stop,
-    )

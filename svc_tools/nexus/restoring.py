@@ -7,12 +7,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.nexus.ability import able, listed
-from svc_tools.nexus.apply_job import Job, dry_receipt
-from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_planned, misfit
-from svc_tools.nexus.apply_run import Run
-from svc_tools.nexus.receipt import STATUSES, Receipt, ReceiptItem
-from svc_tools.nexus.words import NO_UNDO_NOTE
+from svc_tools.nexus.apply_job import Job
+from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_planned
 from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
@@ -20,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from svc_sdk import Svc
-    from svc_tools.nexus.ability import Abilities, Listed
     from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.apply_run import Progress
-    from svc_tools.nexus.receipt import Record
+    from svc_tools.nexus.receipt import Receipt, Record
 
 __all__ = ["preview_restore", "restore"]
 
@@ -74,13 +69,11 @@ def restore(
     if receipt.path is None:  # a dry run, which has nothing to restore and was refused
         raise ApplyError("A dry run has nothing to restore")
     job = Job("restore", receipt.path.name, receipt.plan_id, who, wanted)
-    if dry_run:
-        there = listed(client)
-        return _dry(job, _able(able(client, there)), there)
-    with job.begun(client, receipt.path.parent) as (journal, there, can):
-        _able(can)
-        notes = (*_lacking(wanted), *_several(receipt))
-        return Run(client, journal, wanted, there, can, None, on_progress, stop, notes=notes).go()
+    notes = (*_lacking(wanted), *_several(receipt))
+    folder = receipt.path.parent
+    return job.done(
+        client, folder, dry_run=dry_run, on_progress=on_progress, stop=stop, notes=notes
+    )
 
 
 def _wanted(receipt: Receipt) -> tuple[Wanted, ...]:
@@ -111,15 +104,6 @@ def _refuse(receipt: Receipt, *, who: tuple[str, str], any_wanted: bool) -> None
         )
 
 
-def _able(can: Abilities) -> Abilities:
-    if not can.restores:
-        note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
-        raise ApplyError(
-            f"{note} Nothing was sent; the records as they were are in the file beside the receipt"
-        )
-    return can
-
-
 def _lacking(wanted: Iterable[Wanted]) -> tuple[str, ...]:
     """What of the records no request can add again, in a sentence."""
     beyond = {
@@ -142,29 +126,3 @@ def _several(receipt: Receipt) -> Iterable[str]:
                 f"{item.state} {item.nexus_type} had {len(item.before)} records, and one is added"
                 " again; the others are in the file beside the receipt."
             )
-
-
-def _dry(job: Job, can: Abilities, there: Listed | None) -> Receipt:
-    items = []
-    for one in job.wanted:
-        records = () if there is None else there.of(*one.key)
-        same = bool(records) and misfit(one, records) is None
-        if not records:
-            status, message = "planned", f"Would add {one.named} again."
-        elif same:
-            status, message = "restored", f"{one.named} is there as it was."
-        else:
-            status, message = "changed", f"{one.named} is there again as another record."
-        items.append(
-            ReceiptItem(
-                one.state,
-                one.nexus_type,
-                STATUSES[status][0],
-                status,
-                message=message,
-                record=one.record,
-                before=one.rows,
-                action="restore",
-            )
-        )
-    return dry_receipt(job, can, items)
