@@ -11,7 +11,6 @@ from unicodedata import normalize
 from svc_sdk import (
     AuthError,
     ForbiddenError,
-    NotFoundError,
     PaymentRequiredError,
     SvcError,
     _requests,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from svc_sdk import Svc
+    from svc_sdk.models import NexusList
     from svc_tools.nexus.receipt import Record
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "adds",
     "compared",
     "listed",
+    "whole_list",
 ]
 
 ABSENT = frozenset({404, 405})
@@ -108,8 +109,8 @@ def ability(*, lists: bool, adds: bool) -> Abilities:
     return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {lacks}.")
 
 
-def listed(client: Svc) -> Listed | None:
-    """The records that the service lists; `None` where it does not list them, or not all.
+def whole_list(client: Svc) -> NexusList | str:
+    """The service's list of records; a sentence where it does not list them, or not all.
 
     Raises:
         SvcError: the call failed.
@@ -117,11 +118,25 @@ def listed(client: Svc) -> Listed | None:
     try:
         answer = client.list_nexus()
     except SvcError as error:
-        if isinstance(error, NotFoundError) or error.status_code in ABSENT:
-            return None
+        if error.status_code in ABSENT:
+            return f"The service does not list nexus records (HTTP {error.status_code})"
         raise
-    if answer.count is not None and answer.count > len(answer.nexus):
-        return None  # a part of the list proves nothing of the rest
+    there = len(answer.nexus)
+    if answer.count is not None and answer.count > there:  # it proves nothing of the rest
+        of = f"{there:,} of its {answer.count:,} records"
+        return f"The service lists {of}, which is not the whole register"
+    return answer
+
+
+def listed(client: Svc) -> Listed | None:
+    """The records that the service lists; `None` where it does not list them, or not all.
+
+    Raises:
+        SvcError: the call failed.
+    """
+    answer = whole_list(client)
+    if isinstance(answer, str):
+        return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
     for one in answer.nexus:
         key = (one.state.strip().upper(), one.nexus_type.strip().lower())

@@ -65,8 +65,9 @@ class Steps:
         """
         half = track.status == "removed_only"
         restoring = one.action == "restore"
+        there = () if self.there is None else self.there.of(*one.key)
         looked = self.there is not None and not half
-        if looked and (unfit := misfit(one, self.there.of(*one.key))):
+        if looked and (unfit := misfit(one, there)):
             flagged = restoring and unfit[0] != "restored"
             self.tell(track, "skipped", Verdict(*unfit, flagged=flagged))
             return

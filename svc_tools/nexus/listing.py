@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_sdk import SvcError
-from svc_tools.nexus.ability import ABSENT
+from svc_tools.nexus.ability import whole_list
+from svc_tools.nexus.apply_requests import FIELDS
 from svc_tools.nexus.register import RegisterError
 from svc_tools.nexus.register_file import read_register
 
@@ -20,7 +20,6 @@ __all__ = ["Difference", "NotListedError", "differences", "found_differences", "
 _GIVE_YOUR_OWN = (
     "give your own register: a CSV with state, nexus_type, registered_at, address and notes"
 )
-COMPARED = ("registered_at", "address", "notes")
 
 
 class NotListedError(ValueError):
@@ -35,17 +34,9 @@ def list_register(client: Svc) -> Register:
         RegisterError: a record that it lists cannot be understood.
         SvcError: the call failed (SPEC 7).
     """
-    try:
-        listed = client.list_nexus()
-    except SvcError as error:
-        if error.status_code in ABSENT:
-            told = f"The service does not list nexus records (HTTP {error.status_code})"
-            raise NotListedError(f"{told}; {_GIVE_YOUR_OWN}") from None
-        raise
-    count = len(listed.nexus)
-    if listed.count is not None and listed.count > count:
-        told = f"The service lists {count:,} of its {listed.count:,} records"
-        raise NotListedError(f"{told}, which is not the whole register; {_GIVE_YOUR_OWN}")
+    listed = whole_list(client)
+    if isinstance(listed, str):
+        raise NotListedError(f"{listed}; {_GIVE_YOUR_OWN}")
     try:
         return read_register([record.model_dump() for record in listed.nexus])
     except RegisterError as error:
@@ -111,7 +102,7 @@ def _paired(
     """Records of one state and type, each with the one of the other side most like it."""
     left, right = [*mine], [*service]
     pairs: list[tuple[Registration | None, Registration | None]] = []
-    for most in range(len(COMPARED) + 1):
+    for most in range(len(FIELDS) + 1):
         for record in [*left]:
             like = next((one for one in right if len(_unlike(record, one)) == most), None)
             if like is not None:
@@ -125,9 +116,7 @@ def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, 
     """The fields that differ, with what each side says; blanks and line ends do not count."""
     sides = (_compared(record), _compared(listed))
     return [
-        (name, one, other)
-        for name, one, other in zip(COMPARED, *sides, strict=True)
-        if one != other
+        (name, one, other) for name, one, other in zip(FIELDS, *sides, strict=True) if one != other
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
 from svc_tools.nexus.register import NEXUS_TYPES
@@ -29,7 +29,7 @@ from svc_tools.nexus.words import REASONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from svc_tools.nexus.plan import Action, Decision
+    from svc_tools.nexus.plan import Action
 
 __all__ = ["COLUMNS", "plan_header", "plan_of", "plan_rows", "read_plan", "write_plan"]
 
@@ -220,7 +220,7 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
         registered_at=day_of(cells["registered_at"]),
         address=texts["address"] or None,
         notes=texts["notes"] or None,
-        decision=cast("Decision", decision),
+        decision=decision,
         reasons=reasons,
         why=tuple(REASONS[code] for code in reasons),
         evidence=texts["evidence"],

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import re
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.nexus.journal import (
-    BINARY,
-    JournalDamagedError,
-    JournalError,
-    read_journal,
-    sync_folder,
-)
+from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
 from svc_tools.nexus.receipt_fold import receipt_of
-from svc_tools.nexus.sheet import guarded
+from svc_tools.nexus.register import FIELDS
+from svc_tools.nexus.sheet import guarded, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +33,6 @@ __all__ = [
 ENDING = ".jsonl"
 _RESTORE = "-restore.csv"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_HEADS = ("state", "nexus_type", "registered_at", "address", "notes")
 _COUNTS = ("done", "not_done", "unknown", "flagged")
 _EMPTY = "nothing was begun: the first line was not written to its end"
 
@@ -164,23 +154,11 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     Raises:
         JournalError: it cannot be written.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(_HEADS)
-    rows = dict.fromkeys(tuple(record.get(name) or "" for name in _HEADS) for record in records)
-    writer.writerows([_cell(text) for text in row] for row in rows)
-    beside = path.with_name(f".{path.name}.part")
+    rows = dict.fromkeys(tuple(record.get(name) or "" for name in FIELDS) for record in records)
+    cells = ([_cell(text) for text in row] for row in rows)
     try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o600)
-        with os.fdopen(file, "wb") as out:
-            out.write(text.getvalue().encode("utf-8-sig"))
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
+        write_rows(path, FIELDS, cells, private=True)
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
         raise JournalError(
             f"The file {path} with the records as they are cannot be written:"
             f" {error.strerror or error}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,23 +29,11 @@ _CUT_SHORT = "the program ended in the middle"
 
 @dataclass(slots=True)
 class Track:
-    """What the journal says of one state and type, so far.
+    """What the journal says of one state and type so far: a `ReceiptItem` that still changes.
 
-    Attributes:
-        state: the postal code.
-        nexus_type: the type; "" for all types.
-        action: what was asked for last.
-        status: one of `receipt.STATUSES`.
+    Attributes: those of `ReceiptItem`, but for the outcome;
         step: the request that was sent last: remove or add; "" for none.
         waiting: whether its answer is not in the journal.
-        expected: how many records the removal was to delete.
-        deleted: how many the service said.
-        flagged: whether a person should look.
-        reference: the last support reference.
-        message: what happened.
-        record: what a restore adds.
-        before: all records that a removal takes.
-        at: when the last was heard.
     """
 
     state: str
@@ -71,24 +59,12 @@ class Track:
     @property
     def item(self) -> ReceiptItem:
         """The same for a receipt."""
-        status, message = self.status, self.message
+        facts = asdict(self)
+        del facts["step"], facts["waiting"]
         if self.waiting:
-            status, message = "unknown", _CUT_OFF.format(named=self.named)
-        return ReceiptItem(
-            state=self.state,
-            nexus_type=self.nexus_type,
-            outcome=STATUSES[status][0],
-            status=status,
-            expected=self.expected,
-            deleted=self.deleted,
-            flagged=self.flagged,
-            reference=self.reference,
-            message=message or _NOT_BEGUN.format(named=self.named),
-            record=self.record,
-            before=self.before,
-            action=self.action,
-            at=self.at,
-        )
+            facts |= {"status": "unknown", "message": _CUT_OFF.format(named=self.named)}
+        facts["message"] = facts["message"] or _NOT_BEGUN.format(named=self.named)
+        return ReceiptItem(outcome=STATUSES[facts["status"]][0], **facts)
 
 
 def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from svc_tools import config
 from svc_tools.nexus.apply_job import Job
 from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_planned
+from svc_tools.nexus.register import FIELDS
 from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["preview_restore", "restore"]
 
 _MADE_BY_SERVICE = {"created_at", "updated_at"}
-_ADDED = {"state", "nexus_type", "registered_at", "address", "notes"}
 
 
 def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
@@ -110,7 +110,7 @@ def _lacking(wanted: Iterable[Wanted]) -> tuple[str, ...]:
         name
         for one in wanted
         for name, value in (one.record or {}).items()
-        if value is not None and name not in _ADDED | _MADE_BY_SERVICE
+        if value is not None and name not in {*FIELDS} | _MADE_BY_SERVICE
     }
     if not beyond:
         return ()

@@ -140,6 +140,7 @@ def write_rows(
     rows: Iterable[Sequence[str]],
     *,
     above: Iterable[Sequence[str]] = (),
+    private: bool = False,
 ) -> None:
     """Write a CSV (UTF-8, marked as such for spreadsheets), whole or not at all.
 
@@ -148,6 +149,7 @@ def write_rows(
         heads: the labels of the columns.
         rows: the cells.
         above: rows that come before the labels.
+        private: nobody else may read it.
 
     Raises:
         ValueError: it has the name of a workbook.
@@ -158,6 +160,8 @@ def write_rows(
         whole_file(path) as draft,
         draft.open("w", encoding="utf-8-sig", newline="") as file,
     ):
+        if private:
+            draft.chmod(0o600)
         writer = csv.writer(file)
         writer.writerows([*above, heads, *rows])
 

@@ -33,7 +33,7 @@ line, the run, the file of the records and its name, the removals, the look, the
 def killer():
     """A process that is loaded once and forks for each run."""
     with subprocess.Popen(
-        [sys.executable, KILLED],
+        [sys.executable, "-P", KILLED],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -15,7 +15,8 @@ import sys
 import filelock
 
 from svc_sdk import Svc, models
-from svc_tools.nexus import apply_plan, apply_steps, journal, read_plan, receipt_files
+from svc_tools import whole_file
+from svc_tools.nexus import apply_plan, apply_steps, journal, read_plan
 
 
 def killing(at, when, passed):
@@ -39,7 +40,7 @@ def killing(at, when, passed):
         b"w", real_write, half=lambda file, line: real_write(file, line[: len(line) // 2])
     )
     journal.os = Like(os, fsync=boundary(b"s", os.fsync))
-    receipt_files.os = Like(os, fsync=boundary(b"s", os.fsync))
+    whole_file.os = Like(os, fsync=boundary(b"s", os.fsync))
     apply_steps.exchange = boundary(b"r", apply_steps.exchange)
 
 
