@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from svc_sdk import __version__
 from svc_tools.nexus.ability import able, listed
 from svc_tools.nexus.apply_requests import ApplyError, addition, beyond, fitted, misfit, planned
-from svc_tools.nexus.apply_run import Run, there_again
+from svc_tools.nexus.apply_run import Run, now, there_again
 from svc_tools.nexus.apply_settle import settled
-from svc_tools.nexus.apply_steps import now
 from svc_tools.nexus.journal import (
     FORMAT,
     VERSION,
@@ -278,9 +277,10 @@ def _foreseen(one: Wanted, track: Track | None, there: Listed | None) -> Receipt
     records = one.rows if there is None else there.of(*one.key)
     unfit = None if there is None else misfit(one, records)
     requests = " and then ".join(request.line for request in planned([one], there))
+    would = f"Would send {requests}." if removing else f"Would add {one.named} again."
     more = "" if there is None or not one.loose else beyond(one, records)
     told = f" The service says more of it than the plan: {more}." if more else ""
-    status, message = unfit or ("planned", f"Would send {requests}.{told}")
+    status, message = unfit or ("planned", would + told)
     return ReceiptItem(
         state=one.state,
         nexus_type=one.nexus_type,

@@ -1,4 +1,7 @@
-"""One run over a journal: look, say what comes, take each step once, look again."""
+"""One run over a journal: look, say what comes, take each step once, look again.
+
+Every step is said in the journal before it is taken, and once it was answered.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,42 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from svc_tools.nexus.apply_exchange import Verdict
-from svc_tools.nexus.apply_requests import ApplyError, fitted
-from svc_tools.nexus.apply_steps import Steps, now
+from svc_sdk import SvcError
+from svc_tools.nexus.ability import listed
+from svc_tools.nexus.apply_exchange import Verdict, exchange, judge_addition, judge_removal
+from svc_tools.nexus.apply_requests import ApplyError, addition, fitted, misfit, removal
+from svc_tools.nexus.apply_settle import half_done, settled
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt import STATUSES, ReceiptItem
 from svc_tools.nexus.receipt_files import write_records
-from svc_tools.nexus.receipt_fold import OPEN, receipt_of, tracks_of
+from svc_tools.nexus.receipt_fold import OPEN, follow, receipt_of, tracks_of
+from svc_tools.shown import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from svc_sdk import Svc
+    from svc_sdk._requests import Call
     from svc_tools.nexus.ability import Abilities, Listed
+    from svc_tools.nexus.apply_exchange import Heard
     from svc_tools.nexus.apply_requests import Wanted
     from svc_tools.nexus.journal import Event, Journal
     from svc_tools.nexus.receipt import Receipt, Record
     from svc_tools.nexus.receipt_fold import Track
 
-__all__ = ["Progress", "Run", "there_again"]
+__all__ = ["Progress", "Run", "now", "there_again"]
 
 Progress = Callable[[ReceiptItem, int, int], object]
 """Told each state and type when it is through, how many are, and of how many."""
 
-STOPPED = "it was stopped"
+_TROUBLED = 3
+"""How many lost answers in a row mean that the service is better left alone."""
+_STOPPED = "it was stopped"
 _UNKNOWN = (
     "The service does not list records, so only somebody who can look there knows what became of"
     " what is unknown. This plan does not send it again; for what is still there, make a new plan."
@@ -41,6 +52,11 @@ _UNKNOWN = (
 _NOT_LOOKED = "The service did not list its records at the end: what is there was not compared."
 _NOT_KEPT = "What came last is told here, and is not in the journal on disk."
 _TORN = "A line that was not written to its end, when a program ended, was left out."
+
+
+def now() -> str:
+    """This moment in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(slots=True)
@@ -68,6 +84,10 @@ class Run:
     on_progress: Progress | None = None
     stop: threading.Event | None = None
     notes: tuple[str, ...] = ()
+    _tracks: dict[tuple[str, str], Track] = field(default_factory=dict)
+    _sent: set[tuple[str, str]] = field(default_factory=set)
+    _why: str = ""
+    _troubled: int = 0
 
     def go(self) -> Receipt:
         """Do it, as far as it goes; the receipt says how far that was.
@@ -76,26 +96,26 @@ class Run:
             ApplyError: the journal, or the file to restore from, cannot be written; nothing was
                 sent.
         """
-        steps = Steps(self.client, self.journal, self.there, tracks_of(self.journal.events))
+        self._tracks = tracks_of(self.journal.events)
         stop = self.stop or threading.Event()
         try:
-            self._begin(steps)
+            self._begin()
         except JournalError as error:
             raise ApplyError(f"{error}. Nothing was sent") from error
         with _interrupts(stop):
             try:
-                self._all(steps, stop)
-                self._look(steps)
-                self.journal.add(self._end(steps))
+                self._all(stop)
+                self._look()
+                self.journal.add(self._end())
             except JournalError as error:
-                steps.why = str(error)
-                self.journal.events.append(self._end(steps) | {"notes": [_NOT_KEPT]})
+                self._why = str(error)
+                self.journal.events.append(self._end() | {"notes": [_NOT_KEPT]})
         path, events = self.journal.path, self.journal.events
         return receipt_of(path, events, restore_file=self.restore_file)
 
-    def _begin(self, steps: Steps) -> None:
+    def _begin(self) -> None:
         names = ("state", "nexus_type", "action", "expected")
-        steps.say(
+        self._say(
             {
                 "event": "run",
                 "at": now(),
@@ -106,34 +126,34 @@ class Run:
             }
         )
         if self.restore_file is not None:
-            write_records(self.restore_file, self._records(steps))
+            write_records(self.restore_file, self._records())
 
-    def _records(self, steps: Steps, lost: Sequence[Record] = ()) -> list[Record]:
+    def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
         """Every record that a removal of this journal took, or may take."""
-        records = [record for track in steps.tracks.values() for record in track.before]
+        records = [record for track in self._tracks.values() for record in track.before]
         for one in self.wanted:
-            before = steps.tracks[one.key].before
+            before = self._tracks[one.key].before
             if not before:
-                before = steps.before(one)
+                before = self._before(one)
                 records += before
             if (record := fitted(one, before).record) is not None:
                 records.append(record)
         return [*records, *lost]
 
-    def _all(self, steps: Steps, stop: threading.Event) -> None:
-        for track in list(steps.tracks.values()):
-            self._settle_earlier(steps, track)
+    def _all(self, stop: threading.Event) -> None:
+        for track in list(self._tracks.values()):
+            self._settle_earlier(track)
         for number, one in enumerate(self.wanted, 1):
             if stop.is_set():
-                steps.why = steps.why or STOPPED
-            if steps.why:
+                self._why = self._why or _STOPPED
+            if self._why:
                 break
-            track = steps.tracks[one.key]
-            if self._is_open(steps, one, track):
-                steps.take(one, track)
-            self._tell(steps, track, number)
+            track = self._tracks[one.key]
+            if self._is_open(one, track):
+                self._take(one, track)
+            self._show(track, number)
 
-    def _tell(self, steps: Steps, track: Track, number: int) -> None:
+    def _show(self, track: Track, number: int) -> None:
         """Tell how far it is; where nobody can be told any more, nothing further is sent."""
         if self.on_progress is None:
             return
@@ -141,59 +161,185 @@ class Run:
             self.on_progress(track.item, number, len(self.wanted))
         except Exception as error:  # noqa: BLE001 - the receipt is worth more than its reason
             told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            steps.why = steps.why or f"the progress could not be shown ({told})"
+            self._why = self._why or f"the progress could not be shown ({told})"
 
-    def _settle_earlier(self, steps: Steps, track: Track) -> None:
+    def _settle_earlier(self, track: Track) -> None:
         """What an earlier run left unknown, ticked now or not: is it there?"""
         if self.there is not None and track.item.status == "unknown":
-            steps.settle(track, self.there, of="an earlier run")
+            self._settle(track, self.there, of="an earlier run")
         elif track.waiting:
-            steps.tell(track, "settled", Verdict("unknown", track.item.message))
+            self._tell(track, "settled", Verdict("unknown", track.item.message))
 
-    def _is_open(self, steps: Steps, one: Wanted, track: Track) -> bool:
+    def _is_open(self, one: Wanted, track: Track) -> bool:
         """Whether something is to be sent: what is done, or not known, is never sent again."""
         if track.status == "removed_only" and one.action == "remove":
-            steps.tell(track, "settled", Verdict("removed", f"{one.named} was removed."))
+            self._tell(track, "settled", Verdict("removed", f"{one.named} was removed."))
         if STATUSES[track.status][0] == "done":
             if message := there_again(one, track, self.there):
-                steps.tell(track, "settled", Verdict(track.status, message, flagged=True))
+                self._tell(track, "settled", Verdict(track.status, message, flagged=True))
             return False
         if track.status == "absent" and track.deleted == 0 and self.there is None:
             return False
         return track.status != "unknown"
 
-    def _look(self, steps: Steps) -> None:
+    def _look(self) -> None:
         """Look at the end: what is said to be gone is gone, and nothing else is."""
-        if not steps.sent or self.there is None or self.restore_file is None:
+        if not self._sent or self.there is None or self.restore_file is None:
             return
-        after = steps.listed()
+        after = self._listed()
         if after is None:
-            steps.say({"event": "looked", "at": now(), "notes": [_NOT_LOOKED]})
+            self._say({"event": "looked", "at": now(), "notes": [_NOT_LOOKED]})
             return
-        whole = {state for state, kind in steps.sent if not kind}
+        whole = {state for state, kind in self._sent if not kind}
         lost = [
             record
             for key, records in self.there.records.items()
             for record in records
-            if key not in steps.sent and key[0] not in whole and not after.of(*key)
+            if key not in self._sent and key[0] not in whole and not after.of(*key)
         ]
-        gone = {key for key in steps.sent if steps.tracks[key].status in {"removed", "gone"}}
+        gone = {key for key in self._sent if self._tracks[key].status in {"removed", "gone"}}
         still = sorted(key for key in gone if after.of(*key))
         if lost:
-            write_records(self.restore_file, self._records(steps, lost))
-        steps.say({"event": "seen", "at": now(), "still": still, "lost": lost})
+            write_records(self.restore_file, self._records(lost))
+        self._say({"event": "seen", "at": now(), "still": still, "lost": lost})
 
-    def _end(self, steps: Steps) -> Event:
-        tracks = [steps.tracks[one.key] for one in self.wanted]
+    def _end(self) -> Event:
+        tracks = [self._tracks[one.key] for one in self.wanted]
         statuses = {track.item.status for track in tracks}
         unknown = self.there is None and "unknown" in statuses
         return {
             "event": "end",
             "at": now(),
-            "finished": not (steps.why or statuses & OPEN),
-            "why": steps.why,
+            "finished": not (self._why or statuses & OPEN),
+            "why": self._why,
             "notes": [_UNKNOWN] if unknown else [],
         }
+
+    def _take(self, one: Wanted, track: Track) -> None:
+        """All of one state and type, from the look at what is there to the last answer.
+
+        Raises:
+            JournalError: the journal cannot be written; nothing was sent that it does not say.
+        """
+        half = track.status == "removed_only"
+        restoring = one.action == "restore"
+        there = () if self.there is None else self.there.of(*one.key)
+        looked = self.there is not None and not half
+        if looked and (unfit := misfit(one, there)):
+            flagged = restoring and unfit[0] != "restored"
+            self._tell(track, "skipped", Verdict(*unfit, flagged=flagged))
+            return
+        one = fitted(one, track.before if half else self._before(one))
+        if not (half or restoring):
+            self._remove(one, track)
+        if one.record is not None and (restoring or track.status == "removed_only"):
+            self._add(one, track, one.record, done="restored" if restoring else "replaced")
+
+    def _settle(self, track: Track, there: Listed, *, of: str) -> None:
+        """Say what a list says of a request whose answer is not known; `of` is whose answer."""
+        self._tell(track, "settled", settled(track, there.of(track.state, track.nexus_type), of))
+
+    def _listed(self) -> Listed | None:
+        """What is there now, where that can be known."""
+        if self.there is None:
+            return None
+        try:
+            return listed(self.client)
+        except SvcError:
+            return None
+
+    def _before(self, one: Wanted) -> tuple[Record, ...]:
+        """The records that a removal takes, as the service has them, else as the person did."""
+        there = () if self.there is None else self.there.of(*one.key)
+        return there or one.rows
+
+    def _say(self, event: Event) -> None:
+        """Add a line to the journal."""
+        self.journal.add(event)
+        follow(self._tracks, event)
+
+    def _tell(self, track: Track, kind: str, verdict: Verdict, **facts: object) -> None:
+        """Say what became of one item; this process knows it even where the disk does not.
+
+        Raises:
+            JournalError: it could not be written.
+        """
+        event: Event = {
+            "event": kind,
+            "at": now(),
+            "item": [track.state, track.nexus_type],
+            "status": verdict.status,
+            "message": verdict.message,
+            "deleted": verdict.deleted,
+            "flagged": verdict.flagged,
+            **facts,
+        }
+        try:
+            self.journal.add(event)
+        except JournalError:
+            self.journal.events.append(event)
+            raise
+        finally:
+            follow(self._tracks, event)
+
+    def _remove(self, one: Wanted, track: Track) -> None:
+        before = self._before(one)
+        expected = one.expected if self.there is None else len(before)
+        track.expected, track.before = expected, before
+        track.record = one.record or (before[0] if before else None)
+        heard = self._send(track, "remove", removal(one))
+        verdict = judge_removal(one, expected, heard)
+        if one.action == "replace" and verdict.status == "removed":
+            verdict = half_done(track, verdict)
+        self._answered(track, "remove", heard, verdict)
+
+    def _add(self, one: Wanted, track: Track, record: Record, *, done: str) -> None:
+        track.record, track.before = record, track.before or self._before(one)
+        heard = self._send(track, "add", addition(record))
+        verdict = judge_addition(one, record, heard, done=done)
+        if done == "replaced" and verdict.status == "refused":
+            verdict = half_done(track, verdict)
+        self._answered(track, "add", heard, verdict)
+
+    def _send(self, track: Track, step: str, call: Call) -> Heard:
+        self._say(
+            {
+                "event": "sending",
+                "at": now(),
+                "item": [track.state, track.nexus_type],
+                "step": step,
+                "method": call.method,
+                "path": call.path,
+                "params": call.params,
+                "json": call.json,
+                "expected": track.expected,
+                "record": track.record,
+                "before": list(track.before),
+            }
+        )
+        self._sent.add((track.state, track.nexus_type))
+        return exchange(self.client, call)
+
+    def _answered(self, track: Track, step: str, heard: Heard, verdict: Verdict) -> None:
+        hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
+        message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
+        verdict = replace(verdict, message=message, stop=stop)
+        facts = {"http": heard.http, "body": heard.body, "reference": heard.reference}
+        self._tell(track, "answer", verdict, step=step, **facts)
+        self._why = self._why or verdict.stop
+        if verdict.status != "unknown":
+            self._troubled = 0
+            return
+        self._troubled += 1
+        there = self._listed()
+        if there is None:
+            self._why = self._why or f"whether {track.named} is done is not known"
+            return
+        self._settle(track, there, of="the answer")
+        if track.status == "unknown":
+            self._why = self._why or f"whether {track.named} is done is not known"
+        if self._troubled >= _TROUBLED:
+            self._why = self._why or f"{_TROUBLED} answers in a row were lost"
 
 
 def there_again(one: Wanted, track: Track, there: Listed | None) -> str:
