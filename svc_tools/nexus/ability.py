@@ -82,11 +82,6 @@ class Listed(NamedTuple):
             record for (of, _), records in self.records.items() if of == state for record in records
         )
 
-    @property
-    def keys(self) -> frozenset[tuple[str, str]]:
-        """The states and types that have a record."""
-        return frozenset(self.records)
-
 
 def abilities(client: Svc) -> Abilities:
     """Find out whether the service lists and adds. It changes nothing.

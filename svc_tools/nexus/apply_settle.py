@@ -78,7 +78,6 @@ def half_done(track: Track, verdict: Verdict) -> Verdict:
         status="removed_only",
         message=f"{verdict.message} The record that was to stay is NOT there yet: {track.named} has"
         " no record now. Apply the same plan again, or add it from the file of records.",
-        flagged=True,
     )
 
 

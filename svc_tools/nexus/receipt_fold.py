@@ -63,6 +63,7 @@ class Track:
         del facts["step"], facts["waiting"]
         if self.waiting:
             facts |= {"status": "unknown", "message": _CUT_OFF.format(named=self.named)}
+        facts["flagged"] = self.flagged or self.status == "removed_only"
         facts["message"] = facts["message"] or _NOT_BEGUN.format(named=self.named)
         return ReceiptItem(outcome=STATUSES[facts["status"]][0], **facts)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
+from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.words import BEFORE_REMOVING
 from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.code import Name, as_code
-from svc_tools.widgets.nexus_cleanup import listed_if_it_lists, listed_since
+from svc_tools.widgets.nexus_cleanup import listed_since
 from svc_tools.widgets.nexus_confirm import ConfirmBox
 from svc_tools.widgets.nexus_requests import requests_html
 from svc_tools.widgets.nexus_running import Running
@@ -22,7 +23,7 @@ from svc_tools.widgets.parts import button, note, shown_code, table_html
 
 if TYPE_CHECKING:
     from svc_sdk import Svc
-    from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
+    from svc_tools.nexus import Plan, Receipt, ReceiptItem, Register
     from svc_tools.widgets.nexus_cleanup import Cleanup
     from svc_tools.widgets.session import Session
 
@@ -33,7 +34,6 @@ __all__ = ["ApplySection"]
 class _Preview:
     plan: Plan
     client: Svc
-    requests: tuple[PlannedRequest, ...]
     dry: Receipt
 
 
@@ -88,16 +88,9 @@ class ApplySection(Section):
         self.drop()
 
         def work() -> _Preview:
-            listed = listed_if_it_lists(client)
-            requests = nexus.preview(plan, listed=listed)
-            dry = nexus.apply_plan(plan, client, dry_run=True)
-            return _Preview(plan, client, tuple(requests), dry)
+            return _Preview(plan, client, nexus.apply_plan(plan, client, dry_run=True))
 
-        self.run(
-            "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
-            work,
-            self._previewed,
-        )
+        self.run("Asking the service what is there\N{HORIZONTAL ELLIPSIS}", work, self._previewed)
 
     def drop(self, why: str = "") -> None:
         """The preview no longer holds."""
@@ -202,7 +195,7 @@ def _preview_html(preview: _Preview) -> str:
     ]
     undo = preview.dry.restore_note
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
-    parts = [requests_html(preview.requests)]
+    parts = [requests_html(requests_of(preview.dry))]
     if lost:
         of_record = ("State", "Type", "Registered", "~Address", "~Notes")
         parts.append(table_html(of_record, lost, "What will be removed"))

@@ -206,6 +206,7 @@ def test_of_duplicates_the_chosen_one_stays(nexus, scripted, tmp_path):
     assert [one.method for one in preview(plan)] == ["DELETE", "POST"]
     receipt = apply(plan, scripted, tmp_path)
     assert statuses(receipt) == {DE: "replaced"}
+    assert receipt.counts["flagged"] == 0
     assert [one["notes"] for one in nexus.records if one["state"] == "DE"] == ["the good one"]
     assert apply(plan, scripted, tmp_path).finished
     assert (nexus.removals, len(nexus.additions)) == ([DE], 1)

@@ -87,7 +87,7 @@ class NexusRows:
         """
         rows = self.rows
         plans = {_text(row["plan"]) for row in rows}
-        if len(plans) > 1:
+        if len(plans) != 1 or "" in plans:
             raise PlanError([f"the rows of the sheet {NEXUS} are not of one plan; list them again"])
         cells = [
             {name: _text(cell) for name, cell in row.items()}
