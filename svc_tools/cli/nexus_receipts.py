@@ -51,8 +51,6 @@ def show_dry(
     items = {item.key: item for item in receipt.items}
     for one in requests:
         item = items.get(one.key)
-        if item is not None and item.status != "planned":
-            continue
         console.print()
         _unbroken(console, f"  {one.line}", "bold")
         for name, value in (one.body or {}).items():

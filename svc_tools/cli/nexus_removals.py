@@ -23,7 +23,7 @@ from svc_tools.cli.running import NO_ANSWER, explained
 from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
 from svc_tools.nexus.plan_file import read_plan
 from svc_tools.nexus.receipt_files import read_receipt, receipts
-from svc_tools.nexus.restoring import preview_restore, restore
+from svc_tools.nexus.restoring import restore
 from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import state_code
 from svc_tools.printing import print_text
@@ -31,7 +31,6 @@ from svc_tools.printing import print_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.receipt import Receipt
 
 __all__ = ["add_removals"]
@@ -78,7 +77,6 @@ def apply(
             )
     _shown(
         found,
-        requests_of(found),
         "apply",
         str(plan),
         as_json=as_json,
@@ -134,7 +132,6 @@ def undo(
             )
     _shown(
         found,
-        preview_restore(removed),
         "restore",
         receipt,
         as_json=as_json,
@@ -170,7 +167,6 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
             found = remove_state(client, state, typed=typed or "", dry_run=not yes)
     _shown(
         found,
-        requests_of(found),
         "remove-state",
         state,
         as_json=as_json,
@@ -188,7 +184,6 @@ def _again(command: str, about: str, *, embedded: bool, base_url: str | None) ->
 
 def _shown(
     found: Receipt,
-    requests: Sequence[PlannedRequest],
     command: str,
     about: str,
     *,
@@ -202,7 +197,7 @@ def _shown(
     if as_json:
         typer.echo(json.dumps(receipt_as_json(found), indent=2))
     elif found.dry_run:
-        show_dry(console, found, requests, before)
+        show_dry(console, found, requests_of(found), before)
         if any(item.status == "planned" for item in found.items):
             again = _again(command, about, embedded=embedded, base_url=base_url)
             console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)

@@ -92,7 +92,7 @@ def apply_plan(
 
 
 def requests_of(dry: Receipt) -> tuple[PlannedRequest, ...]:
-    """The requests that a dry run of a removal found that it would send."""
+    """The requests that a dry run found that it would send."""
     wanted = [
         Wanted(
             item.state,
@@ -100,7 +100,9 @@ def requests_of(dry: Receipt) -> tuple[PlannedRequest, ...]:
             item.action,
             item.expected,
             tuple(map(dict, item.before)),
-            dict(item.record) if item.record and item.action in {"replace", "add"} else None,
+            dict(item.record)
+            if item.record and item.action not in {"remove", "remove_all"}
+            else None,
         )
         for item in dry.items
         if item.status == "planned"

@@ -24,7 +24,6 @@ __all__ = [
     "Wanted",
     "addition",
     "as_listed",
-    "as_planned",
     "beyond",
     "fitted",
     "misfit",
@@ -249,8 +248,10 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
         if one.action not in {"add", "restore"}:
             found.append(_removal_planned(one, expected))
         if record is not None:
-            add = addition(record)
-            found.append(as_planned(one, add, f"Then add this record of {one.named} again."))
+            purpose = f"Then add this record of {one.named} again."
+            if one.action == "restore":
+                purpose = f"Add the record of {one.named} again, as it was."
+            found.append(_as_planned(one, addition(record), purpose))
     return tuple(found)
 
 
@@ -259,10 +260,10 @@ def _removal_planned(one: Wanted, expected: int | None) -> PlannedRequest:
     purpose = f"Remove {every} of {one.state}"
     if expected is not None and expected > 1:
         purpose += f" ({counted(expected, 'record')})"
-    return as_planned(one, removal(one), f"{purpose}.", expected)
+    return _as_planned(one, removal(one), f"{purpose}.", expected)
 
 
-def as_planned(
+def _as_planned(
     one: Wanted, call: Call, purpose: str, expected: int | None = None
 ) -> PlannedRequest:
     """What a call is for, and how many records it should delete, beside what is sent."""

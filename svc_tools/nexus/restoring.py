@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools import config
 from svc_tools.nexus.apply_job import Job
-from svc_tools.nexus.apply_requests import ApplyError, Wanted, addition, as_planned
+from svc_tools.nexus.apply_requests import ApplyError, Wanted, planned
 from svc_tools.nexus.register import FIELDS
 from svc_tools.shown import the_service
 
@@ -28,12 +28,10 @@ _MADE_BY_SERVICE = {"created_at", "updated_at"}
 
 def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
     """The requests that a restore would send, where nothing is there by then."""
-    found = []
+    found: list[PlannedRequest] = []
     for one in _wanted(receipt):
         with suppress(ValueError):  # what cannot be sent is said then
-            call = addition(one.record or {})
-            purpose = f"Add the record of {one.named} again, as it was."
-            found.append(as_planned(one, call, purpose))
+            found += planned([one], None)
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
+from svc_tools.nexus.apply import requests_of
 from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.actions import DownloadButton
 from svc_tools.widgets.code import Name, as_code
@@ -146,10 +147,7 @@ class ReceiptSection(Section):
         if receipt is not self.cleanup.receipt or client is not self.session.client:
             return
         planned = [item for item in dry.items if item.status == "planned"]
-        keys = {item.key for item in planned}
-        requests = [
-            one for one in nexus.preview_restore(receipt) if (one.state, one.nexus_type) in keys
-        ]
+        requests = requests_of(dry)
         self.undo.value = _items_html(dry, "What the undo would do") + (
             requests_html(requests) if requests else ""
         )

@@ -17,7 +17,6 @@ from svc_tools.nexus import (
     apply_plan,
     list_register,
     make_plan,
-    preview_restore,
     read_receipt,
     read_register,
     restore,
@@ -128,11 +127,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
         )
     removed = read_receipt(paths[0])
     dry = restore(removed, desk.client)
-    requests = [
-        one
-        for one in preview_restore(removed)
-        if any(item.key == one.key and item.status == "planned" for item in dry.items)
-    ]
+    requests = requests_of(dry)
     if not requests:
         rows.say(dry.sentence)
         return dry.sentence
