@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.receipt import STATUSES
 from svc_tools.printing import print_table, print_text
 from svc_tools.shown import plain, printable, the_service
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from svc_tools.nexus.apply_requests import PlannedRequest
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
 
 __all__ = ["receipt_as_json", "show_dry", "show_progress", "show_receipt", "show_receipts"]
@@ -43,19 +43,16 @@ def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
     return tell
 
 
-def show_dry(
-    console: Console, receipt: Receipt, requests: Sequence[PlannedRequest], before: Sequence[str]
-) -> None:
+def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
     """What would be sent, exactly but for the key; what it would remove; what to know before."""
     print_text(console, (receipt.sentence, "bold"))
     items = {item.key: item for item in receipt.items}
-    for one in requests:
-        item = items.get(one.key)
+    for one in requests_of(receipt):
         console.print()
         _unbroken(console, f"  {one.line}", "bold")
         for name, value in (one.body or {}).items():
             print_text(console, f"{name}: {plain(value)}", indent=6)
-        for record in item.before if item is not None and one.method == "DELETE" else ():
+        for record in items[one.key].before if one.method == "DELETE" else ():
             print_text(console, f"removes {_told(record)}", indent=6)
     console.print()
     rows = [_row(item, references=False) for item in receipt.items if item.status != "planned"]

@@ -20,7 +20,7 @@ from svc_tools.cli.nexus_receipts import (
     show_receipts,
 )
 from svc_tools.cli.running import NO_ANSWER, explained
-from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
+from svc_tools.nexus.apply import apply_plan, remove_state
 from svc_tools.nexus.plan_file import read_plan
 from svc_tools.nexus.receipt_files import read_receipt, receipts
 from svc_tools.nexus.restoring import restore
@@ -197,7 +197,7 @@ def _shown(
     if as_json:
         typer.echo(json.dumps(receipt_as_json(found), indent=2))
     elif found.dry_run:
-        show_dry(console, found, requests_of(found), before)
+        show_dry(console, found, before)
         if any(item.status == "planned" for item in found.items):
             again = _again(command, about, embedded=embedded, base_url=base_url)
             console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)

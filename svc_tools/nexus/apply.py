@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+_ADDING = frozenset({"replace", "add", "restore"})
+"""The actions that add a record."""
+
+
 def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedRequest, ...]:
     """The requests that applying a plan would send, exactly, in order.
 
@@ -100,9 +104,7 @@ def requests_of(dry: Receipt) -> tuple[PlannedRequest, ...]:
             item.action,
             item.expected,
             tuple(map(dict, item.before)),
-            dict(item.record)
-            if item.record and item.action not in {"remove", "remove_all"}
-            else None,
+            dict(item.record) if item.record and item.action in _ADDING else None,
         )
         for item in dry.items
         if item.status == "planned"
