@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from collections.abc import Sequence
 
 __all__ = [
+    "exact_dollars",
     "NOTHING",
     "Table",
     "as_html",
@@ -164,3 +166,8 @@ def _html(table: Table) -> str:
     caption = f'<caption style="{_CAPTION}">{escape(table.title)}</caption>'
     head = f"<thead><tr>{heads}</tr></thead>"
     return f'<table style="{_TABLE}">{caption}{head}<tbody>{rows}</tbody></table>'
+
+
+def exact_dollars(value: Decimal) -> str:
+    """An amount with its cents and the sign in front: `-$1,234.50`."""
+    return f"{'-' if value < 0 else ''}${abs(value):,.2f}"

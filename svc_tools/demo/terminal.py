@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
-from svc_tools.frames.reports.summary_words import other_date_sentence
+from svc_tools.frames.summary import other_date_sentence
 from svc_tools.meanings import MEANINGS
 from svc_tools.printing import print_table, print_text
 

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
-from svc_tools.lookup.outcomes import Component
+from svc_tools.lookup import Component
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

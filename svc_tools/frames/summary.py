@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.shown import exact_dollars
 from svc_tools.frames.attention import Attention, Group, attention
 from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, STATUSES, require_columns
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "other_date_sentence",
     "ConfidenceTax",
     "Count",
     "Failure",
@@ -339,3 +341,18 @@ def _tax_by_confidence(
         ConfidenceTax(count.name, count.rows, *by_name[count.name])
         for count in _ordered(confidence.counts(whole), CONFIDENCES)
     )
+
+
+def other_date_sentence(summary: Summary) -> str | None:
+    """What rests on rates of another date than the sale's; `None` where nothing does."""
+    part = summary.other_date
+    if not part.rows:
+        return None
+    start = (
+        f"In {part.rows:,} of {summary.answered_rows:,} answered rows the rate is that of another"
+        " date than the sale's, the nearest one known"
+    )
+    if part.tax is None or summary.money is None:
+        return f"{start}: check it before use."
+    tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
+    return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."

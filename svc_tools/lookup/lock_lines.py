@@ -118,9 +118,9 @@ def _place(question: Mapping[str, Any]) -> Place:
 def _found(answer: Mapping[str, Any]) -> Found:
     rest = dict(answer)
     values: dict[str, Any] = {}
-    for field, name in _RATES.items():
+    for column, name in _RATES.items():
         rate = rest.pop(name, None)
-        values[field] = None if rate is None else _units(name, rate)
+        values[column] = None if rate is None else _units(name, rate)
     if values["combined"] is None:
         raise ValueError("its answer has no combined_rate")
     for name in _LISTS:

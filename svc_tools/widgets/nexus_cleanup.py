@@ -72,8 +72,8 @@ class Cleanup:
 
     def changed(self, what: Change) -> None:
         """Say that something changed."""
-        for told in self._told:
-            told(what)
+        for listener in self._told:
+            listener(what)
 
 
 def carried(former: Plan | None, plan: Plan) -> tuple[Plan, int]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames.reports.summary_words import other_date_sentence
+from svc_tools.frames.summary import other_date_sentence
 from svc_tools.frames.summary import (
     ConfidenceTax,
     Count,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.analysis.shown import table_of
-from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.shown import exact_dollars
 from svc_tools.shown import as_html, as_text, counted
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.shown import exact_dollars
 from svc_tools.shown import NOTHING, Table, plain
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from threading import Event as Gone
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import csv
+from pyarrow import csv as arrow_csv
 
 from svc_tools.frames.files.chunk import Chunk, FileError, Unchanged
 from svc_tools.frames.files.csv_dialect import dialect_of
@@ -35,10 +35,10 @@ class _Refusal:
     that it needs for it. So whoever reads waits for it.
     """
 
-    def __init__(self, broken: list[csv.InvalidRow], gone: Gone) -> None:
+    def __init__(self, broken: list[arrow_csv.InvalidRow], gone: Gone) -> None:
         self._broken, self._gone = broken, gone
 
-    def __call__(self, row: csv.InvalidRow) -> str:
+    def __call__(self, row: arrow_csv.InvalidRow) -> str:
         self._broken.append(row)
         return "error"
 
@@ -65,7 +65,7 @@ class CsvRows:
         self._unchanged.check()
         wanted = range(len(self.schema)) if positions is None else positions
         schema = pa.schema([self.schema.field(position) for position in wanted])
-        broken: list[csv.InvalidRow] = []
+        broken: list[arrow_csv.InvalidRow] = []
         if not self._dialect.has_rows:
             return
         try:
@@ -90,7 +90,7 @@ class CsvRows:
         """Nothing is held open between two readings."""
 
     def _batches(
-        self, file: pa.NativeFile, wanted: Sequence[int], broken: list[csv.InvalidRow]
+        self, file: pa.NativeFile, wanted: Sequence[int], broken: list[arrow_csv.InvalidRow]
     ) -> Generator[pa.RecordBatch]:
         """The rows as Arrow reads them; at the end no thread of Arrow's has to do with them."""
         gone = Gone()
@@ -106,25 +106,25 @@ class CsvRows:
 
     def _reader(
         self, file: pa.NativeFile, wanted: Sequence[int], refusal: _Refusal
-    ) -> csv.CSVStreamingReader:
+    ) -> arrow_csv.CSVStreamingReader:
         count = len(self.schema)
         keys = [str(number) for number in range(count)]  # two columns may have one name
         try:
-            return csv.open_csv(
+            return arrow_csv.open_csv(
                 file,
-                csv.ReadOptions(
+                arrow_csv.ReadOptions(
                     use_threads=False,  # only then rows are counted
                     block_size=_BLOCK,
                     column_names=keys,
                     skip_rows_after_names=1,
                 ),
-                csv.ParseOptions(
+                arrow_csv.ParseOptions(
                     delimiter=self._dialect.delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=count > 1,
                     invalid_row_handler=refusal,
                 ),
-                csv.ConvertOptions(
+                arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(keys, pa.string()),
                     include_columns=[keys[position] for position in wanted],
                     strings_can_be_null=True,
@@ -134,7 +134,7 @@ class CsvRows:
         finally:
             del refusal  # an exception keeps this frame, and only Arrow may hold it
 
-    def _explained(self, error: pa.ArrowInvalid, broken: list[csv.InvalidRow]) -> FileError:
+    def _explained(self, error: pa.ArrowInvalid, broken: list[arrow_csv.InvalidRow]) -> FileError:
         name = self._path.name
         if broken:
             row = broken[0]

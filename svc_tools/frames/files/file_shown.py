@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.enriched import STATUSES
-from svc_tools.frames.reports.summary_words import exact_dollars
+from svc_tools.shown import exact_dollars
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.meanings import MEANINGS
 from svc_tools.shown import Table, capital, counted, plain, printable, the_service

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.shown import exact_dollars
 from svc_tools.frames.analysis.review import reviewed
 from svc_tools.frames.analysis.review_stakes import BASES
 from svc_tools.frames.attention import Attention, attention
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.analysis.reviewed import Review
 
-__all__ = ["Code", "Due", "Facts", "Stake", "amount_column", "facts_of"]
+__all__ = ["stake_sentence", "Code", "Due", "Facts", "Stake", "amount_column", "facts_of"]
 
 _CODE_COLUMNS = (
     "lookup_status",
@@ -290,3 +291,16 @@ def _meaning(column: str, code: str) -> str:
 def _advice(column: str, code: str) -> str:
     silent = column in _OF_ANSWERS or code == "ok"
     return "" if silent else what_to_do(code)
+
+
+def stake_sentence(facts: Facts) -> str | None:
+    """What the tax may differ by where places were not told apart; `None` where nothing does."""
+    stake = facts.stake
+    if stake is None or not stake.rows:
+        return None
+    low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
+    refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
+    return (
+        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
+        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
+    )

@@ -11,11 +11,9 @@ from svc_tools.frames.reports.report_lines import failed_table, lines_table, rev
 from svc_tools.frames.reports.report_map import svg_map
 from svc_tools.frames.reports.report_markup import Markup, Right, joined, table, tag
 from svc_tools.frames.reports.report_style import STYLE
-from svc_tools.frames.reports.summary_words import (
-    exact_dollars,
-    other_date_sentence,
-    stake_sentence,
-)
+from svc_tools.shown import exact_dollars
+from svc_tools.frames.summary import other_date_sentence
+from svc_tools.frames.reports.report_facts import stake_sentence
 from svc_tools.frames.what_to_do import meaning_of
 from svc_tools.meanings import MEANINGS
 from svc_tools.whole_file import whole_file

@@ -21,7 +21,8 @@ __all__ = ["Exempt", "exempt_of", "shipping_of", "taxable_shipping"]
 
 _YES = {"yes", "y", "true", "t", "exempt"}
 _NO = {"no", "n", "false", "f", "taxable"}
-_CENTS, _SHOWN = 100, 40
+_CENTS = 100
+_SHOWN = 40
 
 
 class Exempt(NamedTuple):
