@@ -12,7 +12,7 @@ from benchmarks.bulk import KEY, answering
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import Call, evaluate
+from svc_tools.excel.functions import Call, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

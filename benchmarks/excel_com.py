@@ -19,8 +19,9 @@ from benchmarks.excel import FORMULAS, PLACES, ROUNDS
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
-from svc_tools.excel import lookups
-from svc_tools.excel.com import filled_down, udfs
+from svc_tools.excel import desk as lookups
+from svc_tools.excel.com import udfs
+from svc_tools.excel.com import udfs as filled_down
 from svc_tools.excel.registry import function
 from svc_tools.excel.values import OMITTED
 

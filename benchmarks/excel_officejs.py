@@ -25,8 +25,8 @@ from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.script import functions_script
-from svc_tools.excel.officejs.sockets import bound
+from svc_tools.excel.officejs.pages import functions_script
+from svc_tools.excel.officejs.serving import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

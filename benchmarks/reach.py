@@ -70,7 +70,7 @@ def operations() -> dict[str, Callable[[str, str], Callable[[], object]]]:
 
     import svc_tools  # noqa: PLC0415 - as above
     from svc_tools.excel.desk import Desk  # noqa: PLC0415 - as above
-    from svc_tools.excel.evaluating import run  # noqa: PLC0415 - as above
+    from svc_tools.excel.functions import run  # noqa: PLC0415 - as above
 
     client = svc_tools.connect("embedded")
     desk = Desk(client)

@@ -14,14 +14,16 @@ _NO_REASON_TO_REVIEW = {
     "address_not_matched": "decided by the ZIP Code or place, not by the street address",
 }
 
-_SPANS = {"zip_spans_jurisdictions": "the ZIP lies in several jurisdictions; rates may differ"}
+_SPANS_MEANING = {
+    "zip_spans_jurisdictions": "the ZIP lies in several jurisdictions; rates may differ"
+}
 """As a warning; as a reason to review a rate it says more: that nothing tells the rates."""
 
 MEANINGS = (
     _NO_REASON_TO_REVIEW
     | CONFIDENCE_MEANINGS
     | {code: meaning for code, (meaning, _) in REVIEW_REASONS.items()}
-    | _SPANS
+    | _SPANS_MEANING
 )
 """Meaning of a `lookup_status`, of a `confidence` (SPEC 2.1) or of an advisory code (SPEC 2.4).
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from decimal import Decimal
     from collections.abc import Sequence
+    from decimal import Decimal
 
 __all__ = [
-    "exact_dollars",
     "NOTHING",
     "Table",
     "as_html",
     "as_text",
     "capital",
     "counted",
+    "exact_dollars",
     "near",
     "plain",
     "printable",
@@ -111,9 +111,9 @@ def _lines(table: Table) -> list[str]:
     return [*lines, f"  {table.more}"] if table.more else lines
 
 
-_TABLE = "border-collapse:collapse;margin:.7em 0 .4em;font-size:inherit"
-_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em 0"
-_CELL = "padding:.15em .8em .15em 0;vertical-align:top"
+_TABLE_STYLE = "border-collapse:collapse;margin:.7em 0 .4em;font-size:inherit"
+_TABLE_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em 0"
+_TABLE_CELL = "padding:.15em .8em .15em 0;vertical-align:top"
 _RIGHT = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 _LEFT = "text-align:left;white-space:nowrap"
 _PROSE = "text-align:left;min-width:9em;overflow-wrap:anywhere"
@@ -149,7 +149,7 @@ def _look(head: str, cells: Sequence[str]) -> str:
 
 def _html(table: Table) -> str:
     columns = zip(table.heads, *table.rows, strict=True)
-    styles = [f"{_CELL};{_look(head, cells)}" for head, *cells in columns]
+    styles = [f"{_TABLE_CELL};{_look(head, cells)}" for head, *cells in columns]
     heads = "".join(
         f'<th scope="col" style="{style};{_RULE}">{escape(head.lstrip(_MARKS))}</th>'
         for head, style in zip(table.heads, styles, strict=True)
@@ -163,9 +163,9 @@ def _html(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
-    caption = f'<caption style="{_CAPTION}">{escape(table.title)}</caption>'
+    caption = f'<caption style="{_TABLE_CAPTION}">{escape(table.title)}</caption>'
     head = f"<thead><tr>{heads}</tr></thead>"
-    return f'<table style="{_TABLE}">{caption}{head}<tbody>{rows}</tbody></table>'
+    return f'<table style="{_TABLE_STYLE}">{caption}{head}<tbody>{rows}</tbody></table>'
 
 
 def exact_dollars(value: Decimal) -> str:

@@ -95,7 +95,7 @@ assert not {"pandas", "openpyxl", "filelock", "rich"} & set(sys.modules)
 IN_A_SPREADSHEET = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import run
+from svc_tools.excel.functions import run
 assert run(Desk(cache=False), "SVC_SUM", [[0.1], [0.2]]) == 0.3
 import svc_tools.excel.com.udfs, svc_tools.excel.com.macros, svc_tools.excel.officejs.serving
 from svc_tools.cli import main
@@ -110,7 +110,7 @@ for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
 CELL = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import run
+from svc_tools.excel.functions import run
 try:
     run(Desk(cache=False), "SVC_RATE", "CA", "94105", "2026-02-01")
 except Exception as error:

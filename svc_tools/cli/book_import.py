@@ -62,7 +62,7 @@ def import_files(
                 bar.clear()
                 done.append(one.edition.file)
                 anew = anew or not one.repeated
-                _show(console, one)
+                _show_import(console, one)
         except BaseException:
             bar.clear()
             if done:
@@ -144,7 +144,7 @@ class _Bar:
             self._bar = None
 
 
-def _show(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class
+def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class
     edition = one.edition
     print_text(console)
     was = _was(one)

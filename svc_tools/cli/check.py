@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_book"]
 
-_HEADS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">None", ">Right %")
+_CHECK_COLUMNS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">None", ">Right %")
 _MANY = 5
 
 
@@ -42,7 +42,7 @@ def check_book(
     if as_json:
         typer.echo(json.dumps({"file": file.name, "as_of": day.isoformat(), **found}, indent=2))
     else:
-        _show(Console(highlight=False), found, file.name, day)
+        _show_check(Console(highlight=False), found, file.name, day)
     if found["wrong_though_sure"]:
         raise typer.Exit(NO_ANSWER)
 
@@ -56,14 +56,14 @@ def _day(given: str | None) -> date:
         raise ValueError(f"--as-of: given {given!r}, expected a date as 2026-05-01") from None
 
 
-def _show(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
+def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
     total = found["total"]
-    told = f"{_count(total['rows'])} checked; those without a date as of {day}"
+    told = f"{_count_of(total['rows'])} checked; those without a date as of {day}"
     print_text(console, (f"{name}: ", "bold"), told)
     for head in ("State", "Confidence"):
         console.print()
         rows = [[key, *_cells(tally)] for key, tally in found[f"by_{head.lower()}"].items()]
-        print_table(console, (head, *_HEADS), rows, total=["All", *_cells(total)])
+        print_table(console, (head, *_CHECK_COLUMNS), rows, total=["All", *_cells(total)])
     console.print()
     print_text(
         console,
@@ -84,7 +84,7 @@ def _show(console: Console, found: Mapping[str, Any], name: str, day: date) -> N
         print_text(console, told, indent=2)
     if found["unread"]:
         console.print()
-        print_text(console, (f"{_count(found['unread'])} could not be read:", "bold yellow"))
+        print_text(console, (f"{_count_of(found['unread'])} could not be read:", "bold yellow"))
     for one in found["unreadable"][:_MANY]:
         print_text(console, f"line {one['line']}: {one['reason']}", indent=2)
     console.print()
@@ -94,7 +94,7 @@ def _show(console: Console, found: Mapping[str, Any], name: str, day: date) -> N
         print_text(console, "No exact or high answer is wrong.")
 
 
-def _count(rows: int) -> str:
+def _count_of(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show_coverage"]
 
-_HEADS = ("State", "Tier", "Expect", "Oldest row", "All since", "Good until", ">Source")
+_COVERAGE_COLUMNS = ("State", "Tier", "Expect", "Oldest row", "All since", "Good until", ">Source")
 _STYLES = {"high": "green", "medium": "yellow", "low": "red", "none": "dim"}
 _TIERS = (
     ("A", "the state alone decides"),
@@ -41,10 +41,10 @@ def show_coverage(
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
-    _show(Console(highlight=False), found)
+    _show_coverage(Console(highlight=False), found)
 
 
-def _show(console: Console, found: Mapping[str, Any]) -> None:
+def _show_coverage(console: Console, found: Mapping[str, Any]) -> None:
     book, states = found["book"], found["states"]
     print_text(
         console,
@@ -54,7 +54,7 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     )
     console.print()
     sources = _sources(states)
-    print_table(console, _HEADS, [_row(state, sources) for state in states])
+    print_table(console, _COVERAGE_COLUMNS, [_row(state, sources) for state in states])
     console.print()
     print_text(console, ("Sources, editions", "bold"))
     print_table(

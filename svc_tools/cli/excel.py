@@ -88,7 +88,7 @@ def install(
 
 def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
     """The key: from a program, or typed unseen; `None` for the one that is stored."""
-    from svc_tools.excel import keys  # noqa: PLC0415 - of an extra
+    from svc_tools.excel import settings as keys  # noqa: PLC0415 - of an extra
 
     if from_stdin:
         key = SecretStr(sys.stdin.readline().strip())

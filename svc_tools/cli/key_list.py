@@ -86,12 +86,12 @@ def _facts(one: dict[str, Any]) -> tuple[str, ...]:
         one["plan"],
         "any" if rate is None else f"{rate:,}/min",
         _use(one),
-        _features(one["features"]),
+        _feature_text(one["features"]),
         one["status"].replace("_", " "),
     )
 
 
-def _features(there: list[str]) -> str:
+def _feature_text(there: list[str]) -> str:
     missing = [name for name in _FEATURES if name not in there]
     if len(missing) == 1:
         return f"no {missing[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.frames.enriched import STATUSES
+from svc_tools.lookup import STATUSES
 from svc_tools.lookup.alike import counted_alike
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS

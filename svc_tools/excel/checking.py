@@ -17,7 +17,7 @@ import httpx
 from svc_sdk import SvcError, __version__
 from svc_tools.config import ConfigurationError, EmbeddedSvc
 from svc_tools.excel import installing, server_file, settings
-from svc_tools.excel.accepting import accepted
+from svc_tools.excel.values import accepted
 from svc_tools.lookup.trouble import told_of_service
 
 if TYPE_CHECKING:
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from svc_tools.excel.server_file import Server
     from svc_tools.excel.settings import Description
 
-__all__ = ["Line", "check"]
 
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _SERVER = "Server"
 _INSTALL = 'Install what is missing: pip install "svc-tax-tools[excel]"'
-_ASKING, _ASKING_SERVER = 5.0, 30.0
+_SERVICE_SECONDS, _ASKING_SERVER = 5.0, 30.0
 """Seconds for an answer; the local server asks the service, too, and may have to start our own."""
 _FROM = {
     "environment": "as the environment says",
@@ -122,7 +121,7 @@ def _answer() -> Line:
     """Whether the service answers and takes the key: one request that is not billed."""
     name = "Answers"
     try:
-        with settings.client(timeout=_ASKING, max_retries=0) as client:
+        with settings.client(timeout=_SERVICE_SECONDS, max_retries=0) as client:
             if isinstance(client, EmbeddedSvc):
                 client.health()
                 said = f"it answers, from the rate book of edition {client.book_edition}"

@@ -12,20 +12,13 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import AuthError, Svc, SvcError
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
-from svc_tools.excel import keys, settings
-from svc_tools.excel.accepting import accepted
+from svc_tools.excel import settings
+from svc_tools.excel import settings as keys
+from svc_tools.excel.values import accepted
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-__all__ = [
-    "current_service",
-    "forget_key",
-    "python_of_excel",
-    "use_account",
-    "use_embedded",
-    "use_this_python",
-]
 
 _ASKING = 5.0
 """Seconds that the service is given to say whether it takes a key."""

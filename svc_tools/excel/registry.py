@@ -3,11 +3,16 @@
 What they compute is in `functions`; how a spreadsheet hands values over is the adapters' matter.
 """
 
+# MERGED examples: An example of each function, to copy into a cell: what the pane inserts and the guide shows.
+
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, TypeAlias
 
-__all__ = ["CATEGORY", "FUNCTIONS", "Function", "Parameter", "function"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 CATEGORY = "Sales tax"
 """Under what a spreadsheet lists the functions."""
@@ -26,6 +31,17 @@ class Parameter:
     name: str
     help: str
     optional: bool = False
+
+
+_STATE = Parameter("state", "The state: TX or Texas. One cell, or a range like that of the ZIPs.")
+_ZIP = Parameter("zip", "The ZIP Code or ZIP+4, as text or number (2134 is read as 02134).")
+_AS_OF = Parameter(
+    "as_of",
+    "The day of the sale: a date cell, or text such as 2026-05-01. Left out: today, so that the"
+    " cell changes with time.",
+    optional=True,
+)
+_ONE_ZIP = (_STATE, _ZIP, _AS_OF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +70,12 @@ class Function:
         return f"{self.name}({', '.join(shown)})"
 
 
-_STATE = Parameter("state", "The state: TX or Texas. One cell, or a range like that of the ZIPs.")
-_ZIP = Parameter("zip", "The ZIP Code or ZIP+4, as text or number (2134 is read as 02134).")
-_AS_OF = Parameter(
-    "as_of",
-    "The day of the sale: a date cell, or text such as 2026-05-01. Left out: today, so that the"
-    " cell changes with time.",
-    optional=True,
-)
 _ACCEPT = Parameter(
     "accept",
     '"partial" also takes a rate that lacks its local or district part; left out, such a cell'
     " shows #PARTIAL.",
     optional=True,
 )
-_ONE_ZIP = (_STATE, _ZIP, _AS_OF)
-
 FUNCTIONS: tuple[Function, ...] = (
     Function(
         "SVC_RATE",
@@ -199,8 +205,12 @@ FUNCTIONS: tuple[Function, ...] = (
         ),
     ),
 )
-
 _BY_NAME = {one.name: one for one in FUNCTIONS}
+
+Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
+"""A constant, or rows of constants for a range."""
+_DAY = date(2026, 2, 1)
+_ONE: tuple[Argument, ...] = ("CA", "94105", _DAY)
 
 
 def function(name: str) -> Function:
@@ -210,3 +220,47 @@ def function(name: str) -> Function:
         KeyError: there is none.
     """
     return _BY_NAME[name]
+
+
+EXAMPLES: Mapping[str, tuple[Argument, ...]] = {
+    "SVC_RATE": _ONE,
+    "SVC_RATE_ADDRESS": ("NJ", "95 River St", "Hoboken", "07030", _DAY),
+    "SVC_RATE_PLACE": ("WA", "Seattle", date(2024, 6, 1)),
+    "SVC_RATE_GEO": ("CA", 34.0537, -118.2428, _DAY),
+    "SVC_TAX": (19.99, *_ONE),
+    "SVC_SUM": ([[19.99], [4.0]],),
+    "SVC_LOOKUP": ([["CA", "94105"], ["WA", "98101"]], "combined_rate, confidence", True),
+    "SVC_FIELD": ("county_rate", *_ONE),
+    "SVC_CONFIDENCE": _ONE,
+    "SVC_WARNINGS": _ONE,
+    "SVC_STATUS": _ONE,
+    "SVC_FIELDS": (),
+    "SVC_ASOF": _ONE,
+    "SVC_SOURCE": (),
+    "SVC_NEXUS": (),
+    "SVC_NEXUS_STATUS": ("TX",),
+}
+"""The arguments of each function's example, by its name in the registry."""
+
+
+def formula(name: str, arguments: Sequence[Argument]) -> str:
+    """The formula as it is typed into a cell of Excel in English.
+
+    Args:
+        name: the function as the spreadsheet calls it.
+        arguments: its arguments, in order.
+    """
+    return f"={name}({', '.join(map(_typed, arguments))})"
+
+
+def _typed(argument: Argument) -> str:
+    if isinstance(argument, list):
+        return "{" + "; ".join(", ".join(map(_typed, row)) for row in argument) + "}"
+    if isinstance(argument, bool):
+        return str(argument).upper()
+    if isinstance(argument, date):
+        return f"DATE({argument.year}, {argument.month}, {argument.day})"
+    if isinstance(argument, str):
+        doubled = argument.replace('"', '""')
+        return f'"{doubled}"'
+    return f"{argument:.15g}"

@@ -17,20 +17,7 @@ from pydantic import SecretStr
 
 from svc_tools import config
 from svc_tools.config import ConfigurationError
-from svc_tools.excel.own_files import read_object, write_object
-
-__all__ = [
-    "Server",
-    "is_running",
-    "known_port",
-    "known_token",
-    "lock_path",
-    "publish",
-    "read",
-    "renew",
-    "server_path",
-    "withdraw",
-]
+from svc_tools.excel.settings import read_object, write_object
 
 _TOKEN_BYTES = 24
 

@@ -54,7 +54,7 @@ def changes_of(
 ) -> Changed:
     """What the rows ask now, and their rates, against what was answered."""
     told = [
-        _told(one.place, answers) if isinstance(one, Question) else _NO_RATE
+        _rate_units(one.place, answers) if isinstance(one, Question) else _NO_RATE
         for one in asked.questions
     ]
     units = np.array(told, np.int64)
@@ -69,7 +69,7 @@ def changes_of(
     return Changed(not_asked, int(np.count_nonzero(other)))
 
 
-def _told(place: Place, answers: Mapping[Place, Outcome]) -> int:
+def _rate_units(place: Place, answers: Mapping[Place, Outcome]) -> int:
     """The rate that was answered, in units of 10^-5."""
     outcome = answers.get(place)
     if outcome is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LookupFailedError", "raise_for", "warn_of_early_end"]
 
 _REASONS_SHOWN = 3
-_CALLER = 5
+_CALLER_OF_WARNING = 5
 """How far from `warn_of_early_end` the line is that called `df.svc.lookup`."""
 
 
@@ -65,6 +65,6 @@ def warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
         " not_attempted. Run it again: what is in the cache is not asked for again."
     )
     try:
-        warnings.warn(message, UserWarning, stacklevel=_CALLER)
+        warnings.warn(message, UserWarning, stacklevel=_CALLER_OF_WARNING)
     except UserWarning as error:  # warnings are errors here: the frame must not be lost
         raise LookupFailedError(message, enriched) from error

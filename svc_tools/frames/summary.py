@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.shown import exact_dollars
 from svc_tools.frames.attention import Attention, Group, attention
 from svc_tools.frames.coded import Coded, coded, combined
-from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, STATUSES, require_columns
+from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, require_columns
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.totals import Money, Totals, dollars, sums_by, totals_by
 from svc_tools.frames.what_to_do import codes_in
+from svc_tools.lookup import STATUSES
 from svc_tools.lookup.alike import counted_alike
+from svc_tools.shown import exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "other_date_sentence",
     "ConfidenceTax",
     "Count",
     "Failure",
@@ -36,6 +36,7 @@ __all__ = [
     "Source",
     "StateTotals",
     "Summary",
+    "other_date_sentence",
     "source_sentence",
     "sources_of",
     "summarize",

@@ -65,7 +65,10 @@ class _Remembered(str):
     lookups: Mapping[str, UsedLookup]
 
     def __new__(cls, lookups: Mapping[str, UsedLookup]) -> Self:
-        told = {"lookup": secrets.token_hex(8), "of": [_told(one) for one in lookups.values()]}
+        told = {
+            "lookup": secrets.token_hex(8),
+            "of": [_lookup_source(one) for one in lookups.values()],
+        }
         made = super().__new__(cls, json.dumps(told, default=str))
         made.lookups = lookups
         return made
@@ -114,7 +117,7 @@ def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
     return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
 
 
-def _told(lookup: UsedLookup) -> dict[str, Any]:
+def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
     """Where the answers came from, for a file."""
     inputs = lookup.inputs
     return {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["outcome_html"]
 
-_PARTS = (
+_SHOWN_PARTS = (
     ("state", "State"),
     ("county", "County"),
     ("city", "City"),
@@ -49,7 +49,7 @@ def _sentences(outcome: Outcome) -> list[str]:
 
 def _rates(found: Found) -> Table:
     """The parts; what is not known is a dash, never 0."""
-    rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _PARTS]
+    rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
     rows.append(("Together", units_to_rate(found.combined)))
     return Table("Rate", ("Part", ">Rate"), tuple(rows))
 

@@ -6,7 +6,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.lookup.outcomes import NO_SUM, PARTIAL_CODES, STATUSES
+from svc_sdk._reading import PARTIAL_CODES
+from svc_tools.lookup.outcomes import NO_SUM, STATUSES
 from svc_tools.places import same_place
 
 if TYPE_CHECKING:

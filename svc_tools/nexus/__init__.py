@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svc_tools.nexus.ability import Abilities, abilities
-    from svc_tools.nexus.apply import (
-        ApplyError,
-        PlannedRequest,
-        apply_plan,
-        preview,
-        preview_state,
-        remove_state,
-    )
+    from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
+    from svc_tools.nexus.apply_requests import ApplyError, PlannedRequest
     from svc_tools.nexus.exposing import exposure
     from svc_tools.nexus.listing import NotListedError, differences, list_register
     from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal

@@ -62,7 +62,7 @@ def _sentences(
     yield from (
         f"In {other.window.words} it is {_percent(other)}." for other in shown.other if other.cents
     )
-    yield from _readings(exposed, row)
+    yield from _reading_sentences(exposed, row)
     if row.logic == "unknown":
         yield (
             "Sources disagree on a test of transactions, so sales below the threshold do not say"
@@ -110,7 +110,7 @@ def _crossed(exposed: Exposed, day: date) -> str:
     return f"It was first met on {day}.{net}"
 
 
-def _readings(exposed: Exposed, row: Threshold) -> Iterator[str]:
+def _reading_sentences(exposed: Exposed, row: Threshold) -> Iterator[str]:
     """What the figure would be where a fact of the threshold is not known."""
     shown, *others = exposed.readings
     if not exposed.any_sales:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProblemsError"]
 
-_SHOWN = 10
+_PROBLEMS_SHOWN = 10
 
 
 class ProblemsError(ValueError):
@@ -24,8 +24,8 @@ class ProblemsError(ValueError):
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        shown = "; ".join(self.problems[:_SHOWN])
-        more = len(self.problems) - _SHOWN
+        shown = "; ".join(self.problems[:_PROBLEMS_SHOWN])
+        more = len(self.problems) - _PROBLEMS_SHOWN
         super().__init__(
             f"{self.of}: {shown}" + (f"; and {more} more problems" if more > 0 else "")
         )

@@ -41,7 +41,7 @@ _TYPES: dict[str, NexusType] = {
     "marketplace facilitator": "marketplace",
 }
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
-_SHOWN = 40
+_TEXT_SHOWN = 40
 
 
 def read_register(source: object) -> Register:
@@ -168,9 +168,9 @@ def day_of(value: object) -> date | None:
             return datetime.fromisoformat(value).date()
         except ValueError:
             pass
-    raise ValueError(f"registered_at {str(value)[:_SHOWN]!r} is not a date such as 2026-05-01")
+    raise ValueError(f"registered_at {str(value)[:_TEXT_SHOWN]!r} is not a date such as 2026-05-01")
 
 
 def _said(field: str, cells: Mapping[str, object | None]) -> str:
     value = cells.get(field)
-    return f"a missing {field}" if value is None else f"{field} {str(value)[:_SHOWN]!r}"
+    return f"a missing {field}" if value is None else f"{field} {str(value)[:_TEXT_SHOWN]!r}"

@@ -10,9 +10,9 @@ from urllib.parse import quote
 import ipywidgets
 
 from svc_sdk._reading import percent
-from svc_tools.frames.enriched import STATUSES
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
+from svc_tools.lookup import STATUSES
 from svc_tools.progress_words import duration
 from svc_tools.shown import NOTHING, capital, counted, plain, the_service
 from svc_tools.widgets.actions import DownloadButton

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
+from svc_tools.lookup.trouble import Trouble
 from svc_tools.shown import capital
-from svc_tools.widgets.trouble import Trouble, told
+from svc_tools.widgets.trouble import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,6 +17,7 @@ from svc_tools.frames.files.file_terms import Terms
 from svc_tools.frames.files.file_view import view_of_file
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.stopping import STOPPED
+from svc_tools.lookup.trouble import Trouble
 from svc_tools.widgets.file_choice import FileChoice
 from svc_tools.widgets.file_columns import ColumnsForm
 from svc_tools.widgets.file_layout import line
@@ -26,7 +27,6 @@ from svc_tools.widgets.file_result import FileResult
 from svc_tools.widgets.file_spoken import file_trouble, spoken
 from svc_tools.widgets.file_words import NO_SERVICE, code_of, ended
 from svc_tools.widgets.parts import button, field, heading, message_area, shown_code
-from svc_tools.widgets.trouble import Trouble
 from svc_tools.widgets.uploads import free_name
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools.config import EmbeddedSvc
+from svc_tools.lookup.trouble import Trouble
 from svc_tools.shown import capital, counted
 from svc_tools.widgets.code import Name, as_code
-from svc_tools.widgets.trouble import Trouble
 
 if TYPE_CHECKING:
     from pathlib import Path

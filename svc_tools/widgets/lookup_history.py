@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from svc_tools.widgets.trouble import Trouble
+    from svc_tools.lookup.trouble import Trouble
 
 __all__ = ["History", "Past"]
 

@@ -10,6 +10,7 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_tools.display import rate_headline
 from svc_tools.lookup.outcomes import failed, of_answer
+from svc_tools.lookup.trouble import Trouble
 from svc_tools.shown import the_service
 from svc_tools.widgets.actions import CopyButton
 from svc_tools.widgets.card import answer_card
@@ -17,7 +18,7 @@ from svc_tools.widgets.form import Form, Values
 from svc_tools.widgets.lookup_form import ENTRIES, Asked, asked
 from svc_tools.widgets.lookup_history import History, Past
 from svc_tools.widgets.parts import message_area, shown_code
-from svc_tools.widgets.trouble import Trouble, told
+from svc_tools.widgets.trouble import told
 
 if TYPE_CHECKING:
     from svc_sdk import Svc, TaxResponse

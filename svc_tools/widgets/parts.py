@@ -13,7 +13,8 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from svc_tools.widgets.trouble import Trouble, told
+from svc_tools.lookup.trouble import Trouble
+from svc_tools.widgets.trouble import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,8 +17,8 @@ from support.taskpane import STAND_IN, pane_page
 import svc_tools
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import run
-from svc_tools.excel.officejs.page import OFFICE_JS
+from svc_tools.excel.functions import run
+from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
 
 AUSTIN = ("TX", "78701", "2026-05-01")

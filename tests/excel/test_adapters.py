@@ -12,7 +12,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from svc_tools.excel.calc.extension import addin_bytes
-from svc_tools.excel.officejs.metadata import NAMESPACE, metadata
+from svc_tools.excel.officejs.pages import NAMESPACE, metadata
 from svc_tools.excel.registry import FUNCTIONS, Function, Parameter
 
 GUIDE = Path(__file__).parents[2] / "excel" / "README.md"

@@ -12,10 +12,9 @@ from support.desks import cells_of, desk_of
 from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
-from svc_tools.excel.cell_errors import CellError
-from svc_tools.excel.evaluating import Call, evaluate
+from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, CellError, ErrorCell
 
 RATE = 0.0825
 

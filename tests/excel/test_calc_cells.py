@@ -7,7 +7,7 @@ import struct
 import pytest
 from support.calc import addin_module
 
-from svc_tools.excel.calc.configuration import configuration
+from svc_tools.excel.calc.extension import configuration
 
 module = addin_module("svc_calc_cells")
 ahead = addin_module("svc_calc_ahead")

@@ -17,8 +17,7 @@ from support.tools import unoidl_write
 
 from svc_sdk import __version__
 from svc_tools.excel.calc import calc_name, write_addin
-from svc_tools.excel.calc.extension import addin_bytes
-from svc_tools.excel.calc.idl import IDL_FILE, LIBRARY_FILE, idl
+from svc_tools.excel.calc.extension import IDL_FILE, LIBRARY_FILE, addin_bytes, idl
 from svc_tools.excel.registry import FUNCTIONS
 
 ROOT = Path(__file__).parents[2]

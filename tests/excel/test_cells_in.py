@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from support.desks import shown, zips_asked
 from support.faults import echo
 
-from svc_tools.excel.cell_errors import BadValueError
-from svc_tools.excel.dates import day_in
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell, day_in
 
 DAY = "2026-02-01"
 

@@ -95,7 +95,7 @@ def test_a_service_that_takes_the_key_answers_and_no_lookup_is_made(faults):
     ],
 )
 def test_a_service_that_does_not_answer_as_it_should_is_wrong(faults, monkeypatch, step, said):
-    monkeypatch.setattr(checking, "_ASKING", 0.3)
+    monkeypatch.setattr(checking, "_SERVICE_SECONDS", 0.3)
     settings.remember(faults.base_url, SecretStr(KEY))
     faults.will(step)
     line = found()["Answers"]

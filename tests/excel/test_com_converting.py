@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.excel.cell_errors import BadValueError, NotAvailableError
 from svc_tools.excel.com.converting import TEXT_LIMIT, cut, from_com, to_com
-from svc_tools.excel.values import OMITTED, ErrorCell
+from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell, NotAvailableError
 
 FIRST_ERROR = -2146828288
 NOON = datetime(2026, 5, 1, 12)  # noqa: DTZ001 - a cell's day has no zone

@@ -9,8 +9,8 @@ from support.com_cells import Cell, Table
 from support.desks import zips_asked
 from support.faults import RESET, echoing
 
-from svc_tools.excel import lookups
-from svc_tools.excel.com import filled_down
+from svc_tools.excel import desk
+from svc_tools.excel.com import udfs
 
 DAY = date(2026, 2, 1)
 
@@ -24,9 +24,9 @@ def batches(monkeypatch):
         found.append(len(arguments[1]))
         return look_up(*arguments, **options)
 
-    look_up = lookups.look_up
-    monkeypatch.setattr(lookups, "look_up", counted)
-    monkeypatch.setattr(filled_down, "_looks", filled_down._Looks())
+    look_up = desk.look_up
+    monkeypatch.setattr(desk, "look_up", counted)
+    monkeypatch.setattr(udfs, "_looks", udfs._Looks())
     return found
 
 
@@ -160,7 +160,7 @@ def test_excel_that_refuses_to_be_read_costs_nothing_but_the_batch(
     def busy(*_):
         raise OSError("busy")
 
-    monkeypatch.setattr(filled_down, "_others", busy)
+    monkeypatch.setattr(udfs, "_others", busy)
     assert compute(excel, sheet, [1, 2]) == [0.0825] * 2
     assert batches == [1, 1]
 
@@ -187,7 +187,7 @@ def test_a_column_is_looked_at_a_few_times_in_half_a_minute_and_then_again(
     excel, sheet, batches, monkeypatch
 ):
     now = [0.0]
-    monkeypatch.setattr(filled_down, "_looks", filled_down._Looks(clock=lambda: now[0]))
+    monkeypatch.setattr(udfs, "_looks", udfs._Looks(clock=lambda: now[0]))
     fill(sheet, 3)
     for start in range(76000, 77000, 100):
         for row in range(1, 4):

@@ -7,7 +7,7 @@ from support.com_cells import ComError
 from support.faults import answer
 from support.nexus_service import NexusService
 
-from svc_tools.excel.workbook.layout import NEXUS_COLUMNS as HEADINGS
+from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
 from svc_tools.nexus import read_receipt
 from svc_tools.nexus.words import BEFORE_REMOVING
 

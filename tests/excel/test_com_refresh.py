@@ -61,5 +61,5 @@ def test_a_macro_that_fails_says_so_and_no_more(excel, monkeypatch):
     def broken(_):
         raise ComError("internals of Excel")
 
-    monkeypatch.setattr("svc_tools.excel.com.refreshed._shown", broken)
+    monkeypatch.setattr("svc_tools.excel.com.macros._shown", broken)
     assert excel.macro("SVC_REFRESH") == "SVC_REFRESH could not be finished (ComError)."

@@ -10,11 +10,11 @@ from support.com_excel import loaded
 from support.faults import echo
 from support.nexus_service import NexusService
 
-from svc_tools.excel import lookups
-from svc_tools.excel.com import filled_down
+from svc_tools.excel import desk
+from svc_tools.excel.com import udfs
 from svc_tools.excel.workbook import write_workbook
-from svc_tools.excel.workbook.layout import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
-from svc_tools.excel.workbook.words import MACROS
+from svc_tools.excel.workbook.sheets import MACROS
+from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def book(excel, file, faults, monkeypatch):
     service.put("DE", "economic", registered_at="2021-01-01")
     service.put("TX", "economic", registered_at="2022-05-01")
     faults.will(lambda seen: service._ask(seen) if "nexus" in seen.target else echo(seen))
-    monkeypatch.setattr(filled_down, "_looks", filled_down._Looks())
+    monkeypatch.setattr(udfs, "_looks", udfs._Looks())
     loaded(excel.book, file)
     return excel.book
 
@@ -68,8 +68,8 @@ def test_every_order_has_its_rate_and_tax_after_one_batch(excel, book, monkeypat
         batches.append(len(arguments[1]))
         return look_up(*arguments, **options)
 
-    look_up = lookups.look_up
-    monkeypatch.setattr(lookups, "look_up", counted)
+    look_up = desk.look_up
+    monkeypatch.setattr(desk, "look_up", counted)
     excel.app.CalculateFull()
     zips, taxes = orders_of(book, "ZIP"), orders_of(book, "Tax")
     asked = [row for row, zip_code in enumerate(zips) if zip_code]

@@ -13,9 +13,10 @@ from support.faults import HANG, KEY, answer, echo, echoing
 from svc_sdk import Svc
 from svc_tools.config import ConfigurationError
 from svc_tools.excel import desk as desk_module
-from svc_tools.excel import lookups, settings
+from svc_tools.excel import desk as lookups
+from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.evaluating import Call, evaluate, unasked
+from svc_tools.excel.functions import Call, evaluate, unasked
 from svc_tools.lookup.cache import open_cache
 
 DAY = "2026-02-01"

@@ -10,7 +10,7 @@ from support.desks import Clock, as_shown, desk_of, shown, zips_asked
 from support.faults import HANG, KEY, RESET, answer, echo, echoing
 
 from svc_sdk import Svc
-from svc_tools.excel.evaluating import Call, evaluate
+from svc_tools.excel.functions import Call, evaluate
 
 DAY = "2026-02-01"
 REFUSED = answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}')

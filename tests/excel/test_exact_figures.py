@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from support.desks import desk_of, shown
 from support.faults import echo
 
-from svc_tools.excel.cell_errors import BadValueError
-from svc_tools.excel.money import cents_of
-from svc_tools.excel.telling import rate_cell
-from svc_tools.excel.values import OMITTED
+from svc_tools.excel.cell_lookup import rate_cell
+from svc_tools.excel.values import OMITTED, BadValueError, cents_of
 from svc_tools.frames.taxes.amounts import whole_cents
 
 DAY = "2026-02-01"

@@ -12,12 +12,11 @@ import typer
 
 import svc_tools
 from svc_tools.cli.commands import app
-from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import Call, evaluate
-from svc_tools.excel.examples import EXAMPLES, formula
-from svc_tools.excel.officejs.metadata import host_name
-from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.officejs.pages import host_name
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
+from svc_tools.excel.values import CellError
 
 FOLDER = Path(__file__).parents[2] / "excel"
 GUIDE = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from support.desks import desk_of, shown
 from support.faults import echoing
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.excel.fields import FIELDS
+from svc_tools.excel.cell_lookup import LOOKUP_FIELDS
 from svc_tools.excel.values import OMITTED
 from svc_tools.frames.enriched import LOOKUP_COLUMNS
 
@@ -33,14 +33,14 @@ ROWS = [
 
 def test_the_fields_are_those_of_the_guide_and_of_an_enriched_frame():
     table = GUIDE.read_text(encoding="utf-8").partition("## Lookup")[2].partition("\n\n`")[0]
-    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(FIELDS)
-    assert list(FIELDS) == list(LOOKUP_COLUMNS)
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(LOOKUP_FIELDS)
+    assert list(LOOKUP_FIELDS) == list(LOOKUP_COLUMNS)
 
 
 def test_fields_are_told_with_form_and_meaning(desk):
     heads, *rows = shown(desk, "SVC_FIELDS")
     assert heads == ["field", "form", "meaning"]
-    assert [row[0] for row in rows] == list(FIELDS)
+    assert [row[0] for row in rows] == list(LOOKUP_FIELDS)
     assert all(form and meaning for _, form, meaning in rows)
 
 

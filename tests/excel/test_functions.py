@@ -9,10 +9,8 @@ from support.desks import cells_of, desk_of, shown
 from support.faults import HANG, KEY, answer, echo, echoing
 
 from svc_sdk import Svc
-from svc_tools.excel.evaluating import run
-from svc_tools.excel.examples import EXAMPLES
-from svc_tools.excel.functions import COMPUTED
-from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.functions import COMPUTED, run
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
 from svc_tools.excel.values import OMITTED, ErrorCell
 
 DAY = "2026-07-01"
@@ -237,7 +235,7 @@ def test_an_unforeseen_error_in_a_formula_is_a_sentence(scripted_desk, monkeypat
     def breaks(*_):
         raise ZeroDivisionError(KEY)
 
-    monkeypatch.setattr("svc_tools.excel.evaluating.COMPUTED", {"SVC_RATE": breaks})
+    monkeypatch.setattr("svc_tools.excel.functions.COMPUTED", {"SVC_RATE": breaks})
     told = shown(scripted_desk, "SVC_RATE", "TX", "75001", DAY)
     assert told == "#FAILED SVC_RATE could not be computed (ZeroDivisionError)."
     assert KEY not in caplog.text

@@ -20,7 +20,7 @@ from support.keyrings import (
 )
 
 from svc_tools import ConfigurationError
-from svc_tools.excel.keys import forget_key, keyring_name, store_key, stored_key
+from svc_tools.excel.settings import forget_key_of, keyring_name, store_key, stored_key
 
 ADDRESS = "https://rates.example"
 
@@ -34,8 +34,8 @@ def test_a_key_is_kept_for_one_address_until_it_is_forgotten(monkeypatch):
     assert stored_key("https://other.example") is None
     store_key(ADDRESS, SecretStr("the-next-one"))
     assert stored_key(ADDRESS).get_secret_value() == "the-next-one"
-    assert forget_key(ADDRESS) is True
-    assert forget_key(ADDRESS) is False
+    assert forget_key_of(ADDRESS) is True
+    assert forget_key_of(ADDRESS) is False
     assert backend.kept == {}
 
 
@@ -81,7 +81,7 @@ def test_reading_from_it_is_refused_as_well(monkeypatch, backend):
     with pytest.raises(ConfigurationError):
         stored_key(ADDRESS)
     with pytest.raises(ConfigurationError):
-        forget_key(ADDRESS)
+        forget_key_of(ADDRESS)
 
 
 def test_of_several_keyrings_the_key_goes_to_the_safe_one(monkeypatch):

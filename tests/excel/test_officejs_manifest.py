@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.manifest import manifest, write_manifest
+from svc_tools.excel.officejs.pages import manifest, write_manifest
 
 APP = "{http://schemas.microsoft.com/office/appforoffice/1.1}"
 OVER = "{http://schemas.microsoft.com/office/taskpaneappversionoverrides}"

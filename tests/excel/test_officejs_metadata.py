@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from svc_tools.excel.officejs.metadata import (
+from svc_tools.excel.officejs.pages import (
     NAMESPACE,
     function_id,
     host_name,

@@ -15,7 +15,7 @@ from support.faults import KEY, answer, echoing
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.script import functions_script
+from svc_tools.excel.officejs.pages import functions_script
 from svc_tools.excel.registry import FUNCTIONS
 
 DAY = "2026-05-01"

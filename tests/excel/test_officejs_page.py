@@ -11,7 +11,7 @@ from support.browser import browser, new_page
 from support.excel_server import local_server
 
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.officejs.page import OFFICE_JS
+from svc_tools.excel.officejs.pages import OFFICE_JS
 
 # as office.js does, this makes `CustomFunctions` and loads a part of itself from its own address
 STAND_IN = """

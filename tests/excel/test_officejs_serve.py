@@ -17,9 +17,7 @@ from support.certificates import make_certificate
 from support.excel_server import excel_serve
 from support.faults import HANG, KEY
 
-from svc_tools.excel.officejs.certificate import check_certificate
-from svc_tools.excel.officejs.serving import serve
-from svc_tools.excel.officejs.sockets import bound
+from svc_tools.excel.officejs.serving import bound, check_certificate, serve
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 SUM = {"calls": [{"f": "SVC_SUM", "a": [[[1.1, 2.2]]]}]}

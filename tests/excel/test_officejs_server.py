@@ -17,9 +17,8 @@ from support.keyrings import use_keyring
 
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs import app as app_module
-from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.guard import LARGEST_BODY, Guard
-from svc_tools.excel.officejs.metadata import metadata
+from svc_tools.excel.officejs.gate import LARGEST_BODY, Gate, Guard
+from svc_tools.excel.officejs.pages import metadata
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 

@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.excel.cell_errors import BadValueError, CellError, NotAvailableError
-from svc_tools.excel.dates import day_in
-from svc_tools.excel.evaluating import Call
-from svc_tools.excel.officejs.wire import MOST_CALLS, BadRequestError, read_calls, results_json
-from svc_tools.excel.values import OMITTED, ErrorCell, NumberOf1904
+from svc_tools.excel.functions import Call
+from svc_tools.excel.officejs.app import MOST_CALLS, BadRequestError, read_calls, results_json
+from svc_tools.excel.values import (
+    OMITTED,
+    BadValueError,
+    CellError,
+    ErrorCell,
+    NotAvailableError,
+    NumberOf1904,
+    day_in,
+)
 
 
 def read(*calls):

@@ -15,7 +15,8 @@ from support.keyrings import use_keyring
 from support.secrets import files_with
 
 from svc_tools import ConfigurationError, config
-from svc_tools.excel import keys, settings
+from svc_tools.excel import settings
+from svc_tools.excel import settings as keys
 
 ADDRESS = "https://rates.example"
 

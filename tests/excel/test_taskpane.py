@@ -14,8 +14,8 @@ import svc_tools
 from svc_sdk import Svc
 from svc_tools.excel import settings
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import run
-from svc_tools.excel.officejs import pane
+from svc_tools.excel.functions import run
+from svc_tools.excel.officejs import pages
 
 AUSTIN = ("TX", "78701", "2026-05-01")
 
@@ -42,12 +42,12 @@ def scripted_desk(scripted):
 
 
 def test_the_status_names_the_embedded_service_its_edition_and_what_is_kept(desk):
-    before = pane.status(desk)
+    before = pages.status(desk)
     assert before["service"] == "Embedded service"
     assert before["source"].startswith("Rate book of 20")
     assert (before["kept"], before["oldest"], before["trouble"]) == (0, None, None)
     run(desk, "SVC_RATE", *AUSTIN)
-    after = json.loads(json.dumps(pane.status(desk)))
+    after = json.loads(json.dumps(pages.status(desk)))
     assert after["kept"] == 1
     assert after["oldest"].endswith("+00:00")
 
@@ -55,15 +55,15 @@ def test_the_status_names_the_embedded_service_its_edition_and_what_is_kept(desk
 def test_the_status_says_what_became_of_the_kept_answers(tmp_path):
     (tmp_path / "answers.db").write_bytes(b"no database at all" * 500)
     desk = Desk(svc_tools.connect("embedded"), cache=tmp_path / "answers.db")
-    assert pane.status(desk)["notes"] == ""
+    assert pages.status(desk)["notes"] == ""
     run(desk, "SVC_RATE", *AUSTIN, "partial")
-    assert "set aside" in pane.status(desk)["notes"]
+    assert "set aside" in pages.status(desk)["notes"]
 
 
 def test_the_status_of_a_service_says_what_is_wrong_with_its_reference(faults, scripted_desk):
     refused = {"error": {"code": "UNAUTHORIZED", "message": "No.", "support_reference": "req_7"}}
     faults.will(answer(401, json.dumps(refused).encode()))
-    told = pane.status(scripted_desk)
+    told = pages.status(scripted_desk)
     assert told["service"] == faults.base_url
     assert told["trouble"]["title"] == "The service does not accept the key"
     assert told["trouble"]["reference"] == "req_7"
@@ -72,26 +72,26 @@ def test_the_status_of_a_service_says_what_is_wrong_with_its_reference(faults, s
 
 def test_a_plan_without_nexus_has_accepted_the_key(faults, scripted_desk):
     faults.will(answer(403, b'{"error": {"code": "PLAN", "message": "x"}}'))
-    assert pane.status(scripted_desk)["trouble"] is None
+    assert pages.status(scripted_desk)["trouble"] is None
 
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_that_lists_no_nexus_is_asked_for_its_health(faults, scripted_desk, status):
     faults.will(answer(status, b"{}"), answer(200, b'{"status": "ok"}'))
-    assert pane.status(scripted_desk)["trouble"] is None
+    assert pages.status(scripted_desk)["trouble"] is None
     assert faults.seen[-1].target == "/healthz"
 
 
 @pytest.mark.parametrize("status", [200, 302, 403, 404])
 def test_a_page_of_something_else_is_not_taken_for_the_service(faults, scripted_desk, status):
     faults.will(answer(status, b"<html>sign in</html>"))
-    assert pane.status(scripted_desk)["trouble"]["title"] == "The answer is not the service's"
+    assert pages.status(scripted_desk)["trouble"]["title"] == "The answer is not the service's"
 
 
 def test_half_a_configuration_is_said_and_never_answered_by_another_service(service):
     settings.remember(service, SecretStr(KEY))
     settings.forget_key()
-    told = pane.status(Desk(cache=False))
+    told = pages.status(Desk(cache=False))
     assert told["service"] == "No service"
     assert service in told["trouble"]["text"]
     assert told["address"] == service
@@ -100,11 +100,11 @@ def test_half_a_configuration_is_said_and_never_answered_by_another_service(serv
 
 def test_a_key_is_checked_kept_and_used(desk, service, keyring, folder):
     run(desk, "SVC_RATE", *AUSTIN)
-    told = pane.use_key(desk, f" {service}/ ", SecretStr(KEY))
+    told = pages.use_key(desk, f" {service}/ ", SecretStr(KEY))
     assert told["said"].startswith(f"{service} takes the key.")
     assert list(keyring.kept.values()) == [KEY]
     assert files_with(KEY, folder)[0] == []
-    status = pane.status(desk)
+    status = pages.status(desk)
     assert (status["service"], status["has_key"], status["kept"]) == (service, True, 0)
     assert status["trouble"] is None
     assert KEY not in json.dumps([told, status])
@@ -122,38 +122,38 @@ UNUSABLE = [
 @pytest.mark.parametrize("given", UNUSABLE)
 def test_what_cannot_be_used_is_said_and_changes_nothing(desk, service, keyring, folder, given):
     address, key, field, words = given
-    told = pane.use_key(desk, address.format(service=service), SecretStr(key))
+    told = pages.use_key(desk, address.format(service=service), SecretStr(key))
     assert words in told["trouble"]["title"]
     assert told["trouble"]["field"] == field
     assert key not in json.dumps(told)
     assert keyring.kept == {}
     assert not folder.exists() or list(folder.iterdir()) == []
-    assert pane.status(desk)["service"] == "Embedded service"
+    assert pages.status(desk)["service"] == "Embedded service"
 
 
 def test_a_keyring_that_is_not_safe_keeps_no_key_and_none_is_used(desk, service, monkeypatch):
     plain = use_keyring(monkeypatch, PlainKeyring())
-    told = pane.use_key(desk, service, SecretStr(KEY))
+    told = pages.use_key(desk, service, SecretStr(KEY))
     assert told["trouble"]["title"] == "The key cannot be kept"
     assert "no safe place for a key" in told["trouble"]["text"]
     assert plain.kept == {}
-    assert pane.status(desk)["service"] == "Embedded service"
+    assert pages.status(desk)["service"] == "Embedded service"
 
 
 def test_a_forgotten_key_leaves_the_cells_without_an_answer_and_says_so(desk, service, keyring):
-    pane.use_key(desk, service, SecretStr(KEY))
-    assert service in pane.forget_key(desk)["said"]
+    pages.use_key(desk, service, SecretStr(KEY))
+    assert service in pages.forget_key(desk)["said"]
     assert keyring.kept == {}
-    assert "keyring has no key" in pane.status(desk)["trouble"]["text"]
+    assert "keyring has no key" in pages.status(desk)["trouble"]["text"]
     with pytest.raises(Exception, match="keyring has no key"):
         run(desk, "SVC_RATE", *AUSTIN)
-    assert pane.forget_key(desk)["said"] == "There was no key to forget."
+    assert pages.forget_key(desk)["said"] == "There was no key to forget."
 
 
 def test_the_embedded_service_answers_when_it_is_chosen(desk, service, keyring):
-    pane.use_key(desk, service, SecretStr(KEY))
-    assert "The embedded service" in pane.use_embedded(desk)["said"]
-    assert pane.status(desk)["embedded"]
+    pages.use_key(desk, service, SecretStr(KEY))
+    assert "The embedded service" in pages.use_embedded(desk)["said"]
+    assert pages.status(desk)["embedded"]
     assert list(keyring.kept.values()) == [KEY], "another day it may be wanted"
 
 
@@ -161,22 +161,22 @@ def test_where_the_environment_decides_nothing_else_does(service, keyring, monke
     monkeypatch.setenv("SVC_BASE_URL", service)
     monkeypatch.setenv("SVC_API_KEY", KEY)
     desk = Desk(cache=False)
-    assert "SVC_BASE_URL and SVC_API_KEY" in pane.status(desk)["locked"]
+    assert "SVC_BASE_URL and SVC_API_KEY" in pages.status(desk)["locked"]
     for told in (
-        pane.use_key(desk, service, SecretStr("another")),
-        pane.forget_key(desk),
-        pane.use_embedded(desk),
+        pages.use_key(desk, service, SecretStr("another")),
+        pages.forget_key(desk),
+        pages.use_embedded(desk),
     ):
         assert told["trouble"]["title"] == "The environment decides who answers"
-    assert pane.status(desk)["service"] == service
+    assert pages.status(desk)["service"] == service
     assert keyring.kept == {}
 
 
 def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
-    assert pane.refresh(scripted_desk)["asked"] == 0
+    assert pages.refresh(scripted_desk)["asked"] == 0
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.0825
     faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
-    told = pane.refresh(scripted_desk)
+    told = pages.refresh(scripted_desk)
     assert (told["asked"], told["changed"], told["failed"]) == (1, 1, 0)
     assert told["said"] == "1 place asked again: 1 answer changed."
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.085
@@ -184,6 +184,6 @@ def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
 
 def test_a_client_that_was_given_is_not_closed_by_a_status(scripted, faults):
     faults.will(answer(404, b"{}"), answer(200, b'{"status": "ok"}'), echoing())
-    pane.status(Desk(scripted, cache=False))
+    pages.status(Desk(scripted, cache=False))
     assert isinstance(scripted, Svc)
     assert scripted.lookup("TX", zip="78701").rate.combined_rate == "0.08250"

@@ -8,13 +8,11 @@ from html import unescape
 import pytest
 
 import svc_tools
-from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import run
-from svc_tools.excel.examples import EXAMPLES, formula
-from svc_tools.excel.officejs.metadata import host_name, host_text
-from svc_tools.excel.officejs.page import OFFICE_JS, page
-from svc_tools.excel.registry import FUNCTIONS, function
+from svc_tools.excel.functions import run
+from svc_tools.excel.officejs.pages import OFFICE_JS, host_name, host_text, page
+from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula, function
+from svc_tools.excel.values import CellError
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ import xlwings
 from openpyxl import load_workbook
 from support.command import svc_tools
 
-from svc_tools.excel.calc.names import calc_name
+from svc_tools.excel.calc.extension import calc_name
 from svc_tools.excel.com import macros
-from svc_tools.excel.com.template import text
+from svc_tools.excel.com.workbook import text
 from svc_tools.excel.registry import FUNCTIONS, function
-from svc_tools.excel.workbook import layout, write_example, write_workbook
-from svc_tools.excel.workbook.words import MACROS
+from svc_tools.excel.workbook import write_example, write_workbook, writing
+from svc_tools.excel.workbook.sheets import MACROS
 
 DAY = date(2026, 8, 31)
 SHIPPED = Path(__file__).parents[2] / "excel"
@@ -77,7 +77,7 @@ def test_the_functions_and_macros_lie_beside_it(made):
 
 
 def test_its_settings_name_the_module_and_leave_the_rest_to_the_computer(book):
-    settings = book[layout.CONFIG]
+    settings = book[writing.CONFIG]
     kept = [(row[0].value, row[1].value) for row in settings.iter_rows() if row[0].value]
     assert kept == [("UDF Modules", "svc_udfs")]
     assert book.sheetnames == ["Start", "Lookup", "Orders", "Nexus", "xlwings.conf"]
@@ -117,23 +117,23 @@ def test_every_formula_says_its_day_so_that_a_closed_month_stays_as_it_was(book)
         if "as_of" in dated[name] and given:
             assert len(given) > dated[name].index("as_of"), (sheet, at)
             # an order line has the day of its own sale
-            day = "[Date]" if sheet == layout.ORDERS else layout.AS_OF
+            day = "[Date]" if sheet == writing.ORDERS else writing.AS_OF
             assert day in _formula_of(book[sheet][at]), (sheet, at)
             checked += 1
     assert checked > 100
-    assert book.defined_names[layout.AS_OF].attr_text == "'Lookup'!$F$6"
+    assert book.defined_names[writing.AS_OF].attr_text == "'Lookup'!$F$6"
     assert book["Lookup"]["F6"].value.date() == DAY
 
 
 def test_the_names_that_macros_look_for_lead_to_their_cells(book):
     nexus = book["Nexus"]
-    target = book.defined_names[layout.NEXUS_HEADINGS].attr_text.partition("!")[2].replace("$", "")
-    assert tuple(cell.value for cell in nexus[target][0]) == layout.NEXUS_COLUMNS
-    beside = [nexus.cell(14, 12 + place).value for place in range(len(layout.NEXUS_MARKS))]
-    assert beside == list(layout.NEXUS_MARKS)
-    assert layout.NEXUS_MESSAGE in book.defined_names
+    target = book.defined_names[writing.NEXUS_HEADINGS].attr_text.partition("!")[2].replace("$", "")
+    assert tuple(cell.value for cell in nexus[target][0]) == writing.NEXUS_COLUMNS
+    beside = [nexus.cell(14, 12 + place).value for place in range(len(writing.NEXUS_MARKS))]
+    assert beside == list(writing.NEXUS_MARKS)
+    assert writing.NEXUS_MESSAGE in book.defined_names
     assert book["Orders"]["C5"].value == "half_up"
-    assert book.defined_names[layout.ROUNDING].attr_text == "'Orders'!$C$5"
+    assert book.defined_names[writing.ROUNDING].attr_text == "'Orders'!$C$5"
 
 
 def test_every_button_runs_a_macro_that_there_is(made):

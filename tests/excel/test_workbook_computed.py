@@ -16,10 +16,9 @@ from openpyxl import load_workbook
 from support.tools import soffice
 from support.worked_out import worked_out
 
-from svc_tools.excel.workbook import orders_sheet
-from svc_tools.excel.workbook.hosts import excel
-from svc_tools.excel.workbook.lookup_sheet import lookup_sheet
-from svc_tools.excel.workbook.orders_sheet import EXAMPLES
+from svc_tools.excel.workbook import sheets as orders_sheet
+from svc_tools.excel.workbook.build import excel
+from svc_tools.excel.workbook.sheets import EXAMPLES, lookup_sheet
 from svc_tools.excel.workbook.writing import write_sheets
 
 DAY = date(2026, 8, 31)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS, STATUSES
+from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.reports.column_words import COLUMN_MEANINGS
+from svc_tools.lookup import STATUSES
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.meanings import MEANINGS
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
-from svc_tools.frames.summary import other_date_sentence
 from svc_tools.frames.summary import (
     ConfidenceTax,
     Count,
     Failure,
     OtherDate,
     Source,
+    other_date_sentence,
     summarize,
 )
 

@@ -17,8 +17,8 @@ import pytest
 
 from support.com_cells import MISSING, ComError
 from support.com_excel import App
-from svc_tools.excel.com import template
-from svc_tools.excel.workbook.layout import MODULE
+from svc_tools.excel.com import workbook
+from svc_tools.excel.workbook.writing import MODULE
 
 _WINDOWS = (
     "pywintypes",
@@ -120,7 +120,7 @@ def windows(tmp_path_factory):
         patch.setattr(xw.engines, "active", None)
         xw.engines.add(xw.Engine(impl=real["xlwings._xlwindows"].engine))
         folder = tmp_path_factory.mktemp("beside-the-workbook")
-        (folder / f"{MODULE}.py").write_text(template.text(), encoding="utf-8")
+        (folder / f"{MODULE}.py").write_text(workbook.text(), encoding="utf-8")
         patch.syspath_prepend(folder)
         try:
             yield real

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from svc_tools.excel.cell_errors import CellError
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.evaluating import Call, evaluate
+from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.values import CellError
 
 NOON = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from support.tools import node
 from svc_tools.excel.officejs.app import make_app
 from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.sockets import bound
+from svc_tools.excel.officejs.serving import bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable

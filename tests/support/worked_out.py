@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from svc_tools.excel.cell_errors import CellError
-from svc_tools.excel.evaluating import Call, evaluate
-from svc_tools.excel.values import OMITTED, ErrorCell
-from svc_tools.excel.workbook.cells import Formula
+from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.values import OMITTED, CellError, ErrorCell
+from svc_tools.excel.workbook.writing import Formula
 
 _CALL = re.compile(r"=(SVC_\w+)\((.*)\)")
 _GUARDED = re.compile(r"(=IF\(.*,NA\(\),)(SVC_SUM\([^()]*\))\)")

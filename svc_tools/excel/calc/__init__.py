@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from svc_tools.excel.calc.extension import write_addin
-from svc_tools.excel.calc.names import calc_name
+from svc_tools.excel.calc.extension import calc_name, write_addin
 
 __all__ = ["calc_name", "write_addin"]

@@ -1,18 +1,31 @@
 """The extension as one file: the same bytes whenever the same is built."""
 
+# MERGED configuration: The files that tell LibreOffice of the add-in: functions with their help, menu, description.
+# MERGED idl: The interface of the add-in in UNO's language, from the registry.
+#
+# MERGED idl: A type library is built from it (`scripts/build_calc_types.py`) and shipped in `types/`, so that
+# MERGED idl: nobody who builds the extension needs LibreOffice's development kit.
+# MERGED names: What LibreOffice knows the add-in and its functions by. Files of users hold these names.
+
 from __future__ import annotations
 
+import json
 import zipfile
+from html import escape
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from svc_tools.excel.calc.configuration import configuration
-from svc_tools.excel.calc.idl import LIBRARY_FILE
+from svc_sdk import __version__
+from svc_tools.excel.officejs.pages import zeros_kept
+from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.whole_file import whole_file
 
-__all__ = ["addin_bytes", "write_addin"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_ADDIN = Path(__file__).parent / "addin"
+    from svc_tools.excel.registry import Function, Parameter
+
 _FILES = (
     "svc_addin.py",
     "pythonpath/svc_calc_ahead.py",
@@ -24,6 +37,39 @@ _ENDING = ".oxt"
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the oldest that the format knows."""
 _READABLE = 0o644 << 16
+
+TITLE = "Sales tax and nexus"
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_OOR = (
+    'xmlns:oor="http://openoffice.org/2001/registry"'
+    ' xmlns:xs="http://www.w3.org/2001/XMLSchema" oor:package="org.openoffice.Office"'
+)
+_KINDS = {
+    "svc_types.rdb": "application/vnd.sun.star.uno-typelibrary;type=RDB",
+    "svc_addin.py": "application/vnd.sun.star.uno-component;type=Python",
+    "CalcAddIns.xcu": "application/vnd.sun.star.configuration-data",
+    "Addons.xcu": "application/vnd.sun.star.configuration-data",
+}
+"""What is registered, in this order: components need their types."""
+_MENU_ENTRIES = (("refresh", "Ask anew for all rates"), ("status", "Who answers…"))
+_OLDEST = "7.4"
+"""The oldest LibreOffice; it is the one that the tests drive."""
+
+DOCUMENT = "document"
+"""An argument that Calc fills itself: the document whose cell asks. People never see it."""
+
+MODULE = "svc.tools"
+"""The module of the interface; a name in a type library has no underscores in its modules."""
+INTERFACE = f"{MODULE}.XSalesTax"
+IMPLEMENTATION = MODULE
+"""The component that computes: its name stands before every function in a saved file."""
+SERVICE = f"{MODULE}.SalesTax"
+MENU = f"{MODULE}.Menu"
+"""The component behind the menu."""
+IDENTIFIER = f"{MODULE}.salestax"
+"""The extension: a newer one of the same name takes the place of the older."""
+
+_ADDIN = Path(__file__).parent / "addin"
 
 
 def write_addin(path: str | Path) -> Path:
@@ -61,3 +107,162 @@ def addin_bytes() -> bytes:
             entry.create_system = 3  # as on Unix, wherever it is built
             archive.writestr(entry, files[name])
     return held.getvalue()
+
+
+def configuration() -> Mapping[str, str]:
+    """The files by their paths in the extension."""
+    return {
+        "META-INF/manifest.xml": _manifest(),
+        "description.xml": _description(),
+        "description.txt": _told(),
+        "CalcAddIns.xcu": _functions(),
+        "Addons.xcu": _menu(),
+        "functions.json": _for_addin(),
+    }
+
+
+def _for_addin() -> str:
+    """What the add-in itself has to know of the functions."""
+    told = [
+        {
+            "name": one.name,
+            "zeros": zeros_kept(one),
+            "volatile": one.volatile,
+            "spills": one.spills,
+        }
+        for one in FUNCTIONS
+    ]
+    return json.dumps(told, indent=1) + "\n"
+
+
+def _functions() -> str:
+    described = "".join(_described(function) for function in FUNCTIONS)
+    return (
+        f'{_HEAD}<oor:component-data {_OOR} oor:name="CalcAddIns">\n<node oor:name="AddInInfo">\n'
+        f'<node oor:name="{IMPLEMENTATION}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
+        f"{described}</node>\n</node>\n</node>\n</oor:component-data>\n"
+    )
+
+
+def _described(function: Function) -> str:
+    arguments = [_node(DOCUMENT, _named(DOCUMENT, "Filled by Calc."))]
+    for one in function.parameters:
+        text = f"{one.help} (May be left out.)" if one.optional else one.help
+        arguments.append(_node(argument_name(one), _named(one.name, text)))
+    return _node(
+        function.name,
+        _named(function.name, function.help)
+        + _property("Category", "Add-In")
+        + _property("CompatibilityName", function.name, "en-US")
+        + f'<node oor:name="Parameters">\n{"".join(arguments)}</node>\n',
+    )
+
+
+def _menu() -> str:
+    entries = "".join(
+        _node(
+            f"svc.tools.{event}",
+            _property("URL", f"service:{MENU}?{event}")
+            + _property("Title", title, "en-US")
+            + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
+            + _property("Target", "_self"),
+        )
+        for event, title in _MENU_ENTRIES
+    )
+    bar = _node(
+        IDENTIFIER,
+        _property("Title", CATEGORY, "en-US")
+        + _property("Context", "com.sun.star.sheet.SpreadsheetDocument")
+        + f'<node oor:name="Submenu">\n{entries}</node>\n',
+    )
+    return (
+        f'{_HEAD}<oor:component-data {_OOR} oor:name="Addons">\n<node oor:name="AddonUI">\n'
+        f'<node oor:name="OfficeMenuBar">\n{bar}</node>\n</node>\n</oor:component-data>\n'
+    )
+
+
+def _description() -> str:
+    return (
+        f"{_HEAD}<description"
+        ' xmlns="http://openoffice.org/extensions/description/2006"'
+        ' xmlns:xlink="http://www.w3.org/1999/xlink">\n'
+        f'<identifier value="{IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
+        f'<display-name><name lang="en">{TITLE}</name></display-name>\n'
+        '<extension-description><src lang="en" xlink:href="description.txt"/>'
+        "</extension-description>\n"
+        '<dependencies><l:LibreOffice-minimal-version xmlns:l="'
+        f'http://libreoffice.org/extensions/description/2011" value="{_OLDEST}"'
+        f' l:name="LibreOffice {_OLDEST}"/></dependencies>\n'
+        "</description>\n"
+    )
+
+
+def _told() -> str:
+    return (
+        f"{len(FUNCTIONS)} functions for US sales-tax rates and nexus registrations:"
+        f" {', '.join(one.name for one in FUNCTIONS)}. The cells ask the local server, which"
+        " `svc-tools excel serve` starts. MIT licence, see the file LICENSE.\n"
+    )
+
+
+def _manifest() -> str:
+    entries = "".join(
+        f'<manifest:file-entry manifest:full-path="{path}" manifest:media-type="{kind}"/>\n'
+        for path, kind in _KINDS.items()
+    )
+    return (
+        f'{_HEAD}<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest">\n'
+        f"{entries}</manifest:manifest>\n"
+    )
+
+
+def _named(name: str, text: str) -> str:
+    return _property("DisplayName", name, "en-US") + _property("Description", text, "en-US")
+
+
+def _node(name: str, content: str) -> str:
+    return f'<node oor:name="{name}" oor:op="replace">\n{content}</node>\n'
+
+
+def _property(name: str, value: str, language: str | None = None) -> str:
+    of = f' xml:lang="{language}"' if language else ""
+    return f'<prop oor:name="{name}"><value{of}>{escape(value)}</value></prop>\n'
+
+
+IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
+LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
+
+
+def idl() -> str:
+    """The content of `IDL_FILE`.
+
+    Every argument is `any`: one that is left out arrives as nothing, a range as rows.
+    """
+    opened = "".join(f"module {name} {{ " for name in MODULE.split("."))
+    closed = "}; " * len(MODULE.split("."))
+    methods = "\n".join(f"    {_method(function)}" for function in FUNCTIONS)
+    name = INTERFACE.rpartition(".")[2]
+    return f"{opened.rstrip()}\n  interface {name} {{\n{methods}\n  }};\n{closed.rstrip()}\n"
+
+
+def argument_name(parameter: Parameter) -> str:
+    """An argument's name in the interface; people see the registry's.
+
+    Some of those are words of the language: `any`, `type` and others.
+    """
+    first, *others = parameter.name.split("_")
+    return f"{first}{''.join(other.capitalize() for other in others)}Given"
+
+
+def _method(function: Function) -> str:
+    caller = f"[in] com::sun::star::beans::XPropertySet {DOCUMENT}"
+    given = (f"[in] any {argument_name(one)}" for one in function.parameters)
+    return f"any {function.name}({', '.join((caller, *given))});"
+
+
+def calc_name(name: str) -> str:
+    """A function of the registry as it stands in a file: SVC_RATE is SVC.TOOLS.SVC_RATE.
+
+    Calc shows, and lets people type, the name of the registry itself.
+    """
+    return f"{IMPLEMENTATION.upper()}.{name}"

@@ -5,26 +5,25 @@ would be a number of minus two billions; a Decimal that goes out is cut to four 
 beyond 32 bits is refused; a text of an array is refused beyond 255 characters.
 """
 
+# MERGED areas: Where cells are: blocks of rows and columns, and their addresses. Pure.
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.excel.cell_errors import CellError
-from svc_tools.excel.values import OMITTED, ErrorCell, scalar
+from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
 
 if TYPE_CHECKING:
-    from svc_tools.excel.values import Argument, Result, Scalar
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["TEXT_LIMIT", "ComCell", "ComResult", "cut", "from_com", "scalar_from_com", "to_com"]
+    from svc_tools.excel.values import Argument, Result, Scalar
 
 ComCell = str | float | bool
 """What a cell of a result is made of; an empty one is ""."""
 ComResult = ComCell | list[list[ComCell]]
-
 TEXT_LIMIT = 32_767
 """The characters that a cell holds."""
 _LIMIT_IN_ARRAY = 255
-
 _ERRORS_FROM = -2146828288
 """Where the codes of error values begin: COM sends this plus the number that VBA knows."""
 _ERRORS = {
@@ -43,6 +42,9 @@ _ERRORS = {
     2049: "#FIELD!",
     2050: "#CALC!",
 }
+
+_LETTERS = 26
+
 _ERROR_NUMBERS = range(2000, 3000)
 
 
@@ -103,3 +105,54 @@ def _cell(value: object, limit: int) -> ComCell:
     if isinstance(value, int | float):
         return float(value)
     raise TypeError(f"a cell of Excel cannot be given a {type(value).__name__}")
+
+
+def _name(column: int) -> str:
+    name = ""
+    while column:
+        column, rest = divmod(column - 1, _LETTERS)
+        name = chr(ord("A") + rest) + name
+    return name
+
+
+class Area(NamedTuple):
+    """A block of cells of a sheet; rows and columns count from 1."""
+
+    row: int
+    column: int
+    height: int = 1
+    width: int = 1
+
+    @classmethod
+    def around(cls, areas: Iterable[Area]) -> Area:
+        """The smallest block that holds all of them."""
+        rows, columns, bottoms, rights = zip(
+            *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
+            strict=True,
+        )
+        top, left = min(rows), min(columns)
+        return cls(top, left, max(bottoms) - top, max(rights) - left)
+
+    @property
+    def address(self) -> str:
+        """The address: B2, or B2:C9."""
+        first = f"{_name(self.column)}{self.row}"
+        if (self.height, self.width) == (1, 1):
+            return first
+        last = f"{_name(self.column + self.width - 1)}{self.row + self.height - 1}"
+        return f"{first}:{last}"
+
+    def cells(self) -> Iterator[Area]:
+        """Its cells, row after row."""
+        for row in range(self.row, self.row + self.height):
+            for column in range(self.column, self.column + self.width):
+                yield Area(row, column)
+
+    def within(self, other: Area) -> Area | None:
+        """The part of it that is in another; `None` where there is none."""
+        top, left = max(self.row, other.row), max(self.column, other.column)
+        bottom = min(self.row + self.height, other.row + other.height)
+        right = min(self.column + self.width, other.column + other.width)
+        if bottom <= top or right <= left:
+            return None
+        return Area(top, left, bottom - top, right - left)

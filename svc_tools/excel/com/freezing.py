@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svc_tools.excel.cell_errors import CellError
-from svc_tools.excel.com.areas import Area
-from svc_tools.excel.evaluating import Call, evaluate
-from svc_tools.excel.values import error_in
-from svc_tools.excel.workbook.layout import FROZEN
+from svc_tools.excel.com.converting import Area
+from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.values import CellError, error_in
+from svc_tools.excel.workbook.writing import FROZEN
 from svc_tools.shown import counted
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Scalar
 
-__all__ = ["COLUMNS", "Block", "Freeze", "find", "freeze"]
 
 COLUMNS = ("sheet", "range", "source", "oldest answer", "frozen at")
 """The headings of the log: one row per sheet and freeze. The task pane writes the same."""

@@ -4,26 +4,55 @@ Each does one thing on the workbook that is in front, and ends with a message th
 done. Nothing here is ever run by a formula.
 """
 
+# MERGED nexus_cleanup: A register is listed on the sheet, ticked there, previewed, removed and restored.
+#
+# MERGED nexus_cleanup: The plan, its checks, the journal and the receipt are those of `svc_tools.nexus`; here is only what
+# MERGED nexus_cleanup: the macros ask and where they write. Nothing is sent before the number of requests was typed in.
+# MERGED nexus_rows: The rows of the sheet on which a register is cleaned up: found by their headings.
+# MERGED refreshed: Ask anew, compute everything again, and say which cells changed.
+
 # ruff: noqa: N802 - the names are what Excel shows
+
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import xlwings as xw
 
 from svc_sdk import SvcError
-from svc_tools.excel.cell_errors import CellError
+from svc_tools import config
+from svc_tools.excel.com.converting import Area
 from svc_tools.excel.com.freezing import find, freeze
-from svc_tools.excel.com.nexus_cleanup import list_records, preview, remove, undo
-from svc_tools.excel.com.refreshed import refresh
 from svc_tools.excel.com.workbook import Workbook
 from svc_tools.excel.desk import the_desk
+from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, ErrorCell
+from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
+from svc_tools.nexus import (
+    NotListedError,
+    PlanError,
+    apply_plan,
+    list_register,
+    make_plan,
+    read_receipt,
+    read_register,
+    restore,
+)
+from svc_tools.nexus.apply import requests_of
+from svc_tools.nexus.plan_file import plan_header, plan_of, plan_rows
+from svc_tools.nexus.sheet import cell_of
+from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.shown import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from svc_tools.excel.com.workbook import Sheet
+    from svc_tools.excel.desk import Desk
+    from svc_tools.excel.values import Scalar
+    from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
 
 __all__ = [
     "SVC_FREEZE",
@@ -33,9 +62,13 @@ __all__ = [
     "SVC_NEXUS_RESTORE",
     "SVC_REFRESH",
 ]
-
 _NOTHING_CHANGED = "Nothing was changed."
 _NO_WAY_BACK = "The formulas do not come back: keep a copy of the workbook."
+
+_NOTHING_SENT = "Nothing was sent."
+_ROWS_SHOWN = 20
+
+_CHANGES_SHOWN = 10
 
 _log = logging.getLogger(__name__)
 
@@ -107,3 +140,366 @@ def _freeze(book: Workbook) -> str:
         return _NOTHING_CHANGED
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return freeze(book, the_desk(), blocks, left, at=now).sentence
+
+
+def list_records(workbook: Workbook, desk: Desk) -> str:
+    """Fill the sheet with the account's records and what a plan suggests for each.
+
+    Rows that a person filled in are taken as the register, and compared with the service's list.
+
+    Raises:
+        ValueError: the sheet has no place for it, or the register cannot be read.
+        SvcError: the service does not answer.
+    """
+    rows = NexusRows(workbook)
+    there = rows.rows
+    if rows.are_planned:
+        ticked = sum(bool(row["remove"]) for row in there)
+        told = f"The sheet has {counted(len(there), 'row')}, {ticked:,} of them ticked."
+        if not workbook.confirmed(f"{told} List the records anew, and replace these rows?"):
+            return "Nothing was changed."
+    try:
+        listed: Register | None = list_register(desk.client)
+    except NotListedError as error:
+        if not there or rows.are_planned:
+            return f"{error}. Type the records below the headings, and run SVC_NEXUS_LIST again."
+        listed = None
+    own = read_register(rows.register) if there and not rows.are_planned else listed
+    who = config.account_of(desk.client)
+    plan = make_plan(own, listed=listed, service=who.service, account=who.account)
+    rows.fill(plan)
+    told = f"{plan.sentence} {NOT_TICKED_NOTE}"
+    rows.say(told)
+    return told
+
+
+def preview(workbook: Workbook, desk: Desk) -> str:
+    """Say what the ticks would send, row by row and as requests; nothing is sent but questions.
+
+    Raises:
+        ValueError: the rows are no plan, the ticks contradict one another, or nothing is ticked.
+        SvcError: the service does not answer.
+    """
+    rows = NexusRows(workbook)
+    dry = apply_plan(rows.plan(), desk.client)
+    told = _before(dry, requests_of(dry), removing=True)
+    rows.outcomes(dry.items)
+    rows.say(told)
+    return told
+
+
+def remove(workbook: Workbook, desk: Desk) -> str:
+    """Remove what is ticked, once the number of requests was typed in.
+
+    Raises:
+        ValueError: see `preview`; nothing was sent.
+        SvcError: the service does not answer; nothing was sent.
+    """
+    rows = NexusRows(workbook)
+    plan = rows.plan()
+    dry = apply_plan(plan, desk.client)
+    requests = requests_of(dry)
+    rows.outcomes(dry.items)
+    if not requests:
+        rows.say(dry.sentence)
+        return dry.sentence
+    rows.say(_before(dry, requests, removing=True))
+    if not _typed(workbook, _before(dry, requests, removing=True), len(requests), "remove them"):
+        return _NOTHING_SENT
+    return _after(workbook, desk, rows, apply_plan(plan, desk.client, dry_run=False))
+
+
+def undo(workbook: Workbook, desk: Desk) -> str:
+    """Add the records of a receipt again that are gone, once their number was typed in.
+
+    The receipt is that of the selected row, else the only one that the rows name.
+
+    Raises:
+        ValueError: there is no receipt, or it cannot be restored; nothing was sent.
+        SvcError: the service does not answer; nothing was sent.
+    """
+    rows = NexusRows(workbook)
+    paths = rows.receipts
+    if not paths:
+        raise ValueError(
+            f"No row of the sheet {NEXUS} names a receipt. svc-tools nexus receipts shows them all."
+        )
+    if len(paths) > 1:
+        raise ValueError(
+            f"The rows name {len(paths)} receipts. {_NOTHING_SENT} Select a cell in a row whose"
+            " receipt is to be undone, then run SVC_NEXUS_RESTORE again."
+        )
+    removed = read_receipt(paths[0])
+    dry = restore(removed, desk.client)
+    requests = requests_of(dry)
+    if not requests:
+        rows.say(dry.sentence)
+        return dry.sentence
+    told = _before(dry, requests, removing=False)
+    rows.say(told)
+    if not _typed(workbook, told, len(requests), "add them again"):
+        return _NOTHING_SENT
+    return _after(workbook, desk, rows, restore(removed, desk.client, dry_run=False))
+
+
+def _before(dry: Receipt, requests: Sequence[PlannedRequest], *, removing: bool) -> str:
+    """What would be sent, exactly, and what to know before."""
+    lines = [one.line for one in requests[:_ROWS_SHOWN]]
+    more = len(requests) - len(lines)
+    lines += [f"and {more:,} more"] if more else []
+    notes = [dry.restore_note, *BEFORE_REMOVING] if removing and requests else []
+    return "\n".join([dry.sentence, *lines, *(note for note in notes if note)])
+
+
+def _typed(workbook: Workbook, told: str, count: int, doing: str) -> bool:
+    """Whether a person read it and typed the number of requests."""
+    if not workbook.confirmed(f"{told}\n\nGo on?"):
+        return False
+    typed = workbook.type_in(f"{counted(count, 'request')}. To {doing}, type the number: {count}")
+    return typed == str(count)
+
+
+def _after(workbook: Workbook, desk: Desk, rows: NexusRows, receipt: Receipt) -> str:
+    """What was done; also where the sheet cannot be written any more."""
+    path = "" if receipt.path is None else str(receipt.path)
+    told = "\n".join([receipt.sentence, *receipt.advice])
+    told += f"\nReceipt: {path}" if path else ""
+    with suppress(Exception):  # what was done is done, and has to be said
+        rows.outcomes(receipt.items, path)
+        rows.say(told)
+        desk.renew_register()
+        workbook.calculate()
+    return told
+
+
+class NexusRows:
+    """The rows below the headings, up to the first without a state.
+
+    Args:
+        workbook: the workbook.
+
+    Raises:
+        ValueError: there are no such headings.
+    """
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._workbook = workbook
+        self.sheet, self._head, self._left = _found(workbook)
+        self.all = NEXUS_COLUMNS + NEXUS_MARKS
+
+    @property
+    def rows(self) -> list[dict[str, Scalar]]:
+        """The rows, by heading, in order."""
+        used = self.sheet.used
+        last = used.row + used.height - 1
+        if last <= self._head:
+            return []
+        block = self.sheet.values(self._block(last - self._head))
+        found: list[dict[str, Scalar]] = []
+        for cells in block:
+            row = dict(zip(self.all, cells, strict=True))
+            if cell_of(row["state"]) is None:
+                break
+            found.append(row)
+        return found
+
+    def fill(self, plan: Plan) -> None:
+        """Write a plan over the rows that are there.
+
+        Raises:
+            ValueError: something else stands in the way; nothing was changed.
+        """
+        marks = {"plan": plan_header(plan)}
+        lines = [
+            row | marks | {"type": row["nexus_type"], "outcome": "", "receipt": ""}
+            for row in plan_rows(plan)
+        ]
+        old = len(self.rows)
+        self._require_room(old, len(lines))
+        if lines:
+            self._write(lines)
+        if old > len(lines):  # last: rows that a person typed are there until the plan is
+            first = self._head + 1 + len(lines)
+            self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
+
+    def _write(self, lines: Sequence[Mapping[str, str]]) -> None:
+        self.sheet.put(
+            Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS)), [NEXUS_MARKS]
+        )
+        cells = [[line[name] for name in self.all] for line in lines]
+        self.sheet.put(self._block(len(lines)), cells)
+
+    def plan(self) -> Plan:
+        """The plan, as it is ticked on the sheet.
+
+        Raises:
+            PlanError: rows were changed, are of no plan, or the ticks contradict one another.
+        """
+        rows = self.rows
+        plans = {_number_text(row["plan"]) for row in rows}
+        if len(plans) != 1 or "" in plans:
+            raise PlanError([f"the rows of the sheet {NEXUS} are not of one plan; list them again"])
+        cells = [
+            {name: _number_text(cell) for name, cell in row.items()}
+            | {"nexus_type": row["type"], "registered_at": self._day(row["registered_at"])}
+            for row in rows
+        ]
+        lines = enumerate(cells, self._head + 1)
+        return plan_of("".join(plans), lines, name=f"The sheet {NEXUS}")
+
+    @property
+    def register(self) -> list[dict[str, object]]:
+        """The rows as records, as `read_register` takes them."""
+        fields = ("state", "registered_at", "address", "notes")
+        return [
+            {
+                name: self._day(row[name]) if name == "registered_at" else row[name]
+                for name in fields
+            }
+            | {"nexus_type": row["type"]}
+            for row in self.rows
+        ]
+
+    @property
+    def are_planned(self) -> bool:
+        """Whether the rows are those of a plan."""
+        return any(cell_of(row["plan"]) is not None for row in self.rows)
+
+    def outcomes(self, items: Iterable[ReceiptItem], receipt: str = "") -> None:
+        """Write what became, or would become, of each row that an item is about."""
+        by_key = {item.key: item for item in items}
+        for number, row in enumerate(self.rows, self._head + 1):
+            item = by_key.get((_number_text(row["state"]), _number_text(row["type"])))
+            if item is not None:
+                self._put(number, "outcome", _outcome(item))
+                if receipt:
+                    self._put(number, "receipt", receipt)
+
+    @property
+    def receipts(self) -> list[str]:
+        """The receipts that the selected rows name, each once; else those that any row names."""
+        chosen = self._workbook.selected()
+        rows = self.rows
+        of_selected = [
+            _number_text(row["receipt"])
+            for number, row in enumerate(rows, self._head + 1)
+            if chosen is not None
+            and chosen[0].name == self.sheet.name
+            and any(area.row <= number < area.row + area.height for area in chosen[1])
+        ]
+        of_any = [_number_text(row["receipt"]) for row in rows]
+        return [path for path in dict.fromkeys(of_selected if any(of_selected) else of_any) if path]
+
+    def say(self, text: str) -> None:
+        """Show a text in the cell that is there for it."""
+        cells = self._workbook.named(NEXUS_MESSAGE)
+        if cells is not None:
+            sheet, area = cells
+            sheet.put(Area(area.row, area.column), [[text]])
+
+    def _block(self, height: int) -> Area:
+        return Area(self._head + 1, self._left, height, len(self.all))
+
+    def _day(self, value: Scalar) -> object:
+        """A day of the sheet: a date cell is a number there.
+
+        Raises:
+            ValueError: the workbook counts dates from 1904.
+        """
+        if isinstance(value, float) and not isinstance(value, bool):
+            if self._workbook.counts_from_1904:
+                raise ValueError(FROM_1904)
+            return FIRST_DAY + timedelta(days=int(value))
+        return value
+
+    def _put(self, row: int, name: str, text: str) -> None:
+        self.sheet.put(Area(row, self._left + self.all.index(name)), [[text]])
+
+    def _require_room(self, old: int, wanted: int) -> None:
+        """Refuse to write over what is not a row of the register.
+
+        Raises:
+            ValueError: something else stands in the way; nothing was changed.
+        """
+        if wanted <= old:
+            return
+        first = self._head + 1 + old
+        below = self.sheet.values(Area(first, self._left, wanted - old, len(self.all)))
+        for row, cells in enumerate(below, first):
+            if any(cell_of(cell) is not None for cell in cells):
+                raise ValueError(
+                    f"The records need {wanted:,} rows of the sheet {NEXUS}, and something else"
+                    f" stands in row {row}. Nothing was changed; clear that row, or move it."
+                )
+
+
+def _found(workbook: Workbook) -> tuple[Sheet, int, int]:
+    """The sheet, and where its row of headings begins."""
+    sheet = workbook.sheet(NEXUS)
+    if sheet is not None:
+        used = sheet.used
+        for down, cells in enumerate(sheet.values(used)):
+            told = ["" if cell is None else str(cell).strip().casefold() for cell in cells]
+            for across in range(len(told) - len(NEXUS_COLUMNS) + 1):
+                if tuple(told[across : across + len(NEXUS_COLUMNS)]) == NEXUS_COLUMNS:
+                    return sheet, used.row + down, used.column + across
+    raise ValueError(
+        f'There is no sheet "{NEXUS}" with the headings {", ".join(NEXUS_COLUMNS)} side by side.'
+        " The workbook that svc-tools makes has one: svc-tools excel workbook"
+    )
+
+
+def _outcome(item: ReceiptItem) -> str:
+    word = item.status.replace("_", " ")
+    shown = word.upper() if item.status == "removed_only" else word
+    return f"{shown}: {item.message}" if item.message else shown
+
+
+def _number_text(value: Scalar) -> str:
+    if isinstance(value, float) and not isinstance(value, bool):
+        return f"{value:g}" if value != int(value) else str(int(value))
+    return "" if value is None else str(value)
+
+
+def refresh(workbook: Workbook, desk: Desk) -> str:
+    """Ask anew for every place of this session, then compute the workbook again.
+
+    Returns:
+        What was asked and changed, with the first cells that show something else than before.
+    """
+    before = _shown(workbook)
+    report = desk.refresh()
+    try:
+        workbook.calculate()
+    except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
+        _log.warning("the workbook could not be computed: %s", type(error).__name__)
+        return f"{report.sentence} Excel could not compute the workbook; press Ctrl+Alt+F9."
+    after = _shown(workbook)
+    changed = [(where, before[where], now) for where, now in after.items() if where in before]
+    changed = [one for one in changed if one[1] != one[2]]
+    if not changed:
+        return f"{report.sentence} No cell changed."
+    lines = [
+        f"{where}: {_cell_text(was)} -> {_cell_text(now)}"
+        for where, was, now in changed[:_CHANGES_SHOWN]
+    ]
+    more = len(changed) - len(lines)
+    lines += [f"and {more:,} more"] if more else []
+    return "\n".join([f"{report.sentence} {counted(len(changed), 'cell')} changed:", *lines])
+
+
+def _shown(workbook: Workbook) -> dict[str, Scalar]:
+    """What the formulas that call our functions show."""
+    return {
+        f"{sheet.name}!{cell.address}": value
+        for sheet in workbook.sheets
+        for cell, value in sheet.calls().items()
+    }
+
+
+def _cell_text(value: Scalar) -> str:
+    if isinstance(value, ErrorCell):
+        return value.text
+    return (
+        "(empty)" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+    )

@@ -5,14 +5,15 @@ or a date. A text is written with an apostrophe before it, else Excel would read
 and "2026-05-01" as a date.
 """
 
+# MERGED template: The module that a workbook has beside itself: it brings the functions and the macros.
+
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from svc_tools.excel.com.areas import Area
-from svc_tools.excel.com.converting import TEXT_LIMIT, cut, scalar_from_com
-from svc_tools.excel.com.formulas import has_calls
+from svc_tools.excel.com.converting import TEXT_LIMIT, Area, cut, scalar_from_com
+from svc_tools.excel.com.udfs import has_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,20 +22,28 @@ if TYPE_CHECKING:
 
     from svc_tools.excel.values import Scalar
 
-__all__ = ["Sheet", "Workbook"]
-
 Com: TypeAlias = Any
 """An object of Excel's: its properties are known to Excel alone."""
-
 _MANUAL = -4135  # xlCalculationManual
 _DONE = 0  # xlDone
-_TEXT = 2  # what an input box asks for
+_TEXT_INPUT = 2  # what an input box asks for
 _LONG = 255
 _AS_TEXT = "@"
 """The format of a cell in which a number that is typed is a text."""
 _BOX = 4_000
 """Characters of a message that a box shows in full."""
 _INPUT_BOX = 250
+
+_MODULE_TEXT = '''\
+"""The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
+
+Keep this file beside the workbook, under this name; nothing in it needs to be changed. Excel reads
+it when the functions are imported: once, and again after an update of svc-tools.
+"""
+
+from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
+from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
+'''
 
 
 class Sheet:
@@ -131,6 +140,35 @@ class Sheet:
         return self.api.Range(area.address)
 
 
+def _if_there(api: Com, name: str, *, lacking: Com = None) -> Com:
+    """A property that an older Excel, or another kind of object, may lack."""
+    try:
+        return getattr(api, name)
+    except Exception:  # noqa: BLE001 - AttributeError, or one of pywin32's own
+        return lacking
+
+
+def _area(cells: Com) -> Area:
+    return Area(int(cells.Row), int(cells.Column), int(cells.Rows.Count), int(cells.Columns.Count))
+
+
+def _rows(found: Com, area: Area) -> Sequence[Sequence[Com]]:
+    """What COM gives for a block: a scalar where it is one cell, else rows."""
+    return [[found]] if (area.height, area.width) == (1, 1) else found
+
+
+def _typed(value: Scalar) -> Com:
+    """A value as it is to be typed, so that Excel takes it as it is."""
+    if isinstance(value, str):
+        return f"'{cut(value, TEXT_LIMIT)}" if value else ""
+    return "" if value is None else value
+
+
+def text() -> str:
+    """The source of the module, whose name is `workbook.layout.MODULE`."""
+    return _MODULE_TEXT
+
+
 class Workbook:
     """The workbook whose macro runs.
 
@@ -188,7 +226,7 @@ class Workbook:
     def type_in(self, text: str) -> str | None:
         """Ask for a text; `None` where it was cancelled."""
         typed = self.api.Application.InputBox(
-            Prompt=cut(text, _INPUT_BOX), Title="Sales tax", Type=_TEXT
+            Prompt=cut(text, _INPUT_BOX), Title="Sales tax", Type=_TEXT_INPUT
         )
         return None if typed is False or typed is None else str(typed).strip()
 
@@ -218,27 +256,3 @@ class Workbook:
         finally:
             app.ScreenUpdating = True
             app.Calculation = before
-
-
-def _if_there(api: Com, name: str, *, lacking: Com = None) -> Com:
-    """A property that an older Excel, or another kind of object, may lack."""
-    try:
-        return getattr(api, name)
-    except Exception:  # noqa: BLE001 - AttributeError, or one of pywin32's own
-        return lacking
-
-
-def _area(cells: Com) -> Area:
-    return Area(int(cells.Row), int(cells.Column), int(cells.Rows.Count), int(cells.Columns.Count))
-
-
-def _rows(found: Com, area: Area) -> Sequence[Sequence[Com]]:
-    """What COM gives for a block: a scalar where it is one cell, else rows."""
-    return [[found]] if (area.height, area.width) == (1, 1) else found
-
-
-def _typed(value: Scalar) -> Com:
-    """A value as it is to be typed, so that Excel takes it as it is."""
-    if isinstance(value, str):
-        return f"'{cut(value, TEXT_LIMIT)}" if value else ""
-    return "" if value is None else value

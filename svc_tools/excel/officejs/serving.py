@@ -1,9 +1,22 @@
 """`svc-tools excel serve`: the local server of the add-ins, until Ctrl+C."""
 
+# MERGED sockets: The sockets of the local server: `localhost`, in both families of addresses.
+#
+# MERGED sockets: A browser asks `localhost` at ::1 or at 127.0.0.1. If only one were ours, another user of the
+# MERGED sockets: machine could take the other, and be sent the token.
+# MERGED certificate: Whether a certificate and its key can serve https on this machine, said before anything starts.
+#
+# MERGED certificate: A browser inside Excel shows no reason where a certificate does not fit: the add-in just does not
+# MERGED certificate: load. So it is tried here, by a handshake in memory.
+
 from __future__ import annotations
 
+import errno
 import logging
 import signal
+import socket
+import ssl
+import sys
 import threading
 import webbrowser
 from contextlib import contextmanager, suppress
@@ -16,25 +29,28 @@ from svc_tools import config
 from svc_tools.excel import server_file, settings
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.app import make_app
-from svc_tools.excel.officejs.certificate import check_certificate
 from svc_tools.excel.officejs.gate import ROOT, Gate
-from svc_tools.excel.officejs.manifest import write_manifest
-from svc_tools.excel.officejs.sockets import bound
+from svc_tools.excel.officejs.pages import write_manifest
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from starlette.types import ASGIApp
 
-__all__ = ["DEFAULT_PORT", "manifest_path", "serve"]
-
 DEFAULT_PORT = 8643
 """Beside the embedded service's own; from then on it is that of the last run."""
-
 _LAST_REQUESTS_SECONDS = 2
 _KEEP_ALIVE_SECONDS = 75
+
+_LAST_PORT = 65_535
+_TRIES = 20
+
+_HOST = "localhost"
+_WRONG_NAME = 62
+_EXPIRED = 10
+_NOT_YET = 9
+_ROUNDS = 10
 
 
 def manifest_path() -> Path:
@@ -201,3 +217,123 @@ def _say_running(say: Callable[[str], None]) -> None:
 
 def _named(service: str | None) -> str:
     return "the embedded service" if service == settings.EMBEDDED else str(service)
+
+
+def bound(port: int) -> list[socket.socket]:
+    """Listening sockets on one port of loopback; port 0 takes a free one.
+
+    Raises:
+        OSError: the port is taken, or does not exist.
+    """
+    if not 0 <= port <= _LAST_PORT:
+        raise OSError(f"The port {port} does not exist; ports go from 1 to {_LAST_PORT}")
+    tries = 1 if port else _TRIES
+    while True:
+        first = _listening(socket.AF_INET, "127.0.0.1", port)
+        found: int = first.getsockname()[1]
+        try:
+            return [first, _listening(socket.AF_INET6, "::1", found)]
+        except OSError as error:
+            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                return [first]  # this machine has no IPv6, so nobody listens there
+            first.close()
+            tries -= 1
+            if not tries:
+                raise _taken(found) from None
+
+
+def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if sys.platform == "win32":  # there, another program could share the port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen(socket.SOMAXCONN)
+    except OSError as error:
+        made.close()
+        if family == socket.AF_INET and error.errno in {errno.EADDRINUSE, errno.EACCES}:
+            raise _taken(port) from None
+        raise
+    return made
+
+
+def _taken(port: int) -> OSError:
+    return OSError(
+        f"Port {port} on this machine is used by another program; stop it, or choose another with"
+        " --port (Excel then needs the manifest anew)"
+    )
+
+
+def check_certificate(cert: Path, key: Path) -> None:
+    """Say what is wrong with a certificate for `localhost`; nothing where all is well.
+
+    Whether this machine trusts it is not asked: that is between Excel and the system.
+
+    Raises:
+        ValueError: a file is missing or unreadable, the two do not belong together, the key asks
+            for a password, or the certificate is of another name or another time.
+    """
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        server.load_cert_chain(cert, key, password=_no_password)
+    except FileNotFoundError:
+        missing = cert if not cert.exists() else key
+        raise ValueError(
+            f"{missing} does not exist; --cert and --key name PEM files, and the page of"
+            " `svc-tools excel serve --open` says how they are made"
+        ) from None
+    except _PasswordError:
+        raise ValueError(
+            f"The key {key} asks for a password; give one without, readable by you alone"
+        ) from None
+    except (ssl.SSLError, OSError) as error:
+        why = "they do not belong together" if _mismatched(error) else "PEM files are expected"
+        raise ValueError(f"{cert} and {key} cannot be used: {why}") from None
+    client = ssl.create_default_context(cafile=cert)
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # whoever signed it is not asked
+    try:
+        _shake_hands(server, client)
+    except ssl.SSLCertVerificationError as error:
+        raise ValueError(_told(cert, error.verify_code)) from None
+    except ssl.SSLError:
+        raise ValueError(f"{cert} cannot be used for https by a server") from None
+
+
+class _PasswordError(Exception):
+    """The key is encrypted."""
+
+
+def _no_password() -> str:
+    """A server that starts must not stop to ask."""
+    raise _PasswordError
+
+
+def _mismatched(error: Exception) -> bool:
+    return "MISMATCH" in str(error).upper()
+
+
+def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_hostname=_HOST),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    for _ in range(_ROUNDS):
+        for side in list(sides):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            sides.remove(side)
+
+
+def _told(cert: Path, code: int) -> str:
+    if code == _WRONG_NAME:
+        return f"{cert} is not for {_HOST}: make one whose subjectAltName names DNS:{_HOST}"
+    if code in {_EXPIRED, _NOT_YET}:
+        return f"{cert} is not valid today: make a new one"
+    return f"{cert} cannot be used for https by a server"

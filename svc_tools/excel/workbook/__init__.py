@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svc_tools.excel.workbook.cells import Sheet
-    from svc_tools.excel.workbook.hosts import Host
+    from svc_tools.excel.workbook.build import Host
+    from svc_tools.excel.workbook.writing import Sheet
 
 __all__ = ["write_example", "write_workbook"]
 
@@ -37,14 +37,16 @@ def write_workbook(
         ImportError: xlwings or XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
-    from svc_tools.excel.com.template import text  # noqa: PLC0415 - a light one of a heavy package
-    from svc_tools.excel.workbook.hosts import excel  # noqa: PLC0415 - when a workbook is made
-    from svc_tools.excel.workbook.layout import MODULE  # noqa: PLC0415 - the same
-    from svc_tools.excel.workbook.template import (  # noqa: PLC0415 - the same
+    from svc_tools.excel.com.workbook import text  # noqa: PLC0415 - a light one of a heavy package
+    from svc_tools.excel.workbook.build import (  # noqa: PLC0415 - the same
+        excel,
         vba_project,
         xlwings_version,
     )
-    from svc_tools.excel.workbook.writing import write_sheets  # noqa: PLC0415 - the same
+    from svc_tools.excel.workbook.writing import (
+        MODULE,
+        write_sheets,
+    )
     from svc_tools.whole_file import whole_file  # noqa: PLC0415 - the same
 
     book = Path(path).expanduser()
@@ -77,7 +79,7 @@ def write_example(
         ImportError: XlsxWriter is not installed.
         OSError: it cannot be written.
     """
-    from svc_tools.excel.workbook.hosts import calc  # noqa: PLC0415 - when a workbook is made
+    from svc_tools.excel.workbook.build import calc  # noqa: PLC0415 - when a workbook is made
     from svc_tools.excel.workbook.writing import write_sheets  # noqa: PLC0415 - the same
 
     path = Path(path).expanduser()
@@ -107,10 +109,12 @@ def _refuse(book: Path, module: Path, content: str, *, force: bool) -> None:
 
 
 def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
-    from svc_tools.excel.workbook.lookup_sheet import lookup_sheet  # noqa: PLC0415 - as above
-    from svc_tools.excel.workbook.nexus_sheet import nexus_sheet  # noqa: PLC0415 - the same
-    from svc_tools.excel.workbook.orders_sheet import orders_sheet  # noqa: PLC0415 - the same
-    from svc_tools.excel.workbook.start_sheet import start_sheet  # noqa: PLC0415 - the same
+    from svc_tools.excel.workbook.sheets import (
+        lookup_sheet,
+        nexus_sheet,
+        orders_sheet,
+        start_sheet,
+    )
 
     day = as_of or date.today()  # noqa: DTZ011 - the day of whoever makes it
     return [
@@ -123,8 +127,11 @@ def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
 
 def _settings() -> Sheet:
     """The settings of xlwings that are the workbook's own; all others are the computer's."""
-    from svc_tools.excel.workbook.cells import Sheet  # noqa: PLC0415 - as above
-    from svc_tools.excel.workbook.layout import CONFIG, MODULE  # noqa: PLC0415 - the same
+    from svc_tools.excel.workbook.writing import (  # noqa: PLC0415 - the same
+        CONFIG,
+        MODULE,
+        Sheet,
+    )
 
     sheet = Sheet(CONFIG, (20, 20, 90))
     sheet.put("A1", "UDF Modules", "code")

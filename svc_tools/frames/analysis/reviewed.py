@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.analysis.shown import table_of
-from svc_tools.shown import exact_dollars
-from svc_tools.shown import as_html, as_text, counted
+from svc_tools.shown import as_html, as_text, counted, exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

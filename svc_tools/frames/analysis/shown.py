@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.shown import exact_dollars
-from svc_tools.shown import NOTHING, Table, plain
+from svc_tools.shown import NOTHING, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -6,9 +6,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
+from svc_tools.frames.summary import other_date_sentence, source_sentence
 from svc_tools.shown import exact_dollars
-from svc_tools.frames.summary import other_date_sentence
-from svc_tools.frames.summary import source_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

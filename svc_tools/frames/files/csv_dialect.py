@@ -27,7 +27,7 @@ _BOMS = (
 )
 _SAMPLE = 262_144
 """Bytes in which the header and the delimiter show."""
-_BLOCK = 4 << 20
+_SAMPLE_BYTES = 4 << 20
 _ROWS = 50
 """Rows that must have as many cells as the header before a delimiter is believed."""
 _FALLBACK = "cp1252"
@@ -109,7 +109,7 @@ def _undecodable(path: Path, encoding: str) -> int | None:
     before = 0
     with open_bytes(path) as file:
         while True:
-            block = file.read(_BLOCK)
+            block = file.read(_SAMPLE_BYTES)
             try:
                 decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_marks"]
 
-_BLOCK = 4 << 20
+_SCAN_BYTES = 4 << 20
 _MARK = ord('"')
 
 
@@ -67,9 +67,9 @@ def _are_even(path: Path, encoding: str, delimiter: str) -> bool:
     edges[[_MARK, *b"\r\n", *delimiter.encode()[:1]]] = True
     opened, last = 0, b"\n"
     with closing(Utf8(path, encoding)) as text:
-        block = text.read(_BLOCK)
+        block = text.read(_SCAN_BYTES)
         while block:
-            after = text.read(_BLOCK)
+            after = text.read(_SCAN_BYTES)
             if b'"' in block:
                 letters = np.frombuffer(last + block + (after[:1] or b"\n"), np.uint8)
                 marks = np.flatnonzero(letters[1:-1] == _MARK) + 1

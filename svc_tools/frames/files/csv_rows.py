@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvRows"]
 
-_BLOCK = 8 << 20
+_BLOCK_BYTES = 8 << 20
 """Bytes that are read at once; no row may be longer."""
 _LET_GO = 5.0
 """Seconds that Arrow's threads get to let go of what they held, which takes them milliseconds."""
@@ -114,7 +114,7 @@ class CsvRows:
                 file,
                 arrow_csv.ReadOptions(
                     use_threads=False,  # only then rows are counted
-                    block_size=_BLOCK,
+                    block_size=_BLOCK_BYTES,
                     column_names=keys,
                     skip_rows_after_names=1,
                 ),
@@ -155,7 +155,7 @@ class CsvRows:
             )
         if "straddling" in str(error):
             return FileError(
-                f"{name}: a row is longer than {_BLOCK >> 20} MB; no row of orders is. Is it a CSV,"
+                f"{name}: a row is longer than {_BLOCK_BYTES >> 20} MB; no row of orders is. Is it a CSV,"
                 " and its delimiter the right one?"
             )
         return FileError(f"{name} cannot be read as CSV: {error}")

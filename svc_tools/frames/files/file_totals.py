@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.enriched import STATUSES, warning_codes
+from svc_tools.frames.enriched import warning_codes
+from svc_tools.lookup import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetRows"]
 
-_ROWS = 65_536
+_PARQUET_ROWS = 65_536
 
 
 class ParquetRows:
@@ -46,7 +46,7 @@ class ParquetRows:
         names = None
         if positions is not None:
             names = [self.schema.field(position).name for position in positions]
-        for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
+        for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
             self._unchanged.check()
             table = pa.Table.from_batches([batch])
             yield Chunk(table if names is None else table.select(names))

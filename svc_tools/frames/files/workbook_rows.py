@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkbookRows"]
 
-_ROWS = 8_192
+_SHEET_ROWS = 8_192
 _LOOKED_AT = 50
 """Rows in which formulas without results would show."""
 _BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
@@ -104,7 +104,7 @@ class WorkbookRows:
                     " rows below it"
                 )
             seen = 0
-            while block := list(islice(rows, _ROWS)):
+            while block := list(islice(rows, _SHEET_ROWS)):
                 self._offsets.append(self._spool.tell())
                 pickle.dump(block, self._spool, pickle.HIGHEST_PROTOCOL)
                 for number, row in enumerate(block, seen + 1):

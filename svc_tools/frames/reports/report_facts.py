@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.shown import exact_dollars
 from svc_tools.frames.analysis.review import reviewed
 from svc_tools.frames.analysis.review_stakes import BASES
 from svc_tools.frames.attention import Attention, attention
@@ -23,6 +22,7 @@ from svc_tools.frames.taxes.taxed_rows import amount_label
 from svc_tools.frames.totals import Money, dollars, money, sums_by
 from svc_tools.frames.what_to_do import codes_in, meaning_of, what_to_do
 from svc_tools.meanings import MEANINGS
+from svc_tools.shown import exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.analysis.reviewed import Review
 
-__all__ = ["stake_sentence", "Code", "Due", "Facts", "Stake", "amount_column", "facts_of"]
+__all__ = ["Code", "Due", "Facts", "Stake", "amount_column", "facts_of", "stake_sentence"]
 
 _CODE_COLUMNS = (
     "lookup_status",

@@ -6,16 +6,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from svc_tools.frames.reports.report_columns import ReportColumns
-from svc_tools.frames.reports.report_facts import facts_of
+from svc_tools.frames.reports.report_facts import facts_of, stake_sentence
 from svc_tools.frames.reports.report_lines import failed_table, lines_table, review_table
 from svc_tools.frames.reports.report_map import svg_map
 from svc_tools.frames.reports.report_markup import Markup, Right, joined, table, tag
 from svc_tools.frames.reports.report_style import STYLE
-from svc_tools.shown import exact_dollars
 from svc_tools.frames.summary import other_date_sentence
-from svc_tools.frames.reports.report_facts import stake_sentence
 from svc_tools.frames.what_to_do import meaning_of
 from svc_tools.meanings import MEANINGS
+from svc_tools.shown import exact_dollars
 from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:

@@ -75,8 +75,8 @@ def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
         return (("Terms of the tax", "not recorded on this frame"),)
     return (
         ("Amounts", f"column {terms.get('amount')!r}"),
-        ("Delivery", _column(terms, "shipping", "not given: no tax on delivery")),
-        ("Exempt", _column(terms, "exempt", "nothing was said to be exempt")),
+        ("Delivery", _column_term(terms, "shipping", "not given: no tax on delivery")),
+        ("Exempt", _column_term(terms, "exempt", "nothing was said to be exempt")),
         ("Rounding", _ROUNDINGS.get(str(terms.get("rounding")), _shown(terms.get("rounding")))),
         ("Rounded", _per_invoice(terms)),
         (
@@ -85,9 +85,12 @@ def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
             if terms.get("partial") == "use"
             else "not taxed",
         ),
-        ("Register of nexus", _column(terms, "nexus", "not given: tax at the destination only")),
-        ("Sales channel", _column(terms, "channel", "not given")),
-        ("Shipped from", _column(terms, "ship_from", "not given")),
+        (
+            "Register of nexus",
+            _column_term(terms, "nexus", "not given: tax at the destination only"),
+        ),
+        ("Sales channel", _column_term(terms, "channel", "not given")),
+        ("Shipped from", _column_term(terms, "ship_from", "not given")),
     )
 
 
@@ -96,7 +99,7 @@ def _per_invoice(terms: Mapping[str, object]) -> str:
     return _PER_LINE if invoice is None else f"once an invoice (column {invoice!r})"
 
 
-def _column(terms: Mapping[str, object], name: str, absent: str) -> str:
+def _column_term(terms: Mapping[str, object], name: str, absent: str) -> str:
     value = terms.get(name)
     if value is None:
         return absent

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LeftOut", "Unread"]
 
-_SHOWN = 40
+_TEXT_SHOWN = 40
 
 
 class _ByRow(Protocol):
@@ -48,7 +48,7 @@ class Unread:
             self._add(rows, reason, "" if cells is None else str(cells[int(rows[0])]))
 
     def _add(self, rows: np.ndarray, reason: str, example: str) -> None:
-        self.reasons.append((reason, example[:_SHOWN]))
+        self.reasons.append((reason, example[:_TEXT_SHOWN]))
         self.codes[rows] = len(self.reasons)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["together"]
 
 _KEYS = ["state", "day", "channel"]
-_PARTS = ("retail_cents", "taxable_cents")
+_CENT_COLUMNS = ("retail_cents", "taxable_cents")
 
 
 def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataF
     """
     if len(dailies) == 1:
         return dailies[0]
-    for part in _PARTS:
+    for part in _CENT_COLUMNS:
         has = [bool(daily[part].notna().any()) for daily in dailies]
         if any(has) and not all(has):
             lacks = paths[has.index(False)].name

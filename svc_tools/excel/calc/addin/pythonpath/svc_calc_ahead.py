@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator, NamedTuple
 
-__all__ = ["calls_of"]
-
 _CONSTANTS, _FORMULAS = 1 | 2 | 4, 16
 """Calc's kinds of cells: numbers, days and texts; formulas."""
 _MOST_CELLS = 500_000

@@ -14,8 +14,6 @@ from collections import OrderedDict
 from datetime import date
 from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
 
-__all__ = ["BadValue", "Cells", "Function", "error_number", "functions_of"]
-
 _KEPT = 60.0
 """Seconds for which an answer serves identical calls. The server keeps answers until refresh: this
 is for a recalculation of many cells, and short enough that a change over there is soon seen."""

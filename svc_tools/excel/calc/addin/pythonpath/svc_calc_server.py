@@ -17,8 +17,6 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Server", "ServerError", "server_file"]
-
 _VARIABLE = "SVC_EXCEL"
 """The folder of the server's file, where it is not the user's own."""
 _START = "Start it in a terminal: svc-tools excel serve"
