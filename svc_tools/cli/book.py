@@ -1,18 +1,439 @@
 """`svc-tools book ...`: the rate book of the embedded service."""
 
+# MERGED book_import: `svc-tools book import|list|remove`: the user's own rate files over the shipped book.
+# MERGED coverage: `svc-tools book coverage`: what the rate book claims, state by state.
+# MERGED check: `svc-tools book check`: how often the book's rates are those expected.
+
 from __future__ import annotations
 
+import json
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
 
-from svc_tools.cli.book_import import import_files, list_editions, remove_state
-from svc_tools.cli.check import check_book
-from svc_tools.cli.coverage import show_coverage
+from svc_sdk._reading import percent
+from svc_tools.cli.common import NO_ANSWER, admin, explained
+from svc_tools.printing import print_table, print_text
 
-__all__ = ["book"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SHOWN = 25
+_FEW = 6
+_HEADINGS = {
+    "left_out": "Left out",
+    "settled": "Settled by a rule",
+    "conflict": "Sources disagree",
+    "note": "Noted",
+}
+_NOTICED = "A service that is running answers with it within seconds; no restart is needed."
+
+_COVERAGE_COLUMNS = ("State", "Tier", "Expect", "Oldest row", "All since", "Good until", ">Source")
+_STYLES = {"high": "green", "medium": "yellow", "low": "red", "none": "dim"}
+_TIERS = (
+    ("A", "the state alone decides"),
+    ("B", "the county, and the few cities and districts that add to it"),
+    ("C", "the city, told by its name, else the county"),
+    ("D", "counties and main cities of a transcribed table"),
+    ("E", "the state part only"),
+    ("none", "only the towns of one table"),
+)
+
+_CHECK_COLUMNS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">None", ">Right %")
+_MANY = 5
 
 book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
+
+
+def check_book(
+    file: Annotated[Path, typer.Argument(help="CSV: state, city, zip, rate, maybe as_of.")],
+    as_of: Annotated[
+        str | None, typer.Option(help="Day of rows without a date, as 2026-05-01 [default: today].")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Compare the rate book with rates you know: how often each confidence was right.
+
+    Rates are percentages (8.25) or fractions (0.0825), all of one kind. Exit code 1 where an
+    `exact` or `high` answer is wrong, 2 where the file cannot be read.
+    """
+    with explained():
+        day = _day(as_of)
+        found = admin().check_book(file, day)
+    if as_json:
+        typer.echo(json.dumps({"file": file.name, "as_of": day.isoformat(), **found}, indent=2))
+    else:
+        _show_check(Console(highlight=False), found, file.name, day)
+    if found["wrong_though_sure"]:
+        raise typer.Exit(NO_ANSWER)
+
+
+def _day(given: str | None) -> date:
+    if given is None:
+        return datetime.now().astimezone().date()
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        raise ValueError(f"--as-of: given {given!r}, expected a date as 2026-05-01") from None
+
+
+def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
+    total = found["total"]
+    told = f"{_count_of(total['rows'])} checked; those without a date as of {day}"
+    print_text(console, (f"{name}: ", "bold"), told)
+    for head in ("State", "Confidence"):
+        console.print()
+        rows = [[key, *_cells(tally)] for key, tally in found[f"by_{head.lower()}"].items()]
+        print_table(console, (head, *_CHECK_COLUMNS), rows, total=["All", *_cells(total)])
+    console.print()
+    print_text(
+        console,
+        "In range: of the wrong ones, those whose expected rate lies between the lowest and the"
+        " highest that the result names. Partial: another rate than expected, with a warning that"
+        " a part is not known. None: no rate.",
+    )
+    if found["worst"]:
+        console.print()
+        print_text(console, ("Furthest off", "bold"))
+        heads = (">Line", "~Place", ">Expected", ">Answer", "Confidence", "~Warnings")
+        print_table(console, heads, [_wrong(one) for one in found["worst"]])
+    if found["missing"]:
+        console.print()
+        print_text(console, ("No rate, most often", "bold"))
+    for one in found["missing"][:_MANY]:
+        told = f"{one['rows']:,} in {one['state']}, such as: {one['such_as']}"
+        print_text(console, told, indent=2)
+    if found["unread"]:
+        console.print()
+        print_text(console, (f"{_count_of(found['unread'])} could not be read:", "bold yellow"))
+    for one in found["unreadable"][:_MANY]:
+        print_text(console, f"line {one['line']}: {one['reason']}", indent=2)
+    console.print()
+    if wrong := found["wrong_though_sure"]:
+        print_text(console, (f"Wrong though exact or high: {wrong:,}.", "bold red"))
+    else:
+        print_text(console, "No exact or high answer is wrong.")
+
+
+def _count_of(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
+def _cells(tally: Mapping[str, int]) -> list[str]:
+    """The counts, and the share of right ones cut to one decimal: 100.0 is said of all alone."""
+    share = f"{tally['right'] * 1000 // tally['rows'] / 10:.1f}"
+    return [*(f"{count:,}" for count in tally.values()), share]
+
+
+def _wrong(one: Mapping[str, Any]) -> list[str]:
+    place = " ".join(part for part in (one["city"], one["state"], one["zip"]) if part)
+    rates = [percent(Decimal(one[name])) for name in ("expected", "found")]
+    return [str(one["line"]), place, *rates, one["confidence"], ", ".join(one["warnings"])]
+
+
 book.command("check")(check_book)
+
+
+def show_coverage(
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show source, edition, history and expected confidence of every state, and what is missing.
+
+    The same facts as the service's `/v1/freshness`.
+    """
+    with explained():
+        found = admin().coverage()
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    _show_coverage(Console(highlight=False), found)
+
+
+def _show_coverage(console: Console, found: Mapping[str, Any]) -> None:
+    book, states = found["book"], found["states"]
+    print_text(
+        console,
+        (f"Rate book {book['edition']}", "bold"),
+        f": 50 states and DC, {book['jurisdictions']:,} jurisdictions,"
+        f" {book['rates']:,} rates, loaded {book['loaded_at']}",
+    )
+    console.print()
+    sources = _sources(states)
+    print_table(console, _COVERAGE_COLUMNS, [_row(state, sources) for state in states])
+    console.print()
+    print_text(console, ("Sources, editions", "bold"))
+    print_table(
+        console,
+        (">", "~"),
+        [(str(number), text) for text, number in sources.items()],
+        indent=2,
+    )
+    console.print()
+    print_text(console, ("Tiers: what decides", "bold"))
+    tiers = {state["tier"] for state in states}
+    print_table(console, ("", "~"), [row for row in _TIERS if row[0] in tiers], indent=2)
+    console.print()
+    print_text(
+        console,
+        ("Expect", "bold"),
+        " is the most that an address or a place gets for a day that the edition is good for; a"
+        " later day, which today may be, gets one step less. All since: the day from which every"
+        " rate of the state is known; before it some are, from the oldest row on.",
+    )
+    console.print()
+    print_text(console, ("Missing", "bold"))
+    for sentence, codes in _missing(states):
+        print_text(console, f"{', '.join(codes)}: {sentence}", indent=2)
+
+
+def _source(state: Mapping[str, Any]) -> str:
+    return f"{state['source']}; {state['edition']}"
+
+
+def _sources(states: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Every main source with its edition, numbered in the order the states name them."""
+    return {text: number for number, text in enumerate(dict.fromkeys(map(_source, states)), 1)}
+
+
+def _row(state: Mapping[str, Any], sources: Mapping[str, int]) -> tuple[str | Text, ...]:
+    expect = str(state["confidence"])
+    return (
+        str(state["state"]),
+        str(state["tier"]),
+        Text(expect, _STYLES.get(expect, "")),
+        str(state["oldest_row"]),
+        str(state["history_from"]),
+        str(state["covered_until"]),
+        str(sources[_source(state)]),
+    )
+
+
+def _missing(states: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Every sentence about what is missing with the states it is said of, the widest first."""
+    said: dict[str, list[str]] = {}
+    for state in states:
+        if state["missing"]:
+            said.setdefault(str(state["missing"]), []).append(str(state["state"]))
+    return sorted(said.items(), key=lambda item: (-len(item[1]), item[1]))
+
+
 book.command("coverage")(show_coverage)
+
+_CODE_ALONE = re.compile(r"(?:place|special district|county) \d\S*")
+
+
+def import_files(
+    files: Annotated[list[Path], typer.Argument(help="Rate and boundary files, as published.")],
+    edition: Annotated[
+        str | None, typer.Option(help="Quarter of a file that does not say it, as 2026Q3.")
+    ] = None,
+    force: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--force", help="Take an older file too, and one with far fewer places.")
+    ] = False,
+) -> None:
+    """Import official files into your own book, and say what changed.
+
+    Known by their content: SST rate and boundary files, California (CDTFA),
+    Washington (Department of Revenue), Texas (taxrates.txt). A newer file of a
+    state takes the place of an older one. A broken line stops with its number:
+    nothing of that file is kept, the files before it are. So does a file that
+    has less than half of the places it would replace: it may be cut off.
+    """
+    console = Console(highlight=False)
+    done: list[str] = []
+    anew = False
+    bar = _Bar()
+    with explained():
+        try:
+            for one in admin().import_files(
+                files, today=_today(), edition=edition, force=force, told=bar.told
+            ):
+                bar.clear()
+                done.append(one.edition.file)
+                anew = anew or not one.repeated
+                _show_import(console, one)
+        except BaseException:
+            bar.clear()
+            if done:
+                print_text(console)
+                print_text(console, f"Imported before that, and kept: {', '.join(done)}.")
+                rest = [file.name for file in files if file.name not in done]
+                print_text(console, f"Not imported: {', '.join(rest)}.")
+            raise
+        if anew:
+            print_text(console)
+            print_text(console, _NOTICED)
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
+
+
+class _Bar:
+    """The bar of the file that is being imported: on a terminal, and gone when it is done."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar: Progress | None = None
+
+    def told(self, path: Path, done: int, total: int) -> None:
+        """Draw it; the first time for a file, put it up."""
+        if not self._console.is_terminal:
+            return
+        if self._bar is None:
+            self._bar = Progress(console=self._console, transient=True)
+            self._bar.add_task(f"Importing {path.name}", total=total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done)
+
+    def clear(self) -> None:
+        """Take it away, so that what is printed next stands alone."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class
+    edition = one.edition
+    print_text(console)
+    was = _was(one)
+    print_text(
+        console,
+        (f"{edition.state} {edition.kind}", "bold"),
+        f"  {was}{edition.edition}, {_count(edition.rows, 'row')} of {edition.file}",
+    )
+    if one.repeated:
+        print_text(console, "The same file was imported before: nothing to do.", indent=2)
+        return
+    if one.changes is not None:
+        _show_changes(console, one.changes)
+    _show_findings(console, one.findings)
+
+
+def _was(one: Any) -> str:  # noqa: ANN401 - as above
+    if one.repeated or one.before is None:
+        return ""
+    return f"{one.before}{'' if one.replaced_own else ' (shipped)'} -> "
+
+
+def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as above
+    for names, what in ((found.added, "added"), (found.removed, "removed")):
+        if names:
+            print_text(
+                console, f"{_count(names, 'jurisdiction')} {what}: {_named(names)}", indent=2
+            )
+    before, after = found.earliest_before, found.earliest_after
+    if before != after and after:
+        told = f"history from {after}" + (f", before from {before}" if before else "")
+        print_text(console, told, indent=2)
+    if not found.rates:
+        both = " of a jurisdiction in both" if found.added or found.removed else ""
+        print_text(console, f"no rate{both} differs", indent=2)
+        return
+    print_text(console, f"{_count(found.rates, 'rate')} changed:", indent=2)
+    print_table(
+        console,
+        ("From", "~Jurisdiction", ">Before", ">Now"),
+        [
+            (str(one.since), one.name, _percent(one.before), _percent(one.after))
+            for one in found.rates[:_SHOWN]
+        ],
+        indent=4,
+    )
+    _say_more(console, len(found.rates))
+
+
+def _show_findings(console: Console, found: Sequence[Any]) -> None:
+    for kind, heading in _HEADINGS.items():
+        here = [one for one in found if one.kind == kind]
+        if not here:
+            continue
+        print_text(console, f"{heading} ({len(here)}):", indent=2)
+        for one in here[:_SHOWN]:
+            print_text(console, f"{one.subject}: {one.message}", indent=4)
+        _say_more(console, len(here))
+
+
+def _say_more(console: Console, count: int) -> None:
+    if count > _SHOWN:
+        print_text(console, f"... and {count - _SHOWN:,} more", indent=4)
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first few that have a name, and how many a file knows by their codes only."""
+    named = [name for name in names if not _CODE_ALONE.fullmatch(name)]
+    by_code = len(names) - len(named)
+    told = [_few(named)] if named else []
+    if by_code:
+        told.append(f"{by_code:,} by code only, for boundary files")
+    return "; ".join(told)
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_FEW])
+    return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW:,} more"
+
+
+def _count(things: Sequence[object] | int, name: str) -> str:
+    count = things if isinstance(things, int) else len(things)
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+def _percent(units: int) -> str:
+    return percent(Decimal(units).scaleb(-5))
+
+
 book.command("import")(import_files)
+
+
+def list_editions() -> None:
+    """List the files in your own book."""
+    with explained():
+        found = admin().own_editions()
+    console = Console(highlight=False)
+    if not found:
+        print_text(console, "Nothing is imported: the shipped book answers alone.")
+        return
+    heads = ("State", "Kind", "Edition", "~File", ">Rows", "Imported")
+    print_table(
+        console,
+        heads,
+        [
+            (one.state, one.kind, one.edition, one.file, f"{one.rows:,}", str(one.loaded_at))
+            for one, _ in found
+        ],
+    )
+    for one, newer in found:
+        if newer:
+            print_text(console)
+            told = f"The shipped book has {newer} for {one.state}, newer than {one.file}: import a"
+            print_text(console, f"{told} newer file, or go back with: book remove {one.state}")
+
+
 book.command("list")(list_editions)
+
+
+def remove_state(
+    state: Annotated[str, typer.Argument(help="State, two letters.")],
+    kind: Annotated[str | None, typer.Option(help="rates or boundary [default: both].")] = None,
+) -> None:
+    """Take a state's imported files out again: the shipped figures answer."""
+    with explained():
+        gone = admin().remove_own(state.strip().upper(), kind)
+        if not gone:
+            what = kind or "file"
+            raise ValueError(f"{state}: no {what} is imported; `svc-tools book list` shows what is")
+    console = Console(highlight=False)
+    for one in gone:
+        print_text(console, f"Removed {one.state} {one.kind} {one.edition} ({one.file}).")
+    print_text(console, _NOTICED)
+
+
 book.command("remove")(remove_state)

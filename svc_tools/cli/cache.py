@@ -12,14 +12,13 @@ import typer
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.running import explained
+from svc_tools.cli.common import explained
 from svc_tools.lookup.cache_upkeep import cache_info, clear_cache, is_of_service
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
     from svc_tools.lookup.cache_upkeep import CacheInfo, SourceInfo
 
-__all__ = ["cache"]
 
 cache = typer.Typer(
     no_args_is_help=True,

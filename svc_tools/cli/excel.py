@@ -14,13 +14,12 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.text import Text
 
-from svc_tools.cli.running import NO_ANSWER, explained
+from svc_tools.cli.common import NO_ANSWER, explained
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
     from svc_tools.excel.checking import Line
 
-__all__ = ["excel"]
 
 excel = typer.Typer(
     no_args_is_help=True,

@@ -1,20 +1,45 @@
 """`svc-tools lookup`: the rate of one place."""
 
+# MERGED show: An answer for a person to read, in 80 columns, with colour or without.
+# MERGED show_full: What a full answer holds beyond the simple one (SPEC 2.5): components and candidates.
+#
+# MERGED show_full: Its layout is the service's own, so everything is read with care: what is not as expected is left
+# MERGED show_full: out, and nothing is made up.
+
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from svc_sdk import Advisory, TaxResponse
+from svc_sdk._reading import (
+    CONFIDENCE_MEANINGS,
+    DECIDED_BY,
+    PARTS,
+    known_part,
+    lacking,
+    percent,
+    sentence,
+)
+from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
-from svc_tools.cli.client import client_of
-from svc_tools.cli.running import explained
-from svc_tools.cli.show import show_answer
+from svc_tools.cli.common import client_of, explained
 from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
+from svc_tools.printing import print_table, print_text
 
-__all__ = ["lookup"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red", "none": "red"}
+
+_COMPONENT = ("~Level", "~Name", ">Rate", "In force since", "~Source")
+_CANDIDATE = ("~Name", "~County", ">Rate", "~Why")
+_THIRD_HAND = "third_hand"
 
 
 def lookup(  # noqa: PLR0917 - Typer reads the signature
@@ -104,3 +129,146 @@ def _zip(given: str | None, state: str) -> str | None:
     if isinstance(found, Elsewhere):
         raise ValueError(f"zip: {found.reason}")  # noqa: TRY004 - a ZIP, but of elsewhere
     return found
+
+
+_LABEL = len("Confidence")
+_PERIOD = re.compile(r"(\d{4})([1-4])")
+
+
+def show_answer(console: Console, answer: TaxResponse, *, service: str, as_of: str | None) -> None:
+    """Print place, rate, parts, confidence, warnings and source; and the rest of a full answer.
+
+    Args:
+        console: where to.
+        answer: the answer, of either mode.
+        service: who answered.
+        as_of: the date or the period that was asked for; `None` for today.
+    """
+    rate = answer.rate
+    total = rate.combined_rate_decimal
+    place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
+    print_text(console, (" ".join(part for part in (place, rate.zip) if part), "bold"))
+    shown = "no rate" if total is None else percent(total)
+    day = _day(as_of)
+    if lacking(answer):
+        partial = ("PARTIAL: a part is not known", "bold")
+        print_text(console, (shown, "bold yellow"), "  ", partial, f", {day}")
+    else:
+        print_text(console, (shown, "bold cyan"), f"  combined, {day}")
+    print_table(console, ("", ">"), _parts(answer), indent=2)
+    grounds = [("Confidence", _confidence(answer))]
+    if decided := _decided_by(answer):
+        grounds.append(("Decided by", Text(decided)))
+    print_table(console, ("", "~"), grounds)
+    marked = [(Text("!", "yellow"), sentence(warning)) for warning in answer.warnings]
+    print_table(console, ("", "~"), marked, indent=2)
+    origin = [("Source".ljust(_LABEL), _source(answer)), ("Service", service)]
+    print_table(console, ("", "~"), origin)
+    show_full(console, answer)
+
+
+def _day(as_of: str | None) -> str:
+    """The date that was asked for; a quarter's first day decides (WIRE, period)."""
+    if as_of is None:
+        return f"today, {datetime.now().astimezone().date()}"
+    quarter = _PERIOD.fullmatch(as_of)
+    if quarter is None:
+        return as_of
+    year, number = quarter[1], int(quarter[2])
+    return f"{year} Q{number} (from {year}-{3 * number - 2:02}-01)"
+
+
+def _parts(answer: TaxResponse) -> list[tuple[str, str]]:
+    rows = []
+    for name, field in PARTS:
+        part = known_part(answer, field)
+        rows.append((name, "not known" if part is None else percent(part)))
+    freight = answer.rate.freight_taxable
+    known = {True: "taxable", False: "not taxable"} if isinstance(freight, bool) else {}
+    return [*rows, ("Delivery", known.get(freight is True, "not known"))]
+
+
+def _confidence(answer: TaxResponse) -> Text:
+    level = answer.confidence or ""
+    meaning = f": {CONFIDENCE_MEANINGS[level]}" if level in CONFIDENCE_MEANINGS else ""
+    return Text.assemble((level or "not stated", _COLOURS.get(level, "")), meaning)
+
+
+def _decided_by(answer: TaxResponse) -> str | None:
+    """What decided the rate, as far as the answer tells; a full one says it more closely."""
+    via = answer.meta.resolved_via
+    if via is None:
+        return None
+    decided, why = DECIDED_BY.get(via, via), reason_of_choice(answer)
+    return f"{decided} ({why})" if why else decided
+
+
+def _source(answer: TaxResponse) -> str:
+    extra = answer.meta.model_extra or {}
+    edition = extra.get("edition")
+    parts = [extra.get("source"), f"edition {edition}" if edition else None]
+    if answer.meta.effective_date:
+        parts.append(f"in force since {answer.meta.effective_date}")
+    return ", ".join(str(part) for part in parts if part) or "not stated"
+
+
+def show_full(console: Console, answer: TaxResponse) -> None:
+    """Print the components and the candidates of an answer; nothing for a simple one."""
+    components, candidates = (_rows(answer, name) for name in ("components", "candidates"))
+    if components:
+        print_text(console)
+        print_text(console, ("Components", "bold"))
+        print_table(console, _COMPONENT, map(_component, components), indent=2)
+    if len(candidates) > 1:
+        print_text(console)
+        print_text(console, ("Candidates, the one answered first", "bold"))
+        print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
+    elif candidates:
+        print_text(console)
+        print_text(console, "No other candidates.")
+
+
+def reason_of_choice(answer: TaxResponse) -> str | None:
+    """Why a full answer took the first of its candidates; `None` where it does not say so."""
+    candidates = _rows(answer, "candidates")
+    why = candidates[0].get("why") if candidates else None
+    return why if isinstance(why, str) else None
+
+
+def _rows(answer: TaxResponse, name: str) -> list[Mapping[str, object]]:
+    value = (answer.model_extra or {}).get(name)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _component(one: Mapping[str, object]) -> tuple[str, ...]:
+    edition = one.get("edition")
+    said = (
+        one.get("source"),
+        f"edition {edition}" if edition else None,
+        "third hand" if one.get("trust") == _THIRD_HAND else None,
+        one.get("note"),
+    )
+    return (
+        _text(one.get("level")),
+        _text(one.get("name")),
+        _percent(one.get("rate")),
+        _text(one.get("effective_date")) or "not published",
+        ", ".join(_text(part) for part in said if part),
+    )
+
+
+def _candidate(one: Mapping[str, object]) -> tuple[str, ...]:
+    rate = _percent(one.get("combined_rate"))
+    return _text(one.get("name")), _text(one.get("county")), rate, _text(one.get("why"))
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _percent(value: object) -> str:
+    """A rate on the wire as a percentage; what is none is shown as it came."""
+    try:
+        return percent(rate_to_decimal(value)) if isinstance(value, str) else _text(value)
+    except ValueError:
+        return _text(value)

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from svc_tools.cli import file_progress
-from svc_tools.cli.file_progress import FileProgress
+from svc_tools.cli import enrich
+from svc_tools.cli.enrich import FileProgress
 from svc_tools.progress_words import duration
 
 
@@ -16,7 +16,7 @@ from svc_tools.progress_words import duration
 def clock(monkeypatch):
     """A clock that the test turns; also that of the bar on a terminal."""
     now = [1_000.0]
-    monkeypatch.setattr(file_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(enrich.time, "monotonic", lambda: now[0])
     return now
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from svc_tools.cli.show_run import show_run
+from svc_tools.cli.enrich import show_run
 from svc_tools.frames import enrich_file
 
 ROWS = """\

@@ -4,6 +4,8 @@ Exit codes: 0 an answer, a partial one too; 1 no answer (the place was not found
 refused or failed); 2 the command, or the configuration, is not usable.
 """
 
+# MERGED client: The service that a command asks: the one that is configured, or the embedded one where named.
+
 from __future__ import annotations
 
 import json
@@ -13,14 +15,12 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from svc_sdk import AuthError, SvcError, ValidationError
+from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
-
-__all__ = ["NOT_USABLE", "NO_ANSWER", "admin", "explained"]
 
 NO_ANSWER = 1
 NOT_USABLE = 2
@@ -90,3 +90,22 @@ def admin() -> ModuleType:
     from svc_tools.service import admin  # noqa: PLC0415 - a lazy door (DESIGN)
 
     return admin
+
+
+@contextmanager
+def client_of(*, embedded: bool, base_url: str | None) -> Iterator[Svc]:
+    """The client that was asked for; the embedded service only where it was named."""
+    if embedded:
+        if base_url:
+            raise ValueError("--embedded brings its own address; leave --base-url out")
+        client = config.connect("embedded")
+    else:
+        account = config.configured(base_url=base_url)
+        if account is None:
+            raise config.ConfigurationError(
+                f"No service is configured: set {config.URL_VARIABLE} and {config.KEY_VARIABLE},"
+                " or ask the embedded service with --embedded"
+            )
+        client = Svc(account[0], base_url=account[1])
+    with client:
+        yield client
