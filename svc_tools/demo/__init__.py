@@ -4,7 +4,6 @@
 lines that the package brings along.
 """
 
-from svc_tools.demo.run import orders, run_demo
-from svc_tools.demo.terminal import render
+from svc_tools.demo.run import orders, render, run_demo
 
 __all__ = ["orders", "render", "run_demo"]

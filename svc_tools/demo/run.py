@@ -1,5 +1,7 @@
 """From the order lines to a summary, an enriched CSV, a workbook and a map."""
 
+# MERGED terminal: A `Summary` on the terminal: tables that read well at 60 columns, piped and without colour.
+
 from __future__ import annotations
 
 import warnings
@@ -10,26 +12,33 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.demo.terminal import render
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
 from svc_tools.frames.reports.workbook import write_workbook
-from svc_tools.frames.summary import summarize
-from svc_tools.printing import print_text
+from svc_tools.frames.summary import other_date_sentence, summarize
+from svc_tools.meanings import MEANINGS
+from svc_tools.printing import print_table, print_text
 from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
     from pathlib import Path
 
     from rich.console import Console
 
     from svc_sdk import Svc
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.attention import Group
+    from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
+    from svc_tools.frames.totals import Totals
 
-__all__ = ["orders", "run_demo"]
-
-_MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
 _DPI = 150
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
+
+_MOST_STATES = 12
+_MOST_REASONS = 6
+
+_MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
 
 
 def orders() -> pd.DataFrame:
@@ -134,3 +143,181 @@ def _free_paths(folder: Path, mark: str) -> tuple[Path, ...]:
         tuple(folder / name.replace(".", f"{mark}.") for name in _FILES) for mark in marks
     )
     return next(paths for paths in candidates if not any(path.exists() for path in paths))
+
+
+def render(summary: Summary, console: Console) -> None:
+    """Print a summary: rows by status and confidence, tax by state, reasons, and the notes.
+
+    Meaning is in words alone, so nothing is lost without colour. Text from data is printed as it
+    is, never read as markup.
+    """
+    _paragraph(console, _headline(summary))
+    _counts(console, "Rows by status", "Status", summary.by_status)
+    _counts(console, "Answered rows by confidence", "Confidence", summary.by_confidence)
+    if summary.by_warning:
+        _counts(console, "Advisories in the answers", "Advisory", summary.by_warning)
+    if summary.money is not None:
+        _taxed(console, summary.states, summary.money)
+        _by_confidence(console, summary.tax_by_confidence)
+        _untaxed(console, summary.states, summary.money)
+    if summary.failures:
+        _failures(console, summary)
+    if summary.attention:
+        _attention(console, summary)
+    dated = other_date_sentence(summary)
+    for text in (dated, _partial_note(summary), RATE_NOTE_SHORT):
+        if text is not None:
+            _paragraph(console, text)
+
+
+def _headline(summary: Summary) -> str:
+    places = "" if summary.places is None else f", {summary.places:,} distinct places asked"
+    service = "" if summary.service is None else f" of: {summary.service}"
+    return f"{summary.rows:,} rows{places}{service}"
+
+
+def _partial_note(summary: Summary) -> str:
+    rows = summary.status_rows("partial")
+    if not rows:
+        return "No rate here is known to lack a part."
+    return (
+        f"Partial: {rows:,} of {summary.rows:,} rows. Their local or district rates are not"
+        " covered, so what is known is a lower bound and no whole tax is computed from it."
+    )
+
+
+def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
+    rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
+    _section(console, title, (head, ">Rows", "~Meaning"), rows)
+
+
+def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
+    """The whole rates' tax, the largest first."""
+    shown = sorted(
+        (state for state in states if state.totals.whole_rows),
+        key=lambda state: (-state.totals.tax, state.state),
+    )
+    rows = [(state.state or "not known", *_tax([state.totals])) for state in shown[:_MOST_STATES]]
+    rest = [state.totals for state in shown[_MOST_STATES:]]
+    if rest:
+        rows.append((f"{len(rest)} more", *_tax(rest)))
+    _section(
+        console,
+        "Tax by state, US dollars (whole rates only)",
+        ("State", ">Rows", ">Sales", ">Tax"),
+        rows,
+        total=("Total", *_tax([money])),
+    )
+    if money.partial_tax:
+        _paragraph(
+            console,
+            f"Besides, {_dollars(money.partial_tax)} of tax from partial rates, as asked: a lower"
+            " bound, in no figure above.",
+        )
+
+
+def _tax(parts: Sequence[Totals]) -> tuple[str, str, str]:
+    """Whole rows, their sales and their tax."""
+    return (
+        f"{sum(totals.whole_rows for totals in parts):,}",
+        _dollars(sum(totals.taxed_sales for totals in parts)),
+        _dollars(sum(totals.tax for totals in parts)),
+    )
+
+
+def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
+    """How sure the tax is: a tax from a doubtful rate must not look like any other."""
+    rows = [
+        (part.confidence, f"{part.rows:,}", _dollars(part.sales), _dollars(part.tax))
+        for part in parts
+    ]
+    if rows:
+        heads = ("Confidence", ">Rows", ">Sales", ">Tax")
+        _section(console, "The same tax by confidence of the rate", heads, rows)
+
+
+def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
+    """What is at stake: sales for which no tax was computed, the largest first."""
+    if not (money.partial_rows or money.open_rows):
+        return
+    shown = sorted(
+        (state for state in states if state.totals.partial_rows or state.totals.open_rows),
+        key=lambda state: (-_at_stake(state.totals), state.state),
+    )
+    rows = [
+        (state.state or "not known", *_stakes([state.totals])) for state in shown[:_MOST_STATES]
+    ]
+    rest = [state.totals for state in shown[_MOST_STATES:]]
+    if rest:
+        rows.append((f"{len(rest)} more", *_stakes(rest)))
+    _section(
+        console,
+        "Sales without a tax, US dollars",
+        ("State", ">Partial", ">Sales", ">No rate", ">Sales"),
+        rows,
+        total=("Total", *_stakes([money])),
+    )
+
+
+def _at_stake(totals: Totals) -> Decimal:
+    return totals.untaxed_sales + totals.open_sales
+
+
+def _stakes(parts: Sequence[Totals]) -> tuple[str, str, str, str]:
+    """Rows and sales, partial and open; empty where there are no such rows."""
+    partial = sum(totals.partial_rows for totals in parts)
+    without = sum(totals.open_rows for totals in parts)
+    return (
+        f"{partial:,}" if partial else "",
+        _dollars(sum(totals.untaxed_sales for totals in parts)) if partial else "",
+        f"{without:,}" if without else "",
+        _dollars(sum(totals.open_sales for totals in parts)) if without else "",
+    )
+
+
+def _failures(console: Console, summary: Summary) -> None:
+    rows = [
+        (failure.status, f"{failure.rows:,}", failure.reason)
+        for failure in summary.failures[:_MOST_REASONS]
+    ]
+    rest = summary.failures[_MOST_REASONS:]
+    others = sum(failure.rows for failure in rest) + summary.other_failures
+    if others:
+        rows.append(("", f"{others:,}", "other reasons"))
+    _section(console, "Why rows have no rate", ("Status", ">Rows", "~Reason"), rows)
+
+
+def _attention(console: Console, summary: Summary) -> None:
+    title = f"Rows that need a person, urgent first: {summary.attention_rows:,} of {summary.rows:,}"
+    groups = summary.attention
+    if summary.money is None:
+        rows: list[tuple[str, ...]] = [(g.kind, f"{g.rows:,}", g.to_do) for g in groups]
+        _section(console, title, ("Why", ">Rows", "~What to do"), rows)
+    else:
+        rows = [(g.kind, f"{g.rows:,}", _sales(g), g.to_do) for g in groups]
+        _section(console, title, ("Why", ">Rows", ">Sales", "~What to do"), rows)
+
+
+def _sales(group: Group) -> str:
+    return "" if group.sales is None else _dollars(group.sales)
+
+
+def _section(
+    console: Console,
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    total: Sequence[str] | None = None,
+) -> None:
+    print_text(console, (title, "bold"))
+    print_table(console, heads, rows, total=total)
+    print_text(console)
+
+
+def _paragraph(console: Console, text: str) -> None:
+    print_text(console, text)
+    print_text(console)
+
+
+def _dollars(value: Decimal | int) -> str:
+    return f"{value:,.2f}"

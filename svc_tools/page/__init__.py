@@ -53,7 +53,7 @@ def serve_page(
     try:
         from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
 
-        from svc_tools.page.server import serve  # noqa: PLC0415 - loads Voila
+        from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
     except ModuleNotFoundError as error:
         raise ImportError(f"{INSTALL_PAGE} ({error})") from error
     say(service)

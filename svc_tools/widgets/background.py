@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Background", "Job"]
 
 T = TypeVar("T")
 

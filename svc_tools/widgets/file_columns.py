@@ -1,23 +1,28 @@
 """Which column says what: a field for each argument of the lookup, filled in where it is clear."""
 
+# MERGED file_layout: How the parts of the tab "File" lie: fields in columns, buttons in a line.
+# MERGED file_plan: What asking for a file will take, before anything is asked.
+# MERGED file_spoken: What the tools say of a file, in the words of the tab "File": its fields, not Python's. Pure.
+
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from svc_sdk import SvcError
 from svc_tools.frames.usual_names import place_role
-from svc_tools.shown import plain
-from svc_tools.widgets.file_layout import grid
-from svc_tools.widgets.file_spoken import FIELDS
-from svc_tools.widgets.parts import field, heading, note, table, table_html
+from svc_tools.lookup.trouble import Trouble
+from svc_tools.shown import capital, plain
+from svc_tools.widgets.parts import field, heading, note, table, table_html, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.file_view import FileView
-
-__all__ = ["ColumnsForm", "NotChosenError"]
+    from svc_tools.lookup.plan import Plan
 
 _CHOOSE = ("choose", "")
 _NONE = ("none", "")
@@ -34,6 +39,32 @@ _ZONES = [
     "Pacific/Honolulu",
     "UTC",
 ]
+
+_MOST = 6
+
+FIELDS: Mapping[str, str] = {
+    "state": "State",
+    "zip": "ZIP Code",
+    "address": "Street address",
+    "city": "City",
+    "location": "Place name",
+    "lat": "Latitude",
+    "lng": "Longitude",
+    "country": "Country",
+    "as_of": "Date of the sale",
+    "amount": "Amount",
+}
+"""The fields that name a column, by the argument that they stand for."""
+_OTHERS: Mapping[str, str] = {
+    "date_format": "How dates are written",
+    "tz": "Time zone of the dates",
+    "prefix": "Prefix of added columns",
+    "sheet": "Sheet of a workbook",
+    "delimiter": "Between the cells of a CSV",
+    "encoding": "Encoding of a CSV",
+}
+_READ = "under “How the file is read”"
+_LABELS = {**FIELDS, **_OTHERS}
 
 
 class NotChosenError(ValueError):
@@ -220,3 +251,144 @@ def _question(view: FileView) -> str:
         "Please choose, because the names do not say it: where was it shipped to, and when was it"
         f" sold? {'; '.join(asked)}."
     )
+
+
+def grid(*fields: ipywidgets.Widget) -> ipywidgets.GridBox:
+    """Fields in as many columns as the width allows."""
+    box = ipywidgets.GridBox(fields)
+    box.add_class("svc-grid")
+    return box
+
+
+def line(*parts: ipywidgets.Widget) -> ipywidgets.Box:
+    """Parts beside each other, as wide as they are; below each other where it is narrow."""
+    box = ipywidgets.Box(parts)
+    box.add_class("svc-line")
+    return box
+
+
+class PlanView:
+    """The plan of a file.
+
+    Attributes:
+        text: the plan as HTML; empty while there is none.
+    """
+
+    def __init__(self) -> None:
+        self.text = ipywidgets.HTML()
+        self.view = ipywidgets.VBox([heading("Plan", 4), self.text])
+        self.hide()
+
+    def hide(self) -> None:
+        """Show no plan."""
+        self.text.value = ""
+        self.view.layout.display = "none"
+
+    def show(self, plan: Plan, name: str) -> None:
+        """Show what asking will take for the file of this name, and what is never asked for."""
+        rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
+        if plan.cached is not None:
+            rows.append(("Answered from the cache", f"{plan.cached:,}"))
+        rows.append(("To be asked: billable lookups", f"{plan.to_ask:,}"))
+        if plan.quota_remaining is not None:
+            rows.append(("Lookups left this month, when last told", f"{plan.quota_remaining:,}"))
+        refused = sum(one.rows for one in plan.refused)
+        if refused:
+            rows.append(("Rows that are never asked for", f"{refused:,}"))
+        parts = [note(f"Service: {plan.service}").value]
+        parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
+        if plan.fits_quota is False:
+            parts.append(note("The account has not enough lookups left for it.").value)
+        if refused:
+            alike = plan.refused_alike()
+            told = [(f"{one.rows:,}", one.status, spoken(one.reason)) for one in alike[:_MOST]]
+            rest = sum(one.rows for one in alike[_MOST:])
+            if rest:
+                told.append((f"{rest:,}", "", "Other reasons."))
+            heads = (">Rows", "Status", "~Reason")
+            parts.append(table_html(heads, told, "Why rows are never asked for"))
+        if not plan.rows:
+            parts.append(note("The file has no rows below the names of its columns.").value)
+        notes = dict.fromkeys(spoken(text, name) for text in plan.notes)
+        parts += [note(text).value for text in notes]
+        self.text.value = "".join(parts)
+        self.view.layout.display = ""
+
+
+_ROLE = "|".join(FIELDS)
+_ARGUMENT = re.compile(rf"^({'|'.join(_LABELS)}): ")
+_USED = re.compile(rf"\b({_ROLE}) from column (?=['\"\d])")
+_FIXED = re.compile(rf"\b({_ROLE})=(.{{1,40}}?) for all rows")
+_SAID: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(said), instead)
+    for said, instead in (
+        (r"with --(?:sheet|delimiter|encoding) \([^()]*\)", _READ),
+        (r"say so with --encoding ([\w-]+) \([^()]*\)", rf"choose \1 {_READ}"),
+        (r"or name the delimiter$", f"or say what lies between the cells, {_READ}"),
+        (r", or replace it with --force \(force=True\)", ""),
+        (r"run the same command again", "show the plan again"),
+        (r"so the same command will", "so another run will"),
+        (
+            r"convert the column first, for instance with pd\.to_datetime\(\.\.\., format='(.*)'\)",
+            r"say how they are written under “How dates are written”, for instance \1",
+        ),
+        (
+            r"convert the column first, for instance with pd\.to_datetime\(\.\.\., unit.*\)",
+            "it is a spreadsheet's number: give the cells of the column the form 2026-05-01 there",
+        ),
+        (
+            r"for instance with tz='([\w/]+)'(, or convert it first: .*)?",
+            r"under “Time zone of the dates”, for instance \1",
+        ),
+        (
+            r"Say which: zip=…, or address= and city=, or location=, or lat= and lng=",
+            "Choose a ZIP Code, or street address and city, or a place name, or both coordinates",
+        ),
+        (
+            rf"several columns look like ({_ROLE}): (.*); say which one with .*",
+            r"several columns could be meant: \2; choose one, or “Not used”",
+        ),
+        (
+            r"Name the columns in the call, and False for one that is not to be used",
+            "Choose the columns, and “Not used” for what is not of that place",
+        ),
+        (
+            r"say so with as_of='…'.*, or as_of='today' for today's rates",
+            "choose it, or “Rates of today”",
+        ),
+        (
+            r"(or choose a prefix|or look up with a prefix), for instance prefix='(\w+)'",
+            r"or put \2 under “Prefix of added columns”",
+        ),
+        (r"choose another, for instance prefix='(\w+)'", r"choose another, for instance \1"),
+        (r"; name it with as_of$", "; choose it under “Date of the sale”"),
+        (r"^((?:\w+: )?)(the|a) frame\b", r"\1\2 file"),
+    )
+)
+"""What is said to those who write Python or commands, and what the panel says instead."""
+
+
+def spoken(text: str, name: str = "") -> str:
+    """A message about a file as a sentence that speaks of the panel's own fields.
+
+    Args:
+        text: the message.
+        name: the name of the file, which keeps its letters where the sentence begins with it.
+    """
+    line = " ".join(text.split())
+    for said, instead in _SAID:
+        line = said.sub(instead, line)
+    line = _ARGUMENT.sub(lambda found: f"{_LABELS[found[1]]}: ", line)
+    line = _USED.sub(lambda found: f"{FIELDS[found[1]]} from column ", line)
+    line = _FIXED.sub(lambda found: f"{FIELDS[found[1]]} {found[2]} for all rows", line)
+    if not (name and line.startswith(name)):
+        line = capital(line)
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
+
+
+def file_trouble(error: BaseException, name: str = "") -> Trouble:
+    """What to say of an error of this tab; `name` is that of the file."""
+    said = told(error)
+    if isinstance(error, SvcError) or not isinstance(error, ValueError):
+        return said
+    return replace(said, text=spoken(str(error), name))

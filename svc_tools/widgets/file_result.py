@@ -1,7 +1,11 @@
 """What became of a file: counts by status, the rows that need a person, the files to take away."""
 
+# MERGED file_progress: How far a file is, on the page: a bar, the figures and the time that is left.
+
 from __future__ import annotations
 
+import contextlib
+import time
 from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING
@@ -13,12 +17,11 @@ from svc_sdk._reading import percent
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
 from svc_tools.lookup import STATUSES
-from svc_tools.progress_words import duration
+from svc_tools.progress_words import STAGES, duration, how_far
 from svc_tools.shown import NOTHING, capital, counted, plain, the_service
-from svc_tools.widgets.actions import DownloadButton
-from svc_tools.widgets.file_layout import line
-from svc_tools.widgets.file_spoken import spoken
+from svc_tools.widgets.file_columns import line, spoken
 from svc_tools.widgets.parts import (
+    DownloadButton,
     button,
     field,
     heading,
@@ -29,14 +32,14 @@ from svc_tools.widgets.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from svc_tools.frames.files.file_job import Stage
     from svc_tools.frames.files.file_review import ReviewPage, ReviewRow
     from svc_tools.frames.files.file_run import FileRun
+    from svc_tools.widgets.background import Background
     from svc_tools.widgets.session import Session
-
-__all__ = ["FileResult"]
 
 _ALL = ""
 _KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
@@ -47,6 +50,11 @@ _NUMBERS = (
 )
 _MANY = 200
 """Characters of a reason that are shown; a service may send a page."""
+
+_EVERY = 0.25
+"""Seconds between two messages to the page."""
+_SURE_AFTER = 1.0
+"""Seconds after which a speed says something: the first burst does not."""
 
 
 class FileResult:
@@ -299,3 +307,63 @@ def _money(run: FileRun) -> str:
     if left:
         rows.append(("Rows without a tax, because they have no whole rate", f"{left:,}"))
     return table_html(("What", ">Sum"), rows, "Tax")
+
+
+class FileProgress:
+    """Progress of the stages of a run; it is called in the run's own thread.
+
+    Attributes:
+        bar: how much is done, from 0 to 1.
+        text: the same in figures.
+    """
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self.bar = ipywidgets.FloatProgress(min=0.0, max=1.0, layout={"width": "100%"})
+        self.text = ipywidgets.HTML()
+        self.view = ipywidgets.VBox([self.bar, self.text])
+        self.view.add_class("svc-progress")
+        self.hide()
+
+    def show(self, words: str) -> None:
+        """Begin: show the bar, empty, and these words. It says to the page that it is busy."""
+        self._draw(0.0, words)
+        self.view.layout.display = ""
+        self.view.add_class("svc-busy")
+
+    def hide(self) -> None:
+        """It is over."""
+        self.view.layout.display = "none"
+        self.view.remove_class("svc-busy")
+
+    @contextlib.contextmanager
+    def __call__(self, stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:
+        """Show one stage for the length of the block."""
+        name, unit = STAGES[stage]
+        began = told = time.monotonic()
+        done = 0
+
+        def tell(now: float) -> None:
+            elapsed = now - began
+            speed = done / elapsed if elapsed > _SURE_AFTER else None
+            share = 0.0 if not total else min(done / total, 1.0)
+            words = f"{name}: {how_far(done, total, speed, unit)}"
+            self._background.tell(self._draw, share, words)
+
+        def advance(count: int) -> None:
+            nonlocal done, told
+            done += count
+            now = time.monotonic()
+            if now - told >= _EVERY:
+                told = now
+                tell(now)
+
+        if total != 0:
+            tell(began)
+        yield advance
+        if total != 0:
+            tell(time.monotonic())
+
+    def _draw(self, share: float, words: str) -> None:
+        self.bar.value = share
+        self.text.value = f"<p>{escape(words)}</p>"

@@ -3,31 +3,44 @@
 All of it is a `FileJob`, whose steps `enrich_file` takes one after the other.
 """
 
+# MERGED file_choice: Which file: chosen in the browser, or named by its path; and how it is read.
+# MERGED file_words: What the tab "File" says of a run, and the run as Python. Pure.
+
 from __future__ import annotations
 
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import ipywidgets
 
+from svc_tools.config import EmbeddedSvc
 from svc_tools.frames.files.file_job import FileJob
 from svc_tools.frames.files.file_terms import Terms
 from svc_tools.frames.files.file_view import view_of_file
+from svc_tools.frames.files.opening import kind_to_read
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.stopping import STOPPED
 from svc_tools.lookup.trouble import Trouble
-from svc_tools.widgets.file_choice import FileChoice
-from svc_tools.widgets.file_columns import ColumnsForm
-from svc_tools.widgets.file_layout import line
-from svc_tools.widgets.file_plan import PlanView
-from svc_tools.widgets.file_progress import FileProgress
-from svc_tools.widgets.file_result import FileResult
-from svc_tools.widgets.file_spoken import file_trouble, spoken
-from svc_tools.widgets.file_words import NO_SERVICE, code_of, ended
-from svc_tools.widgets.parts import button, field, heading, message_area, shown_code
-from svc_tools.widgets.uploads import free_name
+from svc_tools.shown import capital, counted
+from svc_tools.widgets.file_columns import ColumnsForm, PlanView, file_trouble, grid, line, spoken
+from svc_tools.widgets.file_result import FileProgress, FileResult
+from svc_tools.widgets.parts import (
+    Disclosure,
+    Entry,
+    Form,
+    Name,
+    as_code,
+    button,
+    field,
+    heading,
+    message_area,
+    note,
+    shown_code,
+    told_size,
+)
+from svc_tools.widgets.uploads import UploadButton, free_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,15 +50,18 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.file_view import FileView
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.background import Job
+    from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
-
-__all__ = ["FileTab"]
-
-T = TypeVar("T")
 
 _LONGEST = 100
 """Bytes of a file's name that stand in that of its result: systems allow 255 for all of it."""
 _OTHER_SERVICE = "Another service is used now: show the plan again."
+
+_KINDS = ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq"
+
+_TAKE_IT = " Take the result away: what is kept here is removed when the panel's kernel ends."
+
+T = TypeVar("T")
 
 
 class FileTab:
@@ -368,3 +384,227 @@ def _result_of(source: Path, folder: Path) -> Path:
 def _free(path: Path) -> Path:
     """This path, or one with a number where there is such a file."""
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
+
+
+class Reading(TypedDict, total=False):
+    """How a file is read, as `enrich_file` takes it; what is left out is found."""
+
+    sheet: str
+    delimiter: str
+    encoding: str
+
+
+class FileChoice:
+    """Choose a file; nothing of it is kept in the page.
+
+    Args:
+        session: whose folder takes uploads.
+        opened: called once a file is chosen, and again when it is to be read another way.
+        failed: called with what kept an upload from being saved.
+
+    Attributes:
+        upload: the button that chooses a file of the reader's machine.
+        path: the form that takes the path of a file on the kernel's machine.
+        sheet: the sheet of a workbook; empty for the first that is not hidden.
+        delimiter: what separates the cells of a CSV; empty where it is to be found.
+        encoding: the encoding of a CSV; empty where it is to be found.
+        again: the button that reads the chosen file once more.
+        current: the chosen file.
+        uploaded: whether it was uploaded.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        opened: Callable[[], object],
+        failed: Callable[[Exception], object],
+    ) -> None:
+        self._session, self._opened, self._failed = session, opened, failed
+        self.current: Path | None = None
+        self.uploaded = False
+        self._enabled = True
+        self.upload = UploadButton(
+            "Choose a file",
+            _KINDS,
+            folder=lambda: session.folder / "uploads",
+            done=lambda path: self._take(path, uploaded=True),
+            failed=failed,
+            limit=session.upload_limit,
+        )
+        self.path = Form(
+            [
+                Entry(
+                    "path",
+                    "Or the path of a file on the computer where this runs",
+                    placeholder="/data/orders.csv",
+                    width="whole",
+                )
+            ],
+            submit="Open",
+            on_submit=self._named,
+        )
+        self.sheet = ipywidgets.Combobox(description="Sheet of a workbook", ensure_option=False)
+        self.delimiter = ipywidgets.Dropdown(
+            description="Between the cells of a CSV",
+            options=[
+                ("found by itself", ""),
+                ("comma", ","),
+                ("semicolon", ";"),
+                ("tab", "\t"),
+                ("bar |", "|"),
+            ],
+        )
+        self.encoding = ipywidgets.Combobox(
+            description="Encoding of a CSV",
+            options=["utf-8", "cp1252", "latin-1", "utf-16"],
+            ensure_option=False,
+        )
+        self.again = button("Read it again", "plain")
+        self._of_book = field(self.sheet, "Empty: the first one that is not hidden.")
+        self._of_text = (field(self.delimiter), field(self.encoding, "Empty: found by itself."))
+        options = ipywidgets.VBox(
+            [
+                grid(self._of_book, *self._of_text),
+                line(self.again),
+            ]
+        )
+        self.options = Disclosure("How the file is read", options)
+        self.again.on_click(self._read_again)
+        self.view = ipywidgets.VBox(
+            [
+                self.upload,
+                note(self._limit()),
+                self.path,
+                self.options.view,
+            ]
+        )
+        self._show_options()
+
+    def reading(self) -> Reading:
+        """How the file is to be read: what was given."""
+        reading = Reading()
+        if sheet := self.sheet.value.strip():
+            reading["sheet"] = sheet
+        if self.delimiter.value:
+            reading["delimiter"] = self.delimiter.value
+        if encoding := self.encoding.value.strip():
+            reading["encoding"] = encoding
+        return reading
+
+    def offer(self, view: FileView) -> None:
+        """Offer what the open file has: the sheets of a workbook, where there are several."""
+        self.sheet.options = view.sheets
+        if len(view.sheets) > 1:
+            self.options.reveal(opened=True)
+
+    def set_enabled(self, *, enabled: bool) -> None:
+        """Whether another file may be chosen now."""
+        self._enabled = enabled
+        self.upload.disabled = self.again.disabled = not enabled
+        self.path.busy = not enabled
+
+    def _limit(self) -> str:
+        limit = self._session.upload_limit
+        most = "" if limit is None else f", up to {told_size(limit)}"
+        return f"CSV, Excel workbook or Parquet{most}. For a very large file give its path."
+
+    def _named(self, given: Values) -> None:
+        """Take the path that was typed."""
+        text = given.texts["path"].strip().strip("\"'")
+        self.path.errors = {}
+        try:
+            path = Path(text).expanduser() if text else None
+        except RuntimeError as error:  # "~somebody"
+            self.path.errors = {"path": f"{text!r} is no path here: {error}"}
+            return
+        if path is None:
+            self.path.errors = {"path": "Give the path of a file, or choose one above."}
+            return
+        self._take(path, uploaded=False)
+
+    def _take(self, path: Path, *, uploaded: bool) -> None:
+        if not self._enabled:  # it was on its way when something else began
+            self._failed(
+                ValueError(f"{path.name} was not opened: stop what runs, and choose again")
+            )
+            return
+        self.current, self.uploaded = path, uploaded
+        self.sheet.value = self.delimiter.value = self.encoding.value = ""
+        self.sheet.options = ()
+        self.options.reveal(opened=False)
+        self._show_options()
+        self._opened()
+
+    def _show_options(self) -> None:
+        """Only what is of the chosen file's kind."""
+        kind = None if self.current is None else kind_to_read(self.current)
+        self.options.view.layout.display = "" if kind in {"csv", "xlsx"} else "none"
+        self._of_book.layout.display = "" if kind == "xlsx" else "none"
+        for box in self._of_text:
+            box.layout.display = "" if kind == "csv" else "none"
+
+    def _read_again(self, _button: object) -> None:
+        if self.current is not None:
+            self._opened()
+
+
+NO_SERVICE = Trouble(
+    "There is no service to ask",
+    "No key was given, and the embedded service was not chosen.",
+    "Do one of the two at the top of the panel, then try again.",
+)
+
+
+def code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
+    """The call of `enrich_file` that does what the tab does; never the key."""
+    embedded = isinstance(client, EmbeddedSvc)
+    connect = as_code("svc_tools.connect", *(["embedded"] if embedded else []))
+    call = as_code(
+        "enrich_file",
+        source,
+        output,
+        lookup=dict(terms.lookup) or None,
+        tax=None if terms.tax is None else dict(terms.tax),
+        date_format=terms.date_format,
+        tz=terms.tz,
+        prefix=terms.prefix or None,
+        **reading,
+        client=Name("client"),
+    )
+    head = "import svc_tools\nfrom svc_tools.frames import enrich_file"
+    return f"{head}\n\nclient = {connect}\nrun = {call}"
+
+
+def ended(run: FileRun, *, goes: bool) -> Trouble | str:
+    """How a run ended, and what can be done now.
+
+    Args:
+        run: the run.
+        goes: whether the result goes with the panel.
+    """
+    if run.stopped is None:
+        return f"{_done(run)}{_TAKE_IT if goes else ''}"
+    left = run.totals.statuses["not_attempted"]
+    there = "No file was written."
+    if run.written is not None:
+        open_rows = f"; {counted(left, 'row')} are still to be asked for" if left else ""
+        there = f"What was found is in {run.written.name}{open_rows}."
+    again = "“Go on” asks only for what is left: every answer is kept."
+    if not run.resumable:
+        again = "No cache keeps the answers, so “Go on” asks for all places again."
+    if run.interrupted:
+        return f"It was stopped. {there} {again}"
+    return Trouble("The run ended early", f"{capital(run.stopped)}. {there}", again)
+
+
+def _done(run: FileRun) -> str:
+    totals = run.totals
+    if run.all_known and not totals.review:
+        rated = "Every row has a whole rate"
+        return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
+    failed = totals.statuses["failed"]
+    again = f" “Run” asks again only for what failed: {counted(failed, 'row')}." if failed else ""
+    return (
+        f"Done. {counted(totals.review, 'row')} of {totals.rows:,} need review: the table below"
+        f" says why.{again}"
+    )

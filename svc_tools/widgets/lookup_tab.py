@@ -1,32 +1,65 @@
 """The tab "Lookup": one place, its rate as a card, and the lookups of the session."""
 
+# MERGED lookup_form: What is asked in the tab "Lookup": its fields, and the question that they make. Pure.
+# MERGED lookup_history: The lookups of a session: what was asked, when, and what came.
+# MERGED card: The card of a lookup in the panel: with the service, the time and the reasons for a review.
+
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, ClassVar
 
+import anywidget
 import ipywidgets
+import traitlets
 
 from svc_sdk import SvcError
-from svc_tools.display import rate_headline
+from svc_sdk._reading import percent
+from svc_sdk.rates import rate_to_decimal, units_to_rate
+from svc_tools.display import card, rate_headline
+from svc_tools.frames.what_to_do import what_to_do
 from svc_tools.lookup.outcomes import failed, of_answer
+from svc_tools.lookup.review import REVIEW_REASONS, review_reasons
 from svc_tools.lookup.trouble import Trouble
-from svc_tools.shown import the_service
-from svc_tools.widgets.actions import CopyButton
-from svc_tools.widgets.card import answer_card
-from svc_tools.widgets.form import Form, Values
-from svc_tools.widgets.lookup_form import ENTRIES, Asked, asked
-from svc_tools.widgets.lookup_history import History, Past
-from svc_tools.widgets.parts import message_area, shown_code
-from svc_tools.widgets.trouble import told
+from svc_tools.meanings import MEANINGS
+from svc_tools.places import STATES, Cells, Place, Refusal, question
+from svc_tools.shown import capital, the_service
+from svc_tools.widgets.parts import (
+    HERE,
+    CopyButton,
+    Entry,
+    Form,
+    Values,
+    as_code,
+    message_area,
+    shown_code,
+    told,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from svc_sdk import Svc, TaxResponse
-    from svc_tools.lookup import Outcome
+    from svc_tools.lookup import Found, Outcome
     from svc_tools.widgets.background import Job
     from svc_tools.widgets.session import Session
 
-__all__ = ["LookupTab"]
+_ZIP, _ADDRESS, _PLACE, _POINT = "zip", "address", "place", "coordinates"
+_NEEDED = {
+    _ZIP: {"zip": "Give a ZIP Code, such as 78701."},
+    _ADDRESS: {"address": "Give the street address."},
+    _PLACE: {"location": "Give the name of a place, such as Austin."},
+    _POINT: {
+        "lat": "Give the latitude in degrees, such as 30.27.",
+        "lng": "Give the longitude in degrees, such as -97.74.",
+    },
+}
+_CITY = "the line is too short or too long for an address; give the city beside the street"
+_NO_STATE = "Give the state, such as TX or Texas: only a ZIP Code can tell it."
+
+_MOST = 200
+"""How many lookups are kept, the newest of them."""
 
 _NO_SERVICE = Trouble(
     "No service is connected",
@@ -174,3 +207,310 @@ def _day(question: Asked) -> str:
 
 def _code(session: Session, question: Asked) -> str:
     return f"{session.code}\n{question.code()}"
+
+
+ENTRIES = (
+    Entry(
+        "state",
+        "State",
+        "combo",
+        placeholder="TX",
+        options=tuple(STATES.items()),
+        width="narrow",
+        help="A code or a name.",
+        longest=60,
+    ),
+    Entry(
+        "mode",
+        "Find the place by",
+        "radio",
+        options=(
+            (_ZIP, "ZIP Code"),
+            (_ADDRESS, "Address"),
+            (_PLACE, "Place name"),
+            (_POINT, "Coordinates"),
+        ),
+        value=_ZIP,
+        width="whole",
+    ),
+    Entry(
+        "zip",
+        "ZIP Code or ZIP+4",
+        placeholder="78701",
+        shown_with=("mode", _ZIP),
+        inputmode="numeric",
+        longest=40,
+        width="narrow",
+    ),
+    Entry(
+        "address",
+        "Street address",
+        placeholder="1100 Congress Ave",
+        shown_with=("mode", _ADDRESS),
+        help="The street with the city beside it, or the whole line.",
+        longest=400,
+    ),
+    Entry("city", "City", shown_with=("mode", _ADDRESS), longest=200, width="narrow"),
+    Entry(
+        "address_zip",
+        "ZIP Code of the address",
+        shown_with=("mode", _ADDRESS),
+        inputmode="numeric",
+        longest=40,
+        width="narrow",
+    ),
+    Entry("location", "Place name", placeholder="Austin", shown_with=("mode", _PLACE), longest=200),
+    Entry(
+        "lat",
+        "Latitude",
+        placeholder="30.27",
+        shown_with=("mode", _POINT),
+        help="Degrees, north is positive.",
+        longest=60,
+        width="narrow",
+    ),
+    Entry(
+        "lng",
+        "Longitude",
+        placeholder="-97.74",
+        shown_with=("mode", _POINT),
+        help="Degrees, west is negative.",
+        longest=60,
+        width="narrow",
+    ),
+    Entry(
+        "when",
+        "Rate in force",
+        "radio",
+        options=(("today", "Today"), ("date", "On a date")),
+        value="today",
+        width="whole",
+    ),
+    Entry("as_of", "Date of the sale", "date", shown_with=("when", "date"), width="narrow"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, ready to be asked.
+
+    Attributes:
+        place: the place and the day.
+        state_from_zip: whether the state was taken from the ZIP.
+    """
+
+    place: Place
+    state_from_zip: bool = False
+
+    @property
+    def day(self) -> date | None:
+        """The day that the rate is asked for; `None` for today."""
+        return self.place.as_of
+
+    @property
+    def words(self) -> str:
+        """The place in a few words, as it is asked for."""
+        place = self.place
+        if place.mode == _POINT:
+            return f"{place.state}, {place.lat}, {place.lng}"
+        parts = (place.address, place.city, place.location)
+        before = ", ".join(part for part in parts if part)
+        where = f"{place.state} {place.zip}" if place.zip else place.state
+        return f"{before}, {where}" if before else where
+
+    def code(self) -> str:
+        """The call that asks the same."""
+        return as_code("client.lookup", self.place.state, **self.place.arguments())
+
+
+def asked(values: Mapping[str, str]) -> Asked | dict[str, str]:
+    """The question that the fields make; else what is wrong, by the name of a field.
+
+    Only the fields of the chosen mode count. Nothing is sent for what cannot be a place.
+    """
+    mode = values.get("mode") or _ZIP
+    errors = {
+        name: said for name, said in _NEEDED[mode].items() if not values.get(name, "").strip()
+    }
+    if mode != _ZIP and not values.get("state", "").strip():
+        errors["state"] = _NO_STATE
+    day = None
+    if values.get("when") == "date":
+        try:
+            day = date.fromisoformat(values.get("as_of", ""))
+        except ValueError:
+            errors["as_of"] = "Give the date of the sale, as 2026-05-01."
+    if errors:
+        return errors
+    cells = _cells(mode, values, day)
+    found = question(cells, dated=day is not None)
+    if isinstance(found, Refusal):
+        return _refused(found.reason, mode)
+    if found.place.mode != mode:  # of a line that is no address something else would be asked
+        return {"address": _sentence(_CITY)}
+    return Asked(found.place, state_from_zip=found.state_from_zip)
+
+
+def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
+    state = values.get("state")
+    if mode == _ADDRESS:
+        address, city, zip_code = (values.get(name) for name in ("address", "city", "address_zip"))
+        return Cells(state=state, address=address, city=city, zip=zip_code, as_of=day)
+    if mode == _PLACE:
+        return Cells(state=state, location=values.get("location"), as_of=day)
+    if mode == _POINT:
+        return Cells(state=state, lat=values.get("lat"), lng=values.get("lng"), as_of=day)
+    return Cells(state=state, zip=values.get("zip"), as_of=day)
+
+
+def _refused(reason: str, mode: str) -> dict[str, str]:
+    """A refusal at the field that it is about; the first field where it names none."""
+    name, colon, rest = reason.partition(": ")
+    if name == "zip" and mode == _ADDRESS:
+        name = "address_zip"
+    if colon and name in {entry.name for entry in ENTRIES}:
+        return {name: _sentence(rest)}
+    return {"zip" if mode == _ZIP else "state": _sentence(reason)}
+
+
+def _sentence(text: str) -> str:
+    return f"{capital(text)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A lookup that was made.
+
+    Attributes:
+        at: when.
+        what: the place in words.
+        day: the day asked for, as 2026-05-01.
+        rate: the rate in words, or that there is none.
+        status: its status (`svc_tools.lookup.STATUSES`).
+        card: its card; empty where there is none.
+        rate_text: the rate as it came, for the clipboard; empty where there is none.
+        code: the Python that asks the same.
+        trouble: what went wrong, else `None`.
+    """
+
+    at: datetime
+    what: str
+    day: str
+    rate: str
+    status: str
+    card: str = ""
+    rate_text: str = ""
+    code: str = ""
+    trouble: Trouble | None = None
+
+
+class History(anywidget.AnyWidget):
+    """The table of past lookups, the newest first.
+
+    Attributes:
+        rows: their numbers and cells.
+        shown: the number of the one whose answer is shown; -1 for none.
+    """
+
+    _esm = HERE / "history.js"
+    HEADS: ClassVar[list[str]] = ["Answer", "Time", "Place", "Day", "Rate", "Status"]
+    caption = traitlets.Unicode("Lookups of this session").tag(sync=True)
+    heads = traitlets.List(traitlets.Unicode(), HEADS).tag(sync=True)
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    shown = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, on_show: Callable[[Past], object]) -> None:
+        self._on_show = on_show
+        self._next = 0
+        self.past: dict[int, Past] = {}
+        super().__init__()
+        self.on_msg(self._received)
+
+    def add(self, past: Past) -> None:
+        """Put a lookup on top; it is the one that is shown."""
+        self.past[self._next] = past
+        self.shown = self._next
+        self._next += 1
+        while len(self.past) > _MOST:
+            del self.past[min(self.past)]
+        self.rows = [
+            {
+                "number": number,
+                "cells": [
+                    f"{one.at.astimezone():%H:%M:%S}",
+                    one.what,
+                    one.day,
+                    one.rate,
+                    one.status.replace("_", " "),
+                ],
+            }
+            for number, one in sorted(self.past.items(), reverse=True)
+        ]
+
+    def show(self, number: int) -> None:
+        """Show the answer of a past lookup again, as its button does; nothing is asked."""
+        if number in self.past:
+            self.shown = number
+            self._on_show(self.past[number])
+
+    def _received(self, _widget: object, content: dict[str, object], _buffers: object) -> None:
+        number = content.get("number")
+        if content.get("event") == "show" and isinstance(number, int):
+            self.show(number)
+
+
+def answer_card(
+    answer: TaxResponse,
+    outcome: Outcome,
+    *,
+    service: str,
+    day: date | None = None,
+    notes: tuple[str, ...] = (),
+) -> str:
+    """The card as HTML without JavaScript; everything from the service is escaped.
+
+    Args:
+        answer: the answer.
+        outcome: what became of the question; its reasons for a review are said.
+        service: who answered.
+        day: the day that was asked for; `None` for today.
+        notes: what else to say of the question.
+    """
+    facts = [("Service", service)]
+    at = outcome.looked_up_at
+    if at is not None:
+        facts.append(("Answered", at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z").strip()))
+    return card(
+        answer,
+        day=day_in_words(day),
+        facts=facts,
+        notes=(*notes, *_reasons(outcome, day)),
+        meanings=MEANINGS,
+    )
+
+
+def day_in_words(day: date | None) -> str:
+    """The day that a rate was asked for."""
+    return f"today, {datetime.now().astimezone().date()}" if day is None else f"on {day}"
+
+
+def _reasons(outcome: Outcome, day: date | None) -> tuple[str, ...]:
+    """Why a person should look at the answer, where its own warnings do not say so."""
+    found = outcome.found
+    if found is None:
+        return ()
+    own_day = day or datetime.now().astimezone().date()
+    codes = review_reasons(outcome, found.warnings, own_day)
+    unsaid = [code for code in codes if code not in found.warnings and code != "partial"]
+    unsaid += [code for code in found.warnings if code == "parts_do_not_add_up"]
+    return tuple(_reason(code, found) for code in unsaid)
+
+
+def _reason(code: str, found: Found) -> str:
+    said = f"{REVIEW_REASONS[code][0]}."
+    if code == "several_rates" and found.low is not None and found.high is not None:
+        low, high = (
+            percent(rate_to_decimal(units_to_rate(units))) for units in (found.low, found.high)
+        )
+        said = f"{REVIEW_REASONS[code][0]}, from {low} to {high}."
+    return f"{said} {what_to_do(code)}"

@@ -12,8 +12,8 @@ from IPython.core.error import UsageError
 
 from svc_sdk import SvcError
 from svc_tools.config import configured, connect, running_embedded
-from svc_tools.widgets.lookup_form import Asked, asked
-from svc_tools.widgets.trouble import told
+from svc_tools.widgets.lookup_tab import Asked, asked
+from svc_tools.widgets.parts import told
 
 if TYPE_CHECKING:
     from svc_sdk import Svc, TaxResponse

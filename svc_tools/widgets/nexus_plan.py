@@ -1,5 +1,10 @@
 """Step 3 of the Nexus tab: the plan, a row for each record, and the person's ticks."""
 
+# MERGED nexus_rows: The rows of a plan with their ticks: one page of them at a time, always in the same widgets.
+#
+# MERGED nexus_rows: Making widgets is what costs time in a notebook, so a page is made once and filled anew.
+# MERGED nexus_whole_state: Apart from the plan: removing the records of every type of one state, once its code is typed.
+
 from __future__ import annotations
 
 from contextlib import suppress
@@ -12,28 +17,55 @@ import ipywidgets as w
 from svc_sdk import SvcError
 from svc_tools import config, nexus
 from svc_tools.nexus.journal import JournalError
-from svc_tools.shown import counted
-from svc_tools.widgets.actions import DownloadButton
-from svc_tools.widgets.code import Name, as_code
-from svc_tools.widgets.disclosure import Disclosure
-from svc_tools.widgets.form import Entry, Form
-from svc_tools.widgets.nexus_cleanup import carried
-from svc_tools.widgets.nexus_kept import keep, kept
-from svc_tools.widgets.nexus_rows import PAGE, PlanRows
-from svc_tools.widgets.nexus_section import Section, actions, shown
-from svc_tools.widgets.nexus_view import DECISIONS, Filter, page_of
-from svc_tools.widgets.parts import button, field, note, shown_code
-from svc_tools.widgets.trouble import told
+from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.places import STATES
+from svc_tools.shown import NOTHING, counted
+from svc_tools.widgets.nexus_section import (
+    DECISIONS,
+    Confirmation,
+    ConfirmBox,
+    Filter,
+    Section,
+    actions,
+    carried,
+    keep,
+    kept,
+    listed_if_it_lists,
+    listed_since,
+    page_of,
+    shown,
+)
+from svc_tools.widgets.parts import (
+    Disclosure,
+    DownloadButton,
+    Entry,
+    Form,
+    Name,
+    as_code,
+    button,
+    field,
+    note,
+    shown_code,
+    table_html,
+    told,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from svc_sdk import Svc
-    from svc_tools.nexus import Abilities, Plan, PlanRow
-    from svc_tools.widgets.nexus_cleanup import Cleanup
+    from svc_tools.nexus import Abilities, Plan, PlanRow, Receipt, Register
+    from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
-__all__ = ["PlanSection"]
-
 _EVERY = [("All", "")]
+
+PAGE = 20
+"""Rows on a page."""
+_MARKS = {"candidate": "\N{BLACK UP-POINTING TRIANGLE}", "review": "?", "keep": "\N{CHECK MARK}"}
+"""Before a decision's word, so that it can be told apart without colour."""
+_SOURCE = "; source: "
+"""Where the evidence of a row goes over to its sources, which are long and folded away."""
 
 
 class PlanSection(Section):
@@ -340,3 +372,256 @@ def _missing_html(plan: Plan) -> str:
         "<p><strong>Above the threshold, and no record:</strong></p>"
         f"<ul>{items}</ul></div>"
     )
+
+
+class _Looks:
+    """Layouts and styles that all rows share: each of its own would be one more message each."""
+
+    def __init__(self) -> None:
+        self.box = w.Layout(width="auto")
+        self.facts = w.Layout()
+        self.box_style = w.Checkbox.style.klass()
+        self.facts_style = w.HTML.style.klass()
+
+    def checkbox(self) -> w.Checkbox:
+        return w.Checkbox(
+            False,  # noqa: FBT003 - the widget's own first argument: nothing is ticked in advance
+            indent=False,
+            layout=self.box,
+            style=self.box_style,
+        )
+
+    def html(self) -> w.HTML:
+        return w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
+
+
+class RowOfPlan:
+    """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts.
+
+    Attributes:
+        remove: ticked to have the record removed.
+        replace: ticked to have all of this state and type removed and this one added again; in
+            `view` only where that is offered.
+        facts: the decision, why, and on what evidence.
+        row: what is shown, or `None`.
+    """
+
+    def __init__(self, ticked: Callable[[PlanRow, str], object], looks: _Looks) -> None:
+        self.row: PlanRow | None = None
+        self._ticked = ticked
+        self._looks = looks
+        self._filling = False
+        self.remove = looks.checkbox()
+        self.replace: w.Checkbox | None = None
+        self.facts = looks.html()
+        self.view = w.Box([self.remove, self.facts], _dom_classes=["svc-plan-row"])
+        self.remove.observe(self._changed, "value")
+
+    def fill(self, row: PlanRow | None, *, replaceable: bool = False) -> None:
+        """Show a row, or nothing."""
+        self._filling = True
+        try:
+            self.row = row
+            self.view.layout.display = "none" if row is None else None
+            if row is None:
+                return
+            with self.remove.hold_sync():
+                self.remove.description = f"Remove {row.state} {row.nexus_type}"
+                self.remove.value = row.action == "remove"
+            self._offer(row, offered=replaceable or row.action == "replace")
+            self.facts.value = facts_html(row)
+        finally:
+            self._filling = False
+
+    def _offer(self, row: PlanRow, *, offered: bool) -> None:
+        if offered and self.replace is None:
+            self.replace = self._looks.checkbox()
+            self.replace.observe(self._changed, "value")
+        boxes = [self.remove, self.replace] if offered else [self.remove]
+        if len(self.view.children) != len(boxes) + 1:
+            self.view.children = [*boxes, self.facts]
+        if self.replace is not None:
+            with self.replace.hold_sync():
+                self.replace.description = (
+                    f"Remove every {row.state} {row.nexus_type}, then add this one"
+                )
+                self.replace.value = row.action == "replace"
+
+    def _changed(self, change: dict[str, object]) -> None:
+        if self._filling or self.row is None:
+            return
+        chosen = change["owner"]
+        action = "remove" if chosen is self.remove else "replace"
+        self._ticked(self.row, action if change["new"] else "")
+
+
+class PlanRows:
+    """A page of rows. `show` fills it; `ticked(row, action)` is called when a person ticks."""
+
+    def __init__(self, ticked: Callable[[PlanRow, str], object]) -> None:
+        self.rows: tuple[RowOfPlan, ...] = ()
+        self._ticked = ticked
+        self._looks = _Looks()
+        self.view = w.VBox()
+        self.view.add_class("svc-plan-rows")
+
+    def show(self, rows: Sequence[PlanRow], *, replaceable: Callable[[PlanRow], bool]) -> None:
+        """Show these rows, at most a page of them."""
+        if len(self.rows) < min(len(rows), PAGE):
+            more = range(len(self.rows), min(len(rows), PAGE))
+            self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
+            self.view.children = [one.view for one in self.rows]
+        for place, widgets in enumerate(self.rows):
+            row = rows[place] if place < len(rows) else None
+            widgets.fill(row, replaceable=row is not None and replaceable(row))
+
+
+def facts_html(row: PlanRow) -> str:
+    """The decision, why and on what evidence, and what the record says of itself; escaped."""
+    said = [
+        f"registered {row.registered_at}" if row.registered_at else "no day of registration",
+        row.address or "no address",
+        row.notes or "",
+    ]
+    mark = (
+        f'<span class="svc-mark svc-mark-{escape(row.decision)}">'
+        f'<span aria-hidden="true">{_MARKS.get(row.decision, "")}</span>'
+        f" {escape(DECISIONS.get(row.decision, row.decision))}</span>"
+    )
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in row.why)
+    why = f'<ul class="svc-plan-why">{items}</ul>' if items else ""
+    figures, _, source = row.evidence.partition(_SOURCE)
+    if source:
+        figures += "."
+    evidence = f'<p class="svc-plan-evidence">{escape(figures)}</p>' if figures else ""
+    if source:
+        evidence += (
+            '<details class="svc-plan-evidence"><summary>Source</summary>'
+            f"<p>{escape(source)}</p></details>"
+        )
+    record = escape(" \N{MIDDLE DOT} ".join(part for part in said if part))
+    return f'<p class="svc-plan-record">{mark} <span>{record}</span></p>{why}{evidence}'
+
+
+class WholeStateSection(Section):
+    """Removes all types of a state in one request: a separate act with its own confirmation.
+
+    Attributes:
+        opening: shows the section.
+        state: which state.
+        preview_button: shows what would be removed; nothing is sent but questions.
+        preview: what would be removed.
+        confirm: the state's code has to be typed.
+        code: the same in Python.
+    """
+
+    def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        super().__init__(session, cleanup, "Every record of one state")
+        self._asked: tuple[str, Svc] | None = None
+        self.state = w.Dropdown(options=[("Choose a state", "")], description="State to clear")
+        self.preview_button = button("Preview the removal of the state", kind="plain")
+        self.preview = w.HTML()
+        self.confirm = ConfirmBox(self._confirmed)
+        self.code = shown_code()
+        self.preview_button.on_click(lambda _: self.ask())
+        self.state.observe(lambda _: self.drop(), "value")
+        inside = w.VBox(
+            [
+                note(ALL_TYPES_NOTE),
+                field(self.state),
+                self.preview_button,
+                self.preview,
+                self.confirm.view,
+                self.said,
+                self.code,
+            ]
+        )
+        self.opening = Disclosure("Remove every record of one state", inside)
+        self.compose(self.opening.view)
+        self.show()
+
+    def show(self) -> None:
+        """Offer the states that the service lists, or all where it does not say."""
+        listed, former = self.cleanup.listed, self.state.value
+        states = sorted(STATES if listed is None else listed.states)
+        self.state.options = [("Choose a state", ""), *((state, state) for state in states)]
+        self.state.value = former if former in states else ""
+        self.drop()
+
+    def ask(self) -> None:
+        """Preview: the service is asked what is there, and nothing is removed."""
+        state, client = self.state.value, self.session.client
+        self.drop()
+        if not state:
+            self.message.show_note("Choose a state.")
+            return
+        if client is None:
+            self.message.show_note("No service is connected: give a key above.")
+            return
+
+        def work() -> tuple[Receipt, Register | None]:
+            dry = nexus.remove_state(client, state, typed=state, dry_run=True)
+            return dry, listed_if_it_lists(client)
+
+        self.run(
+            "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
+            work,
+            lambda found: self._previewed(state, client, *found),
+        )
+
+    def drop(self) -> None:
+        """The preview no longer holds."""
+        self._asked = None
+        self.preview.value = ""
+        self.confirm.rest()
+
+    def _previewed(self, state: str, client: Svc, dry: Receipt, listed: Register | None) -> None:
+        if state != self.state.value or client is not self.session.client:
+            return
+        self._asked = (state, client)
+        what = "<p>This service does not list its records: what is there is not known.</p>"
+        if listed is not None:
+            heads = ("State", "Type", "Registered", "~Address", "~Notes")
+            cells = [
+                (one.state, one.nexus_type, one.registered_at, one.address, one.notes)
+                for one in listed.records
+                if one.state == state
+            ]
+            shown_cells = [[NOTHING if cell is None else cell for cell in row] for row in cells]
+            what = table_html(heads, shown_cells, "What will be removed, with one request")
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
+        self.preview.value = (
+            f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"
+            " without a type.</p>"
+            f'<div class="svc-box svc-{"said" if dry.can_restore else "trouble"}">'
+            f"<p><strong>{escape(dry.restore_note)}</strong></p>{said}</div>"
+        )
+        self.code.show(
+            "receipt = "
+            + as_code("nexus.remove_state", Name("client"), state, typed=state, dry_run=False)
+        )
+        if any(item.status == "planned" for item in dry.items):
+            prompt = f"Type {state}, the state, to remove all of its records."
+            self.confirm.ask(Confirmation(state, prompt), f"Remove every record of {state}")
+        else:
+            self.message.show_note("There is nothing to remove.")
+
+    def _confirmed(self, typed: str) -> None:
+        if self._asked is None or self.busy:
+            return
+        state, client = self._asked
+
+        def work() -> tuple[Receipt, Register | None]:
+            receipt = nexus.remove_state(client, state, typed=typed.upper(), dry_run=False)
+            return receipt, listed_since(client)
+
+        self.run(
+            f"Removing the records of {state}\N{HORIZONTAL ELLIPSIS}",
+            work,
+            lambda result: self._removed(client, *result),
+            vital=True,
+        )
+
+    def _removed(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
+        self.cleanup.ended(receipt, listed if client is self.session.client else None)
+        self.message.show_note(receipt.sentence)

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.widgets.background import Background
-from svc_tools.widgets.code import as_code
+from svc_tools.widgets.parts import as_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import SecretStr
-
-__all__ = ["Session"]
 
 
 class Session:

@@ -18,7 +18,6 @@ import traitlets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["UploadButton", "free_name"]
 
 _PIECE = 1 << 20
 """Bytes in one message: below what any host takes."""

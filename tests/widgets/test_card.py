@@ -8,7 +8,7 @@ from support.cards import answer, text_of
 
 from svc_tools.lookup.outcomes import of_answer
 from svc_tools.places import Place
-from svc_tools.widgets.card import answer_card
+from svc_tools.widgets.lookup_tab import answer_card
 
 PLACE = Place("TX", "zip", zip="78701")
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from svc_tools.widgets.code import Name, as_code
+from svc_tools.widgets.parts import Name, as_code
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 _LEAVES = _LEAVES.filter(lambda value: value not in {float("inf"), float("-inf")})

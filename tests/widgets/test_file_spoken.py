@@ -11,7 +11,7 @@ from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.files.file_job import FileJob
 from svc_tools.frames.files.file_terms import Terms
 from svc_tools.frames.files.file_view import view_of_file
-from svc_tools.widgets.file_spoken import file_trouble, spoken
+from svc_tools.widgets.file_columns import file_trouble, spoken
 
 OF_CODE = re.compile(r"--\w|\b[a-z_]+=|\bpd\.|\bthe frame\b|\bto_datetime\b")
 """What only those understand who write commands or Python."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from svc_tools.widgets.form import Entry, Form
+from svc_tools.widgets.parts import Entry, Form
 
 ENTRIES = (Entry("name", "Name", value="first"), Entry("key", "Key", "password"))
 SECRET = "sk-a-very-secret-key-0123456789"

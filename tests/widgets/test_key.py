@@ -119,7 +119,7 @@ def test_a_key_given_while_the_embedded_service_starts_is_the_later_choice(
         go.wait(10)
         return Svc("key-of-the-embedded", base_url="http://127.0.0.1:9")
 
-    monkeypatch.setattr("svc_tools.widgets.key_area.config.connect", slow)
+    monkeypatch.setattr("svc_tools.widgets.panel.config.connect", slow)
     panel.key.embedded.click()
     assert panel.key.embedded.disabled, "it is not started twice"
     typed(panel, service, KEY)
@@ -138,7 +138,7 @@ def test_an_embedded_service_that_does_not_start_is_said_and_can_be_tried_again(
     def broken(_name):
         raise OSError("no room for its database")
 
-    monkeypatch.setattr("svc_tools.widgets.key_area.config.connect", broken)
+    monkeypatch.setattr("svc_tools.widgets.panel.config.connect", broken)
     panel.key.embedded.click()
     panel.session.background.settle()
     assert "No room for its database" in panel.key.message.html

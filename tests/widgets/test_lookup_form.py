@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svc_sdk import _requests
 from svc_tools.places import STATES
-from svc_tools.widgets.lookup_form import ENTRIES, Asked, asked
+from svc_tools.widgets.lookup_tab import ENTRIES, Asked, asked
 
 _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
 

@@ -135,7 +135,7 @@ def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
 
 
 def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatch):
-    monkeypatch.setattr("svc_tools.widgets.lookup_history._MOST", 2)
+    monkeypatch.setattr("svc_tools.widgets.lookup_tab._MOST", 2)
     for zip_code in ("78701", "78702", "78703"):
         look_up(tab, zip=zip_code)
     assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]

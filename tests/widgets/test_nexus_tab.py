@@ -10,7 +10,7 @@ from support.nexus_service import NexusService
 from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, there, tick
 
 from svc_tools.nexus import receipts
-from svc_tools.widgets.nexus_rows import PAGE
+from svc_tools.widgets.nexus_plan import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
 

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from svc_tools.nexus import make_plan, read_register
 from svc_tools.places import STATES
-from svc_tools.widgets.nexus_cleanup import carried
-from svc_tools.widgets.nexus_exposure_table import (
-    exposure_html,
-    exposure_notes,
-    share_of,
-    used_html,
-)
-from svc_tools.widgets.nexus_rows import facts_html
-from svc_tools.widgets.nexus_view import Filter, confirmation_of, page_of
+from svc_tools.widgets.nexus_exposure import exposure_html, exposure_notes, share_of, used_html
+from svc_tools.widgets.nexus_plan import facts_html
+from svc_tools.widgets.nexus_section import Filter, carried, confirmation_of, page_of
 
 
 def plan_of(*records):

@@ -9,7 +9,7 @@ import pytest
 import svc_sdk
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.widgets.trouble import told
+from svc_tools.widgets.parts import told
 
 OF_SERVICE = [
     one
