@@ -20,12 +20,15 @@ from rich.text import Text
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
 from svc_tools.cli.nexus_remove import add_removals
-from svc_tools.nexus.adding import WouldChangeError, add_record
-from svc_tools.nexus.listing import NotListedError, found_differences, list_register
-from svc_tools.nexus.plan_shown import made_for_whom
-from svc_tools.nexus.register import FIELDS
-from svc_tools.nexus.register_file import read_register
-from svc_tools.nexus.sheet import require_csv
+from svc_tools.nexus.plan import made_for_whom
+from svc_tools.nexus.register import FIELDS, read_register, require_csv
+from svc_tools.nexus.service import (
+    NotListedError,
+    WouldChangeError,
+    add_record,
+    found_differences,
+    list_register,
+)
 from svc_tools.nexus.words import NOT_TICKED_NOTE, REASONS
 from svc_tools.printing import print_table, print_text
 from svc_tools.shown import NOTHING, capital, counted, plain, printable
@@ -36,10 +39,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_sdk import Svc
-    from svc_tools.nexus.adding import Added
-    from svc_tools.nexus.listing import Difference
     from svc_tools.nexus.plan import Plan, PlanRow
     from svc_tools.nexus.register import Register, Registration
+    from svc_tools.nexus.service import Added, Difference
     from svc_tools.nexus.thresholds import Thresholds
 
 _SALES = "Sales"

@@ -19,8 +19,7 @@ from rich.text import Text
 from svc_tools.cli.common import NO_ANSWER, client_of, explained
 from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
 from svc_tools.nexus.plan_file import read_plan
-from svc_tools.nexus.receipt import STATUSES
-from svc_tools.nexus.receipt_files import read_receipt, receipts
+from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
 from svc_tools.nexus.restoring import restore
 from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import state_code

@@ -620,11 +620,8 @@ class RegisterKept:
         return self._failed_at is not None and self._clock() < self._failed_at + CALM
 
     def _listed(self, client: Callable[[], Svc]) -> Register | None:
-        from svc_tools.nexus.listing import (  # noqa: PLC0415 - few cells ask for it
-            NotListedError,
-            list_register,
-        )
         from svc_tools.nexus.register import RegisterError  # noqa: PLC0415 - the same
+        from svc_tools.nexus.service import NotListedError, list_register  # noqa: PLC0415 - few cells ask for it
 
         _, day_ends = self._days.of(self._clock())
         try:

@@ -11,17 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from svc_tools.nexus.ability import Abilities, abilities
     from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
-    from svc_tools.nexus.apply_requests import ApplyError, PlannedRequest
-    from svc_tools.nexus.exposing import exposure
-    from svc_tools.nexus.listing import NotListedError, differences, list_register
     from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal
     from svc_tools.nexus.plan_file import read_plan
     from svc_tools.nexus.planning import make_plan
-    from svc_tools.nexus.receipt import Receipt, ReceiptItem
-    from svc_tools.nexus.receipt_files import (
+    from svc_tools.nexus.receipt import (
+        Receipt,
         ReceiptError,
+        ReceiptItem,
         read_receipt,
         receipt_folder,
         receipts,
@@ -31,9 +28,18 @@ if TYPE_CHECKING:
         Register,
         RegisterError,
         Registration,
+        read_register,
     )
-    from svc_tools.nexus.register_file import read_register
+    from svc_tools.nexus.requests import ApplyError, PlannedRequest
     from svc_tools.nexus.restoring import preview_restore, restore
+    from svc_tools.nexus.service import (
+        Abilities,
+        NotListedError,
+        abilities,
+        differences,
+        list_register,
+    )
+    from svc_tools.nexus.state_exposure import exposure
     from svc_tools.nexus.thresholds import Threshold, Thresholds, ThresholdsError, read_thresholds
 
 __all__ = [
@@ -76,7 +82,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ability": ("Abilities", "abilities"),
     "apply": (
         "ApplyError",
         "PlannedRequest",
@@ -85,17 +90,48 @@ _HOMES = {
         "preview_state",
         "remove_state",
     ),
-    "exposing": ("exposure",),
-    "listing": ("NotListedError", "differences", "list_register"),
-    "plan": ("Missing", "Plan", "PlanError", "PlanRow", "Removal"),
+    "plan": (
+        "Missing",
+        "Plan",
+        "PlanError",
+        "PlanRow",
+        "Removal",
+    ),
     "plan_file": ("read_plan",),
     "planning": ("make_plan",),
-    "receipt": ("Receipt", "ReceiptItem"),
-    "receipt_files": ("ReceiptError", "read_receipt", "receipt_folder", "receipts"),
-    "register": ("NEXUS_TYPES", "Register", "RegisterError", "Registration"),
-    "register_file": ("read_register",),
-    "restoring": ("preview_restore", "restore"),
-    "thresholds": ("Threshold", "Thresholds", "ThresholdsError", "read_thresholds"),
+    "receipt": (
+        "Receipt",
+        "ReceiptError",
+        "ReceiptItem",
+        "read_receipt",
+        "receipt_folder",
+        "receipts",
+    ),
+    "register": (
+        "NEXUS_TYPES",
+        "Register",
+        "RegisterError",
+        "Registration",
+        "read_register",
+    ),
+    "restoring": (
+        "preview_restore",
+        "restore",
+    ),
+    "service": (
+        "Abilities",
+        "NotListedError",
+        "abilities",
+        "differences",
+        "list_register",
+    ),
+    "state_exposure": ("exposure",),
+    "thresholds": (
+        "Threshold",
+        "Thresholds",
+        "ThresholdsError",
+        "read_thresholds",
+    ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

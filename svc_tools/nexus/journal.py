@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = [
-    "BINARY",
-    "FORMAT",
-    "VERSION",
-    "Event",
-    "Journal",
-    "JournalDamagedError",
-    "JournalError",
-    "Journaled",
-    "locked",
-    "private_folder",
-    "read_journal",
-    "sync_folder",
-]
 
 Event = dict[str, Any]
 """What one line says, without its number and its CRC."""

@@ -4,43 +4,58 @@ A plan suggests; the person decides: nothing is ticked in advance. `make_plan` m
 `read_plan` reads one back after it was ticked in a spreadsheet. Pure; nothing is sent from here.
 """
 
+# MERGED plan_seen: What a plan takes from an exposure: each state's row as plain values, and its figures told.
+# MERGED plan_shown: How a plan reads: as a frame, on a terminal, in a notebook. What needs a person comes first.
+
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, get_args
 
-from svc_tools.nexus.problems import ProblemsError
+from svc_tools.nexus.register import ProblemsError, day_column
+from svc_tools.nexus.words import DECISION_WORDS, NOT_TICKED_NOTE
+from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date, datetime
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
 
     from svc_tools.nexus.register import NexusType, Registration
-
-__all__ = [
-    "ACTIONS",
-    "DECISIONS",
-    "Action",
-    "Decision",
-    "Key",
-    "Missing",
-    "Plan",
-    "PlanError",
-    "PlanRow",
-    "Removal",
-]
+    from svc_tools.nexus.thresholds import Threshold
 
 Decision = Literal["candidate", "review", "keep"]
-DECISIONS: tuple[Decision, ...] = get_args(Decision)
-"""What a plan suggests, in the order in which it is shown."""
 Action = Literal["", "remove", "replace"]
-ACTIONS: tuple[Action, ...] = get_args(Action)
 Key = int | tuple[str, str]
 """A row by its number, or all rows of one state and type."""
+
+_NEEDED = ("state", "band", "below_all", "marketplace_only")
+_NOT_KNOWN = "not known"
+
+FRAME_COLUMNS = (
+    "number",
+    "remove",
+    "state",
+    "nexus_type",
+    "registered_at",
+    "address",
+    "notes",
+    "decision",
+    "reasons",
+    "why",
+    "evidence",
+)
+_HEADS = (">Row", "Record", "Registered at", "Suggestion")
+_ELSEWHERE = "The figures and the source behind every row are in frame() and in the file."
+_LACKING = "States without a record, above their threshold"
+
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+"""What a plan suggests, in the order in which it is shown."""
+ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class PlanError(ProblemsError):
@@ -176,8 +191,6 @@ class Plan:
     @property
     def sentence(self) -> str:
         """The counts in words."""
-        from svc_tools.nexus.plan_shown import sentence_of  # noqa: PLC0415 - it shows plans
-
         return sentence_of(self)
 
     def tick(self, *keys: Key, action: Literal["remove", "replace"] = "remove") -> Plan:
@@ -237,8 +250,6 @@ class Plan:
 
     def frame(self) -> pd.DataFrame:
         """The plan as a frame: missing states first, then a row per record; see `PlanRow`."""
-        from svc_tools.nexus.plan_shown import frame_of  # noqa: PLC0415 - loads pandas
-
         return frame_of(self)
 
     def write(self, path: str | Path) -> Path:
@@ -254,8 +265,6 @@ class Plan:
 
     def __str__(self) -> str:
         """The plan as text."""
-        from svc_tools.nexus.plan_shown import text_of_plan  # noqa: PLC0415 - it shows plans
-
         return text_of_plan(self)
 
     def __repr__(self) -> str:
@@ -263,7 +272,6 @@ class Plan:
         return f"<Plan {self.plan_id}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        from svc_tools.nexus.plan_shown import html_of_plan  # noqa: PLC0415 - it shows plans
 
         return html_of_plan(self)
 
@@ -313,3 +321,233 @@ def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
             f"{of}: a removal takes every record of the state and type, {expected} of them, and"
             f" only row {numbers} is here: put the rows back that were left out, and mark them too"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the exposure says of one state; `None` is what it does not know.
+
+    Attributes: as the columns of `exposure`; `sentence` is its `why`.
+    """
+
+    state: str
+    band: str
+    below_all: bool | None = None
+    marketplace_only: bool = False
+    below_now: bool | None = None
+    period_covered: bool = True
+    certainty: str | None = None
+    checked_on: date | None = None
+    sentence: str = ""
+    test: tuple[str, int | None, int | None] | None = None
+    """The threshold that was measured against: logic, dollars of sales, transactions."""
+
+
+def read_exposure(frame: pd.DataFrame) -> dict[str, Seen]:
+    """The exposure's rows by state.
+
+    Raises:
+        PlanError: it is no exposure: columns are missing, a state has several rows, or a cell
+            that is true, false or missing holds something else.
+    """
+    absent = [name for name in _NEEDED if name not in frame.columns]
+    if absent:
+        raise PlanError(
+            [f"the exposure has no column {', '.join(absent)}; give what exposure() returned"]
+        )
+    found: dict[str, Seen] = {}
+    for row in frame.to_dict("records"):
+        seen = _seen({str(name): _known(value) for name, value in row.items()})
+        if seen.state in found:
+            raise PlanError([f"the exposure has several rows for {seen.state}"])
+        found[seen.state] = seen
+    return found
+
+
+def exposed_on(frame: pd.DataFrame) -> date | None:
+    """The day for which an exposure was measured, where it says so."""
+    told = frame.attrs.get("svc_exposure")
+    day = told.get("as_of") if isinstance(told, dict) else None
+    return date.fromisoformat(day) if isinstance(day, str) else _day(day)
+
+
+def evidence_of(
+    record: Registration, threshold: Threshold | None, seen: Seen | None, as_of: date
+) -> str:
+    """The figures and the source that a suggestion rests on, as sentences on one line."""
+    since = record.registered_at
+    told = [f"Registered since {since}." if since else "The day of the registration is not known."]
+    untaxed = threshold is not None and threshold.logic == "none"
+    if seen is not None and seen.sentence and not (untaxed and seen.band == "no tax"):
+        told.append(seen.sentence)
+    if threshold is not None:
+        told.append(_threshold(threshold, as_of))
+    return " ".join(told)
+
+
+def other_test(seen: Seen, threshold: Threshold | None) -> str:
+    """How the threshold that the exposure measured against is another one; "" where it is not."""
+    if seen.test is None or threshold is None:
+        return ""
+    here = (threshold.logic, threshold.sales, threshold.transactions)
+    return "" if seen.test == here else f"{_asks(*seen.test)}, not {_asks(*here)}"
+
+
+def _threshold(row: Threshold, as_of: date) -> str:
+    asks = "none" if row.logic == "none" else _asks(row.logic, row.sales, row.transactions)
+    return (
+        f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
+        f" source: {row.source.rstrip('.')}."
+    )
+
+
+def _asks(logic: str, sales: int | None, transactions: int | None) -> str:
+    if logic == "none":
+        return "no general sales tax"
+    amount = f"${sales:,} of sales" if sales is not None else ""
+    count = f"{transactions:,} transactions" if transactions is not None else ""
+    joined = f" {logic if logic in {'and', 'or'} else 'with'} "
+    asks = joined.join(filter(None, (amount, count))) or _NOT_KNOWN
+    return f"{asks}; whether transactions count is not known" if logic == "unknown" else asks
+
+
+def _seen(cells: Mapping[str, object]) -> Seen:
+    below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
+    logic = _text(cells.get("logic"))
+    asked = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))
+    return Seen(
+        state=str(cells["state"]),
+        band=str(cells["band"]),
+        below_all=below,
+        marketplace_only=_truth(cells, "marketplace_only") is True,
+        below_now=_truth(cells, "below_now"),
+        # an exposure that does not say so is not taken to cover it
+        period_covered=below is not None if covered is None else covered,
+        certainty=_text(cells.get("certainty")),
+        checked_on=_day(cells.get("checked_on")),
+        sentence=_text(cells.get("why")) or "",
+        test=None if logic is None else (logic, *asked),
+    )
+
+
+def _known(value: object) -> object | None:
+    """A cell, or `None` where pandas has nothing."""
+    return None if value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} else value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _truth(cells: Mapping[str, object], name: str) -> bool | None:
+    """A cell that is true, false or missing; a text "False" is not taken for true."""
+    value = cells.get(name)
+    if value is None or value in {True, False}:
+        return None if value is None else bool(value)
+    raise PlanError([f"the exposure says {value!r} in {name}, which is neither true nor false"])
+
+
+def _whole(cells: Mapping[str, object], name: str) -> int | None:
+    value = cells.get(name)
+    return None if value is None else int(Decimal(str(value)))
+
+
+def _day(value: object) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    return value if isinstance(value, date) else None
+
+
+def sentence_of(plan: Plan) -> str:
+    """How many records there are, what is suggested for them, and how many are ticked."""
+    counts = plan.counts
+    told = f"{counted(counts['records'], 'record')}: " + ", ".join(
+        f"{counts[name]:,} {words}"
+        for name, words in (
+            ("candidate", "could be removed"),
+            ("review", "to look at first"),
+            ("keep", "to keep"),
+        )
+    )
+    if counts["missing"]:
+        lack = "lacks" if counts["missing"] == 1 else "lack"
+        told = f"{counted(counts['missing'], 'state')} {lack} a record; {told}"
+    return f"{told}; {counts['ticked'] or 'nothing'} ticked."
+
+
+def made_for_whom(plan: Plan) -> str:
+    """The service that a plan was made for, in words."""
+    if not plan.service:
+        return "made without a service"
+    return f"for {plan.service}" if "://" in plan.service else f"for the {plan.service}"
+
+
+def frame_of(plan: Plan) -> pd.DataFrame:
+    """The plan as a frame, with `FRAME_COLUMNS`.
+
+    States without a record come first (`decision` is "missing", `number` and the record are
+    missing). `remove` is what was ticked; `reasons` has the codes, separated by "; ".
+    """
+    import pandas as pd  # noqa: PLC0415 - nexus works without it
+
+    lacking = [
+        (None, "", one.state, None, None, None, None, "missing", "missing", one.sentence, "")
+        for one in plan.missing_states
+    ]
+    rows = [
+        (
+            row.number,
+            row.action,
+            row.state,
+            row.nexus_type,
+            row.registered_at,
+            row.address,
+            row.notes,
+            row.decision,
+            "; ".join(row.reasons),
+            " ".join(row.why),
+            row.evidence,
+        )
+        for row in plan.rows
+    ]
+    frame = pd.DataFrame([*lacking, *rows], columns=[*FRAME_COLUMNS])
+    days = day_column(frame["registered_at"])
+    kinds = {name: "str" for name in FRAME_COLUMNS if name not in {"number", "registered_at"}}
+    return frame.assign(registered_at=days).astype({"number": "Int64", **kinds})
+
+
+def text_of_plan(plan: Plan) -> str:
+    """The plan as plain text, without the sentences of each row."""
+    return as_text(plan.sentence, (NOT_TICKED_NOTE,), _tables(plan, evidence=False))
+
+
+def html_of_plan(plan: Plan) -> str:
+    """The plan as HTML: the reasons of each row, and the evidence of what could go; all escaped."""
+    return as_html(plan.sentence, (NOT_TICKED_NOTE, _ELSEWHERE), _tables(plan, evidence=True))
+
+
+def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
+    tables = []
+    if plan.missing_states:
+        lacking = tuple((one.state, one.sentence) for one in plan.missing_states)
+        tables.append(Table(_LACKING, ("State", "~Why"), lacking))
+    if plan.rows:
+        ticked = bool(plan.ticked)
+        made_for = f"{plan.plan_id}, as of {plan.as_of}, {made_for_whom(plan)}"
+        heads = (*_HEADS, *(("Tick",) if ticked else ()), *(("~Why",) if evidence else ()))
+        rows = tuple(_cells(row, ticked=ticked, evidence=evidence) for row in plan.rows)
+        tables.append(Table(f"Plan {made_for}", heads, rows))
+    return tuple(tables)
+
+
+def _cells(row: PlanRow, *, ticked: bool, evidence: bool) -> tuple[str, ...]:
+    telling = row.decision == "candidate" or "differs" in row.reasons
+    why = " ".join((*row.why, *((printable(row.evidence),) if telling else ())))
+    return (
+        f"{row.number:,}",
+        f"{row.state} {row.nexus_type}",
+        NOTHING if row.registered_at is None else row.registered_at.isoformat(),
+        DECISION_WORDS[row.decision],
+        *((row.action or NOTHING,) if ticked else ()),
+        *((why,) if evidence else ()),
+    )

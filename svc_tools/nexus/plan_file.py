@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
-from svc_tools.nexus.register import NEXUS_TYPES
-from svc_tools.nexus.register_file import day_of, nexus_type_of, state_of
-from svc_tools.nexus.sheet import (
+from svc_tools.nexus.register import (
+    NEXUS_TYPES,
     cell_of,
     columns_of,
+    day_of,
     guarded,
+    nexus_type_of,
     plain_label,
     rows_below,
     sheet_table,
+    state_of,
     write_rows,
 )
 from svc_tools.nexus.words import REASONS
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus.plan import Action
 
-__all__ = ["COLUMNS", "plan_header", "plan_of", "plan_rows", "read_plan", "write_plan"]
 
 COLUMNS = (
     "remove",

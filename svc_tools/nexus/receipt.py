@@ -1,28 +1,34 @@
 """A receipt: what removals or a restore did, did not do, and what of it is not known."""
 
+# MERGED receipt_fold: From the lines of a journal to a receipt. Pure: what no line says is not claimed.
+# MERGED receipt_files: Receipts on disk: where they are, one read, all of them as a frame.
+
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools import config
+from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
+from svc_tools.nexus.register import FIELDS, guarded, write_rows
 from svc_tools.nexus.words import PERMIT_NOTE
 from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, near, plain, the_service
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-__all__ = ["OUTCOMES", "RESTORABLE", "STATUSES", "Outcome", "Receipt", "ReceiptItem", "Record"]
+    from svc_tools.nexus.journal import Event
 
 Outcome = Literal["done", "not_done", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = ("done", "not_done", "unknown")
 Record = dict[str, str | None]
 """A record: state, nexus_type, registered_at (ISO), address, notes; and what a service adds."""
-
 STATUSES: dict[str, tuple[Outcome, str]] = {
     "removed": ("done", "removed"),
     "gone": ("done", "gone: it is no longer listed; the answer to the removal was lost"),
@@ -39,10 +45,6 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "lost": ("unknown", "WAS NOT TICKED, and is gone since"),
 }
 """What can be said of one request: whether it is done, and in words."""
-RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
-"""The statuses after which a record may have to be added again."""
-_NOTHING_REMOVED = frozenset({"absent", "changed"})
-"""The statuses of what was looked at, and nothing was sent."""
 _SAID = {
     "removed": "removed",
     "replaced": "replaced",
@@ -53,6 +55,23 @@ _SAID = {
 }
 """What a sentence tells apart; it never says "removed" of what the service did not say."""
 _SHOWN = 200
+
+_CUT_OFF = (
+    "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
+    " was done is not known."
+)
+_NOT_BEGUN = "Nothing was sent for {named}."
+_CUT_SHORT = "the program ended in the middle"
+
+ENDING = ".jsonl"
+_RESTORE = "-restore.csv"
+_COUNTS = ("done", "not_done", "unknown", "flagged")
+_EMPTY = "nothing was begun: the first line was not written to its end"
+
+RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
+"""The statuses after which a record may have to be added again."""
+_NOTHING_REMOVED = frozenset({"absent", "changed"})
+"""The statuses of what was looked at, and nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,3 +291,292 @@ class Receipt:
         left = len(self.items) - len(rows)
         more = f"and {left:,} more" if left else None
         return (Table("By state and type", heads, rows, more),)
+
+
+OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
+"""The statuses that leave something to be done, or to be found out."""
+
+
+@dataclass(slots=True)
+class Track:
+    """What the journal says of one state and type so far: a `ReceiptItem` that still changes.
+
+    Attributes: those of `ReceiptItem`, but for the outcome;
+        step: the request that was sent last: remove or add; "" for none.
+        waiting: whether its answer is not in the journal.
+    """
+
+    state: str
+    nexus_type: str
+    action: str = "remove"
+    status: str = "not_attempted"
+    step: str = ""
+    waiting: bool = False
+    expected: int | None = None
+    deleted: int | None = None
+    flagged: bool = False
+    reference: str | None = None
+    message: str = ""
+    record: Record | None = None
+    before: tuple[Record, ...] = ()
+    at: str = ""
+
+    @property
+    def named(self) -> str:
+        """The state and the type, for sentences."""
+        return f"{self.state} {self.nexus_type or '(all types)'}"
+
+    @property
+    def item(self) -> ReceiptItem:
+        """The same for a receipt."""
+        facts = asdict(self)
+        del facts["step"], facts["waiting"]
+        if self.waiting:
+            facts |= {"status": "unknown", "message": _CUT_OFF.format(named=self.named)}
+        facts["flagged"] = self.flagged or self.status == "removed_only"
+        facts["message"] = facts["message"] or _NOT_BEGUN.format(named=self.named)
+        return ReceiptItem(outcome=STATUSES[facts["status"]][0], **facts)
+
+
+def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:
+    """What the lines say of each state and type, in the order in which they name them."""
+    tracks: dict[tuple[str, str], Track] = {}
+    for event in events:
+        follow(tracks, event)
+    return tracks
+
+
+def follow(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    """Take one more line in."""
+    if event["event"] == "run":
+        _begin(tracks, event)
+    elif event["event"] == "seen":
+        _seen(tracks, event)
+    elif "item" in event:
+        _follow(tracks, event)
+
+
+def _begin(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    """A run begins: what it is about; what nothing happened to and is not ticked now, goes."""
+    about = {(one["state"], one["nexus_type"]): one for one in event["items"]}
+    for key in [key for key, track in tracks.items() if _untouched(track) and key not in about]:
+        del tracks[key]
+    for key, one in about.items():
+        track = tracks.setdefault(key, Track(*key))
+        track.action = one["action"]
+        if _untouched(track):
+            track.expected = one["expected"]
+
+
+def _untouched(track: Track) -> bool:
+    return track.status == "not_attempted" and not track.waiting
+
+
+def _follow(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    state, kind = event["item"]
+    track = tracks.setdefault((state, kind), Track(state, kind))
+    track.at = event["at"]
+    if event["event"] == "sending":
+        track.step, track.waiting = event["step"], True
+        if event["step"] == "remove":
+            track.expected, track.deleted, track.flagged = event["expected"], None, False
+        track.record, track.before = event["record"], tuple(event["before"])
+        return
+    track.waiting = False
+    track.status, track.message = event["status"], event["message"]
+    track.flagged = track.flagged or bool(event.get("flagged"))
+    track.reference = event.get("reference") or track.reference
+    if event.get("deleted") is not None:
+        track.deleted = event["deleted"]
+
+
+def _seen(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    """The look at the end: what should be gone and is not, and what should not be and is."""
+    for state, kind in event["still"]:
+        track = tracks[state, kind]
+        track.status, track.flagged = "still_there", True
+        track.message = f"{track.message} But it is still listed: look on the service."
+    for record in event["lost"]:
+        state, kind = record["state"], record["nexus_type"]
+        tracks[state, kind] = Track(
+            state,
+            kind,
+            action="",
+            status="lost",
+            flagged=True,
+            message=f"{state} {kind} was not ticked, and is no longer listed after the removals."
+            " Whether a removal took it, or somebody else, is not known.",
+            record=record,
+            before=(record,),
+            at=event["at"],
+        )
+
+
+def receipt_of(
+    path: Path | None, events: Sequence[Event], *, restore_file: Path | None = None, torn: str = ""
+) -> Receipt:
+    """The receipt that the lines of a journal make.
+
+    Args:
+        path: the journal.
+        events: its lines, at least the first.
+        restore_file: the file with the records as they were, where it is there.
+        torn: the text of a torn last line.
+    """
+    head = events[0]
+    runs = [event for event in events if event["event"] == "run"]
+    end = events[-1] if events[-1]["event"] == "end" else None
+    undo = runs[-1]["undo"] if runs else {}
+    last = [*events].index(runs[-1]) if runs else 0
+    notes = [note for event in events[last:] for note in event.get("notes", ())]
+    if torn:
+        notes.append("The last line was not written to its end, and is left out.")
+    return Receipt(
+        path=path,
+        plan_id=head["plan_id"],
+        service=head["service"],
+        account=head["account"],
+        started=datetime.fromisoformat(head["at"]).astimezone(UTC),
+        dry_run=False,
+        finished=end is not None and end["finished"],
+        items=tuple(track.item for track in tracks_of(events).values()),
+        kind=head["kind"],
+        ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
+        stopped=_CUT_SHORT if end is None else end["why"],
+        can_restore=bool(undo.get("lists") and undo.get("adds")),
+        restore_note=undo.get("note", ""),
+        restore_file=restore_file,
+        notes=tuple(notes),
+        of=head["key"] if head["kind"] == "restore" else "",
+    )
+
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class ReceiptError(ValueError):
+    """A receipt cannot be read, or must not be believed; the message says why."""
+
+
+def receipt_folder() -> Path:
+    """Where receipts are kept: `SVC_RECEIPTS`, else in the user's data folder.
+
+    Raises:
+        ConfigurationError: `SVC_RECEIPTS` is no path.
+    """
+    return config.receipt_folder()
+
+
+def restore_file_of(journal: Path) -> Path:
+    """The file with the records as they were, which lies beside a journal."""
+    return journal.with_name(f"{journal.name.removesuffix(ENDING)}{_RESTORE}")
+
+
+def read_receipt(path: str | Path) -> Receipt:
+    """The receipt that a journal makes, after every line of it was checked.
+
+    Args:
+        path: the journal; a name alone is looked for in the folder of receipts too.
+
+    Raises:
+        ReceiptError: it was changed after it was written, is damaged, or is none.
+        FileNotFoundError: there is no such file.
+    """
+    path = Path(path).expanduser()
+    if not path.exists() and path.name == str(path):
+        path = receipt_folder() / path.name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no receipt {str(path)!r}; see `svc-tools nexus receipts`"
+        )
+    try:
+        read = read_journal(path)
+    except JournalDamagedError as error:
+        raise ReceiptError(str(error)) from None
+    if not read.events:
+        raise ReceiptError(f"{path.name}: {_EMPTY}")
+    beside = restore_file_of(path)
+    try:
+        return receipt_of(
+            path.absolute(),
+            read.events,
+            restore_file=beside.absolute() if beside.exists() else None,
+            torn=read.torn,
+        )
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ReceiptError(f"{path.name} is no receipt that can be read: {error!r}") from error
+
+
+def receipts(folder: str | Path | None = None) -> pd.DataFrame:
+    """All receipts of a folder, newest first; one that cannot be believed is a row that says so.
+
+    Args:
+        folder: the folder of receipts where none is given.
+
+    Returns:
+        A frame: file, started, kind, plan_id, service, account, finished, done, not_done, unknown,
+        flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
+        file), path.
+    """
+    import pandas as pd  # noqa: PLC0415 - a receipt is read without it
+
+    where = receipt_folder() if folder is None else Path(folder).expanduser()
+    paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
+    rows = [_row(path) for path in paths]
+    restored = {row["of"]: row["file"] for row in rows if row.get("of") and row["finished"]}
+    for row in rows:
+        if row["file"] in restored:
+            row["undoable"] = False
+            row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
+    columns = ["file", "started", "kind", "plan_id", "service", "account", "finished"]
+    columns += [*_COUNTS, "undoable", "said", "path"]
+    frame = pd.DataFrame(rows, columns=columns)
+    texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
+    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(_COUNTS, "Int64")
+    frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
+    frame["started"] = pd.to_datetime(frame["started"], utc=True)
+    return frame.sort_values("started", ascending=False, kind="stable", ignore_index=True)
+
+
+def _row(path: Path) -> dict[str, object]:
+    try:
+        one = read_receipt(path)
+    except (ReceiptError, OSError) as error:
+        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None
+        return {"file": path.name, "started": moment, "said": str(error), "path": str(path)}
+    return {
+        "file": path.name,
+        "started": one.started,
+        "kind": one.kind,
+        "plan_id": one.plan_id,
+        "service": one.service,
+        "account": one.account,
+        "finished": one.finished,
+        **one.counts,
+        "undoable": one.undoable,
+        "said": one.sentence,
+        "of": one.of,
+        "path": str(path),
+    }
+
+
+def _cell(text: str) -> str:
+    """A text as a spreadsheet leaves it alone: what a service says is never a formula."""
+    return text if _DAY.fullmatch(text) else guarded(text)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write records as a register, whole or not at all, and on disk when this returns.
+
+    Raises:
+        JournalError: it cannot be written.
+    """
+    rows = dict.fromkeys(tuple(record.get(name) or "" for name in FIELDS) for record in records)
+    cells = ([_cell(text) for text in row] for row in rows)
+    try:
+        write_rows(path, FIELDS, cells, private=True)
+    except OSError as error:
+        raise JournalError(
+            f"The file {path} with the records as they are cannot be written:"
+            f" {error.strerror or error}"
+        ) from error

@@ -4,38 +4,105 @@ A record has `state`, `nexus_type`, `registered_at`, `address` and `notes`; only
 needed. `read_register` reads one, `list_register` asks the service for it.
 """
 
+# MERGED register_file: A register is read and checked as a whole: from a frame, mappings, a CSV or a workbook.
+# MERGED sheet: The rows of a small sheet that a person keeps: a CSV as spreadsheets write it, or a workbook.
+# MERGED problems: What is wrong with something that a person wrote: every problem at once, the first ones shown.
+
 from __future__ import annotations
 
+import csv
+import io
+import re
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
-from svc_tools.nexus.problems import ProblemsError
+from svc_tools.csv_cells import cells_of_any_length
+from svc_tools.places import state_code
 from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
+from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
-
-__all__ = [
-    "FIELDS",
-    "NEXUS_TYPES",
-    "NexusType",
-    "Register",
-    "RegisterError",
-    "Registration",
-    "day_column",
-]
 
 NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 """The types of a record (SPEC 2.7)."""
 FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
 """What a record holds (WIRE)."""
-
 _HEADS = ("State", "Type", "Registered at", "Address", "Notes")
+
+_NAMES = {
+    "state": {"state", "state_code", "jurisdiction"},
+    "nexus_type": {"nexus_type", "type", "nexus"},
+    "registered_at": {
+        "registered_at",
+        "registered",
+        "registration_date",
+        "registered_on",
+        "registered_since",
+        "effective_date",
+        "start_date",
+    },
+    "address": {"address"},
+    "notes": {"notes", "note", "comment", "comments"},
+}
+_TYPES: dict[str, NexusType] = {
+    "physical": "physical",
+    "physical presence": "physical",
+    "economic": "economic",
+    "economic nexus": "economic",
+    "marketplace": "marketplace",
+    "marketplace facilitator": "marketplace",
+}
+_TEXT_SHOWN = 40
+
+Row = dict[str, object]
+"""The cells of one row by the labels of the header; more cells than labels are under `None`."""
+_SEPARATORS = (",", ";", "\t")
+_GUARD = "'"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", _GUARD)
+_WORKBOOKS = {".xlsx", ".xlsm"}
+_OTHER_SHEETS = {".xls", ".xlsb", ".ods", ".numbers"}
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, IndexError)
+"""What the reader raises for a file that is no workbook, or one that was cut or damaged."""
+_WORKBOOK_NEEDS = (
+    "to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as CSV (UTF-8)"
+)
+
+_PROBLEMS_SHOWN = 10
+
+
+class ProblemsError(ValueError):
+    """Something that a person wrote cannot be used as it is.
+
+    Attributes:
+        problems: every problem, a sentence each, with the row where there is one.
+    """
+
+    of: ClassVar[str]
+    """What it is of, as its sentence begins."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        shown = "; ".join(self.problems[:_PROBLEMS_SHOWN])
+        more = len(self.problems) - _PROBLEMS_SHOWN
+        super().__init__(
+            f"{self.of}: {shown}" + (f"; and {more} more problems" if more > 0 else "")
+        )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]]]:
+        """Pickled with its problems."""
+        return type(self), (self.problems,)
 
 
 class RegisterError(ProblemsError):
@@ -147,8 +214,6 @@ class Register:
             ValueError: it has the name of a workbook.
             OSError: it cannot be written; a file that was there is left as it was.
         """
-        from svc_tools.nexus.sheet import guarded, write_rows  # noqa: PLC0415 - who writes needs it
-
         path = Path(path)
         rows = [[*one.texts[:3], *map(guarded, one.texts[3:])] for one in self.records]
         write_rows(path, FIELDS, rows)
@@ -176,3 +241,320 @@ class Register:
     def _tables(self) -> tuple[Table, ...]:
         rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
         return (Table("Nexus register", _HEADS, tuple(rows)),) if rows else ()
+
+
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
+
+
+def read_register(source: object) -> Register:
+    """Read a register: the path of a CSV or a workbook, a frame, mappings, or a `Register`.
+
+    A file has a header; of a workbook the first sheet is read. States may be codes or names,
+    types in any case, dates `date` or ISO text. Names of columns are understood in any case and
+    with blanks ("Nexus Type").
+
+    Raises:
+        RegisterError: a column is missing, or records cannot be read; it lists them all.
+        TypeError: it is none of these.
+        FileNotFoundError: there is no such file.
+        ImportError: it is a workbook, and what reads workbooks is not installed.
+    """
+    if isinstance(source, Register):
+        return source
+    rows: list[dict[str, object]]
+    if isinstance(source, str | Path):
+        table = sheet_table(Path(source), refused=lambda said: RegisterError([said]))
+        rows = rows_below(table)[1] or [{}]
+    else:
+        rows = _mappings(source)
+    labels = _labels(rows)
+    problems: list[str] = []
+    records = [_record(number, row, labels, problems) for number, row in enumerate(rows, 1)]
+    if problems:
+        raise RegisterError(problems)
+    return Register(tuple(record for record in records if record is not None))
+
+
+def state_of(value: object) -> str | None:
+    """The postal code of a state that a cell names; `None` for anything else."""
+    code = state_code(value) if isinstance(value, str) else None
+    return code if isinstance(code, str) else None
+
+
+def nexus_type_of(value: object) -> NexusType | None:
+    """The type that a cell names; `None` for anything else."""
+    return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
+
+
+def _mappings(source: object) -> list[dict[str, object]]:
+    """The records of a frame or of mappings; a frame is known by what it can do."""
+    records = getattr(source, "to_dict", None)
+    rows = records("records") if callable(records) else source
+    if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
+        raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
+    found = []
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise TypeError(f"nexus: expected a mapping for each record, not {type(row).__name__}")
+        found.append(dict(row))
+    return found
+
+
+def _labels(rows: list[dict[str, object]]) -> dict[str, str]:
+    """Which column of the register holds which field."""
+    columns = columns_of(rows)
+    labels: dict[str, str] = {}
+    problems: list[str] = []
+    for field, names in _NAMES.items():
+        found = [label for label in columns if plain_label(label) in names]
+        exact = [label for label in found if plain_label(label) == field]
+        if len(exact or found) > 1:
+            problems.append(f"several columns hold the {field}: {', '.join(map(repr, found))}")
+        elif found:
+            labels[field] = (exact or found)[0]
+        elif rows and field in {"state", "nexus_type"}:
+            there = ", ".join(map(str, columns)) or "none"
+            problems.append(f"no column {field!r} (there are: {there})")
+    if problems:
+        raise RegisterError(problems)
+    return labels
+
+
+def _record(
+    number: int, row: Mapping[str, object], labels: Mapping[str, str], problems: list[str]
+) -> Registration | None:
+    cells = {field: cell_of(row.get(label)) for field, label in labels.items()}
+    if all(cell is None for cell in cells.values()):
+        return None  # an empty line
+    state = state_of(cells.get("state"))
+    kind = nexus_type_of(cells.get("nexus_type"))
+    try:
+        since = day_of(cells.get("registered_at"))
+    except ValueError as error:
+        problems.append(f"row {number}: {error}")
+        since = None
+    if None in row:
+        problems.append(f"row {number} has more cells than the header; quote text with commas")
+    if state is None:
+        problems.append(f"row {number}: {_said('state', cells)} is no US state")
+    if kind is None:
+        expected = ", ".join(NEXUS_TYPES)
+        problems.append(f"row {number}: {_said('nexus_type', cells)} is none of {expected}")
+    if state is None or kind is None:
+        return None
+    address, notes = (cells.get(field) for field in ("address", "notes"))
+    return Registration(
+        state,
+        kind,
+        since,
+        None if address is None else str(address),
+        None if notes is None else str(notes),
+        number,
+    )
+
+
+def day_of(value: object) -> date | None:
+    """The day of a cell: a date, or ISO text; `None` for an empty one.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str) and _ISO.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value).date()
+        except ValueError:
+            pass
+    raise ValueError(f"registered_at {str(value)[:_TEXT_SHOWN]!r} is not a date such as 2026-05-01")
+
+
+def _said(field: str, cells: Mapping[str, object | None]) -> str:
+    value = cells.get(field)
+    return f"a missing {field}" if value is None else f"{field} {str(value)[:_TEXT_SHOWN]!r}"
+
+
+_SAID = re.compile(r"sep=(.)\r?\n")
+"""The first line with which some spreadsheets name the separator."""
+_REWRITTEN = re.compile(
+    r"(?:[\W\d_]|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
+    r"|mon\w*|tue\w*|wed\w*|thu\w*|fri\w*|sat\w*|sun\w*|[ap]m?|[etz]|true|false)+",
+    re.IGNORECASE,
+)
+"""Texts that a spreadsheet might take for a number, a date, a time or a truth value."""
+
+
+def sheet_table(path: Path, *, refused: Callable[[str], ValueError]) -> list[list[object]]:
+    """The cells of a sheet, row by row. A CSV may have any of the usual separators.
+
+    Args:
+        path: a CSV file, or a workbook (`.xlsx`), of which the first sheet is read.
+        refused: makes the error for a sentence.
+
+    Raises:
+        ValueError: as `refused` makes it: the file is not readable as a sheet.
+        FileNotFoundError: there is no such file.
+        ImportError: it is a workbook, and what reads workbooks is not installed.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"nexus: there is no file {str(path)!r}")
+    if path.suffix.lower() in _OTHER_SHEETS:
+        raise refused(f"{path.name} is of a kind that is not read; save it as .xlsx or CSV (UTF-8)")
+    if path.suffix.lower() in _WORKBOOKS:
+        return _workbook(path, refused)
+    text = _text(path.read_bytes(), path.name, refused)
+    try:
+        return _csv(text)
+    except csv.Error as error:
+        raise refused(f"{path.name} is no CSV that can be read: {error}") from None
+
+
+def rows_below(table: Sequence[Sequence[object]], start: int = 0) -> tuple[int, list[Row]]:
+    """The rows below the header, which is the first row from `start` on that is not empty.
+
+    Returns:
+        The number of the first of them in the table, from 1; and the rows, empty ones too.
+    """
+    head = next((at for at in range(start, len(table)) if any(map(_there, table[at]))), None)
+    if head is None:
+        return start + 1, []
+    labels = _told_apart(str(label).strip() if _there(label) else "" for label in table[head])
+    rows = [_row(labels, cells) for cells in table[head + 1 :]]
+    return head + 2, rows or [dict.fromkeys(labels)]
+
+
+def columns_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
+    """The labels that the rows have, in order."""
+    return [*dict.fromkeys(label for row in rows for label in row if label)]
+
+
+def plain_label(label: object) -> str:
+    """A label as it is compared: "Nexus Type" is `nexus_type`."""
+    return re.sub(r"[^a-z]+", "_", str(label).strip().lower()).strip("_")
+
+
+def cell_of(value: object) -> object | None:
+    """A value, or nothing where it is missing: blank text, NaN, NaT."""
+    if isinstance(value, str):
+        return value.strip() or None
+    missing = value is None or str(value) in {"nan", "NaT", "<NA>"}
+    return None if missing else value
+
+
+def guarded(text: str) -> str:
+    """A text that a spreadsheet would compute or rewrite, behind an apostrophe: it stays text."""
+    risky = text.startswith(_FORMULA) or _REWRITTEN.fullmatch(text) is not None
+    return _GUARD + text if risky else text
+
+
+def unguarded(text: str) -> str:
+    """The text that was guarded; any other as it is."""
+    bare = text.removeprefix(_GUARD)
+    return bare if guarded(bare) == text else text
+
+
+def require_csv(path: Path) -> None:
+    """Refuse to write text under a name by which a spreadsheet expects a workbook.
+
+    Raises:
+        ValueError: it is the name of a workbook.
+    """
+    if path.suffix.lower() in _WORKBOOKS | _OTHER_SHEETS:
+        raise ValueError(f"{path.name}: a CSV is what is written; name it .csv")
+
+
+def write_rows(
+    path: Path,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    above: Iterable[Sequence[str]] = (),
+    private: bool = False,
+) -> None:
+    """Write a CSV (UTF-8, marked as such for spreadsheets), whole or not at all.
+
+    Args:
+        path: where.
+        heads: the labels of the columns.
+        rows: the cells.
+        above: rows that come before the labels.
+        private: nobody else may read it.
+
+    Raises:
+        ValueError: it has the name of a workbook.
+        OSError: it cannot be written; a file that was there is left as it was.
+    """
+    require_csv(path)
+    with (
+        whole_file(path) as draft,
+        draft.open("w", encoding="utf-8-sig", newline="") as file,
+    ):
+        if private:
+            draft.chmod(0o600)
+        writer = csv.writer(file)
+        writer.writerows([*above, heads, *rows])
+
+
+def _there(value: object) -> bool:
+    return cell_of(value) is not None
+
+
+def _told_apart(labels: Iterable[str]) -> list[str]:
+    """The labels, a second one of a name numbered: no column silently hides another."""
+    seen: Counter[str] = Counter()
+    told = []
+    for label in labels:
+        seen[label] += 1
+        told.append(f"{label} ({seen[label]})" if label and seen[label] > 1 else label)
+    return told
+
+
+def _row(labels: Sequence[str], cells: Sequence[object]) -> Row:
+    row: Row = dict(zip(labels, [*cells, *[None] * len(labels)], strict=False))
+    row.pop("", None)
+    row = {label: unguarded(cell) if isinstance(cell, str) else cell for label, cell in row.items()}
+    if any(map(_there, cells[len(labels) :])):
+        row[None] = cells[len(labels) :]  # type: ignore[index]  # as csv.DictReader does
+    return row
+
+
+def _text(data: bytes, name: str, refused: Callable[[str], ValueError]) -> str:
+    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        raise refused(f"{name} is not UTF-8 text; save it as CSV (UTF-8)") from None
+
+
+def _csv(text: str) -> list[list[object]]:
+    said = _SAID.match(text)
+    body = text[said.end() :] if said else text
+    lines = (line for line in body.splitlines() if line.strip(" ,;\t"))
+    header = next((line for line in lines if not line.startswith(("#", '"#'))), "")
+    separator = said[1] if said else max(_SEPARATORS, key=header.count)
+    with cells_of_any_length():
+        reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)
+        return [[*cells] for cells in reader]
+
+
+def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[object]]:
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415 - of an extra
+    except ModuleNotFoundError as error:
+        raise ImportError(f"nexus: {_WORKBOOK_NEEDS} ({error})") from None
+    try:
+        with warnings.catch_warnings():  # about looks that nobody here looks at
+            warnings.simplefilter("ignore", UserWarning)
+            book = load_workbook(path, read_only=True, data_only=True)
+            try:
+                sheet = book.worksheets[0]
+                sheet.reset_dimensions()
+                return [[*cells] for cells in sheet.iter_rows(values_only=True)]
+            finally:
+                book.close()
+    except _BROKEN as error:
+        raise refused(f"{path.name} is no workbook that can be read: {error}") from None

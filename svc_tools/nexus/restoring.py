@@ -7,9 +7,9 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.nexus.apply_job import Job
-from svc_tools.nexus.apply_requests import ApplyError, Wanted, planned
+from svc_tools.nexus.apply import Job
 from svc_tools.nexus.register import FIELDS
+from svc_tools.nexus.requests import ApplyError, Wanted, planned
 from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from svc_sdk import Svc
-    from svc_tools.nexus.apply_requests import PlannedRequest
-    from svc_tools.nexus.apply_run import Progress
     from svc_tools.nexus.receipt import Receipt, Record
+    from svc_tools.nexus.requests import PlannedRequest
+    from svc_tools.nexus.run import Progress
 
-__all__ = ["preview_restore", "restore"]
 
 _MADE_BY_SERVICE = {"created_at", "updated_at"}
 

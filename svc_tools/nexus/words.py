@@ -5,19 +5,6 @@ Shown alike by the command line, the panel and the receipts.
 
 from __future__ import annotations
 
-__all__ = [
-    "ALL_TYPES_NOTE",
-    "BEFORE_REMOVING",
-    "DECISION_WORDS",
-    "NOT_TICKED_NOTE",
-    "NO_NEXUS_NOTE",
-    "NO_UNDO_NOTE",
-    "PERMIT_NOTE",
-    "REASONS",
-    "TRAILING_NOTE",
-    "UNDO_NOTE",
-]
-
 PERMIT_NOTE = (
     "Removing a record here does not cancel the permit at the state: the state still expects"
     " returns until you close the account with it."

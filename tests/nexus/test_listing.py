@@ -21,7 +21,7 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
-from svc_tools.nexus.adding import NotAddedError, WouldChangeError, add_record
+from svc_tools.nexus.service import NotAddedError, WouldChangeError, add_record
 
 
 def of(*rows):

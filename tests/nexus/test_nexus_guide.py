@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_tools.nexus.plan_rules import RULES
+from svc_tools.nexus.planning import RULES
 from svc_tools.nexus.words import BEFORE_REMOVING
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "NEXUS.md").read_text(encoding="utf-8")

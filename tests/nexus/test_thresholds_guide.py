@@ -12,8 +12,7 @@ import pytest
 
 import svc_tools  # noqa: F401 - it makes df.svc
 from svc_tools.nexus import read_thresholds
-from svc_tools.nexus.exposing import EXPOSURE_COLUMNS
-from svc_tools.nexus.exposure_state import BANDS
+from svc_tools.nexus.state_exposure import BANDS, EXPOSURE_COLUMNS
 from svc_tools.nexus.thresholds import COLUMNS, Logic, Measured
 
 GUIDE = Path(__file__).parents[2] / "docs" / "THRESHOLDS.md"

@@ -16,7 +16,7 @@ import filelock
 
 from svc_sdk import Svc, models
 from svc_tools import whole_file
-from svc_tools.nexus import apply_plan, apply_run, journal, read_plan
+from svc_tools.nexus import apply_plan, journal, read_plan, run
 
 
 def killing(at, when, passed):
@@ -41,7 +41,7 @@ def killing(at, when, passed):
     )
     journal.os = Like(os, fsync=boundary(b"s", os.fsync))
     whole_file.os = Like(os, fsync=boundary(b"s", os.fsync))
-    apply_run.exchange = boundary(b"r", apply_run.exchange)
+    run.exchange = boundary(b"r", run.exchange)
 
 
 class Like:

@@ -42,7 +42,7 @@ from svc_tools.nexus import (
 )
 from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.plan_file import plan_header, plan_of, plan_rows
-from svc_tools.nexus.sheet import cell_of
+from svc_tools.nexus.register import cell_of
 from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.shown import counted
 

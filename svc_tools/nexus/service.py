@@ -1,0 +1,396 @@
+"""The register as the service has it, and where it differs from one's own."""
+
+# MERGED adding: Add one record to the register that the service keeps, without changing one that is there.
+# MERGED ability: What a service can do beyond removing: list and add are extensions that it may lack (WIRE).
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
+
+from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, SvcError, _requests, _responses
+from svc_sdk._responses import Failure, Reply
+from svc_tools.nexus.register import (
+    NEXUS_TYPES,
+    RegisterError,
+    nexus_type_of,
+    read_register,
+    state_of,
+)
+from svc_tools.nexus.requests import FIELDS
+from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
+from svc_tools.shown import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    import pandas as pd
+
+    from svc_sdk import Svc
+    from svc_sdk.models import NexusList
+    from svc_tools.nexus.receipt import Record
+    from svc_tools.nexus.register import NexusType, Register, Registration
+
+_GIVE_YOUR_OWN = (
+    "give your own register: a CSV with state, nexus_type, registered_at, address and notes"
+)
+
+
+class NotListedError(ValueError):
+    """The service does not list nexus records; one's own register still works."""
+
+
+def list_register(client: Svc) -> Register:
+    """The account's nexus records as the service lists them, by state and type.
+
+    Raises:
+        NotListedError: the service does not list (404, 405), or lists only a part.
+        RegisterError: a record that it lists cannot be understood.
+        SvcError: the call failed (SPEC 7).
+    """
+    listed = whole_list(client)
+    if isinstance(listed, str):
+        raise NotListedError(f"{listed}; {_GIVE_YOUR_OWN}")
+    try:
+        return read_register([record.model_dump() for record in listed.nexus])
+    except RegisterError as error:
+        raise RegisterError(
+            [f"as the service lists it, {told}" for told in error.problems]
+        ) from None
+
+
+class Difference(NamedTuple):
+    """One difference between two registers.
+
+    Attributes:
+        state: the postal code.
+        nexus_type: physical, economic or marketplace.
+        difference: "only_mine", "only_service", or the field that differs.
+        mine: what one's own register says, as text; `None` where it has no such record.
+        service: what the service says, likewise.
+        record: one's own record; `None` for "only_service".
+        listed: the service's record; `None` for "only_mine".
+    """
+
+    state: str
+    nexus_type: NexusType
+    difference: str
+    mine: str | None
+    service: str | None
+    record: Registration | None
+    listed: Registration | None
+
+
+def differences(mine: Register, service: Register) -> pd.DataFrame:
+    """Where one's own register and the service's differ, by state and type.
+
+    Several records of one state and type are compared in such a way that the fewest differ. A
+    record that both have alike is not in it.
+
+    Returns:
+        `state`, `nexus_type`, `difference` ("only_mine", "only_service", "registered_at",
+        "address" or "notes"), `mine` and `service`: what each says, as text.
+    """
+    import pandas as pd  # noqa: PLC0415 - nexus works without it
+
+    columns = Difference._fields[:5]
+    rows = [found[:5] for found in found_differences(mine, service)]
+    return pd.DataFrame(rows, columns=[*columns]).astype("str")
+
+
+def found_differences(mine: Register, service: Register) -> list[Difference]:
+    """The same as values, with the records they are about."""
+    ours, theirs = mine.groups(), service.groups()
+    found: list[Difference] = []
+    for state, kind in sorted({*ours, *theirs}):
+        key = (state, kind)
+        pairs = _paired(ours.get(key, ()), theirs.get(key, ()))
+        for record, listed in pairs:
+            found.extend(_between(record, listed))
+    return found
+
+
+def _paired(
+    mine: tuple[Registration, ...], service: tuple[Registration, ...]
+) -> list[tuple[Registration | None, Registration | None]]:
+    """Records of one state and type, each with the one of the other side most like it."""
+    left, right = [*mine], [*service]
+    pairs: list[tuple[Registration | None, Registration | None]] = []
+    for most in range(len(FIELDS) + 1):
+        for record in [*left]:
+            like = next((one for one in right if len(_unlike(record, one)) == most), None)
+            if like is not None:
+                left.remove(record)
+                right.remove(like)
+                pairs.append((record, like))
+    return [*pairs, *((one, None) for one in left), *((None, one) for one in right)]
+
+
+def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, str]]:
+    """The fields that differ, with what each side says; blanks and line ends do not count."""
+    sides = (_compared(record), _compared(listed))
+    return [
+        (name, one, other) for name, one, other in zip(FIELDS, *sides, strict=True) if one != other
+    ]
+
+
+def _compared(record: Registration) -> list[str]:
+    return [" ".join(text.split()) for text in record.texts[2:]]
+
+
+def _between(record: Registration | None, listed: Registration | None) -> list[Difference]:
+    if record is not None and listed is not None:
+        return [
+            Difference(*record.key, name, mine, service, record, listed)
+            for name, mine, service in _unlike(record, listed)
+        ]
+    if record is not None:
+        return [Difference(*record.key, "only_mine", _told(record), None, record, None)]
+    if listed is not None:
+        return [Difference(*listed.key, "only_service", None, _told(listed), None, listed)]
+    return []
+
+
+def _told(record: Registration) -> str:
+    """What a record says beside its state and type."""
+    return "; ".join(text for text in _compared(record) if text) or "no details"
+
+
+class NotAddedError(ValueError):
+    """The service does not add nexus records."""
+
+
+class WouldChangeError(ValueError):
+    """There is, or may be, a record of this state and type; adding would change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What was added.
+
+    Attributes:
+        record: the record as the service has it now.
+        before: what it was; `None` where there was none.
+        looked: whether the service could be asked what was there.
+    """
+
+    record: Registration
+    before: Registration | None
+    looked: bool
+
+
+def add_record(
+    client: Svc,
+    state: str,
+    *,
+    nexus_type: str,
+    registered_at: date | str | None = None,
+    address: str | None = None,
+    notes: str | None = None,
+    update: bool = False,
+) -> Added:
+    """Add a record; one that is there is changed only with `update`, in the fields that are given.
+
+    Args:
+        client: of the service.
+        state: its code or name.
+        nexus_type: physical, economic or marketplace.
+        registered_at: the day of the registration.
+        address: the place that gives rise to it.
+        notes: free text.
+        update: change the record that is there.
+
+    Raises:
+        WouldChangeError: there is one, or the service does not list and so there may be one, and
+            `update` was not given; nothing is sent.
+        NotAddedError: the service does not add (404, 405).
+        ValueError: the state or the type is none, or the date; nothing is sent.
+        SvcError: the call failed (SPEC 7).
+    """
+    code, kind = state_of(state), nexus_type_of(nexus_type)
+    if code is None:
+        raise ValueError(f"state: {state!r} is no US state; expected a code or a name, such as TX")
+    if kind is None:
+        raise ValueError(f"nexus_type: {nexus_type!r} is none of {', '.join(NEXUS_TYPES)}")
+    try:
+        there = list_register(client).groups().get((code, kind), ())
+        looked = True
+    except NotListedError as error:
+        if not update:
+            raise WouldChangeError(
+                f"{str(error).partition(';')[0]}, so whether {code} has a record of type {kind} is"
+                " not known, and adding would change it: ask for an update to send it nevertheless"
+            ) from None
+        there, looked = (), False
+    if there and not update:
+        said = "; ".join(filter(None, there[0].texts[2:])) or "no details"
+        raise WouldChangeError(
+            f"{code} has a record of type {kind} already ({said}), which adding would change: ask"
+            " for an update, or leave it"
+        )
+    try:
+        answer = client.add_nexus(
+            code, nexus_type=kind, registered_at=registered_at, address=address, notes=notes
+        )
+    except SvcError as error:
+        if error.status_code in ABSENT:
+            told = f"The service does not add nexus records (HTTP {error.status_code})"
+            raise NotAddedError(f"{told}; nothing was added") from None
+        raise
+    record = read_register([answer.model_dump()]).records[0]
+    return Added(record, there[0] if there else None, looked)
+
+
+ABSENT = frozenset({404, 405})
+"""The statuses of a service that does not know a request."""
+_KEY = frozenset({401, 402, 403, 429})
+"""The statuses that say nothing of what the service can do."""
+_NOT_UNDERSTOOD = frozenset({400, 422})
+_SUCCESS = range(200, 300)
+_CLIENT = range(400, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """Whether a service lists records and adds them.
+
+    Attributes:
+        lists: whether it tells which records there are.
+        adds: whether a record can be added.
+        note: whether a removal can be undone, in a sentence.
+    """
+
+    lists: bool
+    adds: bool
+    note: str
+
+    @property
+    def restores(self) -> bool:
+        """Whether what was removed can be added again, after a look at what is there."""
+        return self.lists and self.adds
+
+
+class Listed(NamedTuple):
+    """The records of the account by state and type, as the service lists them now."""
+
+    records: dict[tuple[str, str], tuple[Record, ...]]
+
+    def of(self, state: str, nexus_type: str) -> tuple[Record, ...]:
+        """The records that a removal of this state and type takes; "" is any type."""
+        if nexus_type:
+            return self.records.get((state, nexus_type), ())
+        return tuple(
+            record for (of, _), records in self.records.items() if of == state for record in records
+        )
+
+
+def abilities(client: Svc) -> Abilities:
+    """Find out whether the service lists and adds. It changes nothing.
+
+    Listing is tried; adding is asked with an empty record, which a service that adds refuses.
+
+    Raises:
+        SvcError: the service does not accept the key, or cannot say now.
+    """
+    return ability(lists=listed(client) is not None, adds=adds(client))
+
+
+def ability(*, lists: bool, adds: bool) -> Abilities:
+    """What that comes to, in a sentence."""
+    if lists and adds:
+        return Abilities(lists, adds, UNDO_NOTE)
+    lacks = " and ".join(
+        word for word, there in (("list records", lists), ("add records", adds)) if not there
+    )
+    return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {lacks}.")
+
+
+def whole_list(client: Svc) -> NexusList | str:
+    """The service's list of records; a sentence where it does not list them, or not all.
+
+    Raises:
+        SvcError: the call failed.
+    """
+    try:
+        answer = client.list_nexus()
+    except SvcError as error:
+        if error.status_code in ABSENT:
+            return f"The service does not list nexus records (HTTP {error.status_code})"
+        raise
+    there = len(answer.nexus)
+    if answer.count is not None and answer.count > there:  # it proves nothing of the rest
+        of = f"{there:,} of its {answer.count:,} records"
+        return f"The service lists {of}, which is not the whole register"
+    return answer
+
+
+def listed(client: Svc) -> Listed | None:
+    """The records that the service lists; `None` where it does not list them, or not all.
+
+    Raises:
+        SvcError: the call failed.
+    """
+    answer = whole_list(client)
+    if isinstance(answer, str):
+        return None
+    records: dict[tuple[str, str], tuple[Record, ...]] = {}
+    for one in answer.nexus:
+        key = (one.state.strip().upper(), one.nexus_type.strip().lower())
+        record: Record = {
+            name: None if value is None else str(value) for name, value in one.model_dump().items()
+        }
+        record |= {"state": key[0], "nexus_type": key[1]}
+        records[key] = (*records.get(key, ()), record)
+    return Listed(records)
+
+
+def compared(record: Mapping[str, object], name: str) -> str | None:
+    """A field as it is compared: the same day or letter however written, and blanks, are alike."""
+    value = record.get(name)
+    text = None if value is None else " ".join(normalize("NFC", str(value)).split()) or None
+    if text is not None and name == "registered_at":
+        with suppress(ValueError):
+            return datetime.fromisoformat(text).date().isoformat()
+    return text
+
+
+def able(client: Svc, there: Listed | None) -> Abilities:
+    """What the service can do, after it was asked to list.
+
+    Raises:
+        SvcError: it does not accept the key.
+    """
+    try:
+        return ability(lists=there is not None, adds=adds(client))
+    except (AuthError, PaymentRequiredError, ForbiddenError):
+        raise
+    except SvcError as error:
+        told = printable(error.message)
+        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {told}"
+        return Abilities(there is not None, adds=False, note=note)
+
+
+def adds(client: Svc) -> bool:
+    """Whether the service adds records.
+
+    Raises:
+        SvcError: as `abilities`.
+    """
+    path = _requests.list_nexus(None, None).path
+    probe = _requests.Call("POST", path, json={})
+    return client._send(probe, _understood)  # noqa: SLF001 - a request that no method sends
+
+
+def _understood(outcome: Reply | Failure, attempts: int) -> bool:
+    """Whether the empty record was refused by something that adds records."""
+    if isinstance(outcome, Reply):
+        if outcome.status in _NOT_UNDERSTOOD:
+            return True
+        if outcome.status in _SUCCESS or (outcome.status in _CLIENT and outcome.status not in _KEY):
+            return False  # a service that takes nothing for a record is none to rely on
+    _responses.health(outcome, attempts)  # raises what it says
+    return False
