@@ -9,8 +9,6 @@ from decimal import Decimal
 from numbers import Real
 from urllib.parse import quote
 
-__all__ = ["FRESHNESS", "HEALTH", "Call", "add_nexus", "list_nexus", "lookup", "remove_nexus"]
-
 _PERIOD = re.compile(r"[0-9]{4}[1-4]")
 _MODES = (
     "give exactly one of: address (with city and zip, if known), zip, location, or lat with lng"

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     Read = Callable[["Reply | Failure", int], "Answer"]
     """Makes the answer of an outcome and a number of attempts, or raises."""
 
-__all__ = [
-    "Answer",
-    "Failure",
-    "Reply",
-    "freshness",
-    "health",
-    "lookup",
-    "nexus_list",
-    "nexus_record",
-    "nexus_removal",
-]
 
 Answer = TypeVar("Answer")
 Model = TypeVar("Model", bound="pydantic.BaseModel")

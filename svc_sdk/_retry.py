@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from svc_sdk._responses import Failure, Reply
 
-__all__ = ["decide"]
-
 _FIRST_WAIT = 0.5
 _LONGEST_BACKOFF = 30.0
 _TOO_MANY_REQUESTS = 429

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk.errors import SvcError
 
-__all__ = [
-    "DEFAULT_BASE_URL",
-    "Settings",
-    "as_secret",
-    "checked_url",
-    "no_cookies",
-    "shared_tls",
-]
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8642"
 """Where `svc-tools serve` listens unless told otherwise."""

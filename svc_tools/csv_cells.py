@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["cells_of_any_length"]
 
 _LONGEST = 2**31 - 1
 _limit = threading.Lock()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-__all__ = ["print_table", "print_text"]
 
 _BETWEEN = 3
 """Columns of the terminal between two columns of a table."""

@@ -11,8 +11,7 @@ from svc_tools.frames.enriched import CONFIDENCES
 from svc_tools.frames.taxes.tax_codes import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.frames.what_to_do import WHAT_TO_DO, meaning_of
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.review import REVIEW_REASONS
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 from svc_tools.service.ratebook import advisories
 
 OF_SERVICE = set(re.findall(r'"code": "(\w+)"', Path(advisories.__file__).read_text()))

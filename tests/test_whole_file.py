@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from svc_tools.whole_file import whole_file
+from svc_tools.atomic import whole_file
 
 
 def test_the_file_has_its_name_once_it_is_written(tmp_path):

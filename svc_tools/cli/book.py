@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from svc_sdk._reading import percent
 from svc_tools.cli.common import NO_ANSWER, admin, explained
+from svc_tools.codes import percent
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:

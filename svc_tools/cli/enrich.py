@@ -20,13 +20,11 @@ from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
+from svc_tools.display import STAGES, duration, how_far, the_service
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.alike import counted_alike
-from svc_tools.lookup.review import REVIEW_REASONS
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 from svc_tools.printing import print_table, print_text
-from svc_tools.progress_words import STAGES, duration, how_far
-from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

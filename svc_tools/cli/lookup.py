@@ -17,7 +17,10 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_sdk import Advisory, TaxResponse
-from svc_sdk._reading import (
+from svc_sdk.rates import rate_to_decimal
+from svc_tools import config
+from svc_tools.cli.common import client_of, explained
+from svc_tools.codes import (
     CONFIDENCE_MEANINGS,
     DECIDED_BY,
     PARTS,
@@ -26,9 +29,6 @@ from svc_sdk._reading import (
     percent,
     sentence,
 )
-from svc_sdk.rates import rate_to_decimal
-from svc_tools import config
-from svc_tools.cli.common import client_of, explained
 from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
 from svc_tools.printing import print_table, print_text
 

@@ -20,6 +20,7 @@ from rich.text import Text
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
 from svc_tools.cli.nexus_remove import add_removals
+from svc_tools.display import NOTHING, capital, counted, plain, printable
 from svc_tools.nexus.plan import made_for_whom
 from svc_tools.nexus.register import FIELDS, read_register, require_csv
 from svc_tools.nexus.service import (
@@ -31,7 +32,6 @@ from svc_tools.nexus.service import (
 )
 from svc_tools.nexus.words import NOT_TICKED_NOTE, REASONS
 from svc_tools.printing import print_table, print_text
-from svc_tools.shown import NOTHING, capital, counted, plain, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

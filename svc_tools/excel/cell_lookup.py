@@ -25,8 +25,9 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from svc_sdk._reading import PARTIAL_CODES, percent
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
+from svc_tools.codes import PARTIAL_CODES, percent
+from svc_tools.display import capital
 from svc_tools.excel.values import (
     OMITTED,
     PARTIAL,
@@ -40,10 +41,8 @@ from svc_tools.excel.values import (
     shaped,
 )
 from svc_tools.lookup import Outcome, refused
-from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS, as_of_status, review_reasons, told_day, warnings_of
 from svc_tools.places import Cells, Question, Refusal, on_day, where
-from svc_tools.shown import capital
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

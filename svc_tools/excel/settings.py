@@ -21,8 +21,8 @@ from pydantic import SecretStr
 from svc_sdk import Svc
 from svc_sdk._settings import checked_url
 from svc_tools import config
+from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from svc_tools.display import capital
 from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import require_columns
 from svc_tools.frames.review_codes import advice_on, codes_of_rows
 from svc_tools.frames.totals import Money, money
 from svc_tools.frames.what_to_do import codes_in, meaning_of, urgency, what_to_do
-from svc_tools.shown import capital
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from svc_tools.atomic import whole_file
+from svc_tools.display import as_html
 from svc_tools.frames.changed import changes_of
 from svc_tools.frames.enriched import texts
 from svc_tools.frames.questions import ask
@@ -17,8 +19,6 @@ from svc_tools.frames.used_answers import lookups_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
-from svc_tools.shown import as_html
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.alike import counted_alike
+from svc_tools.lookup.outcomes import counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

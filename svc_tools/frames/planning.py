@@ -19,7 +19,7 @@ from svc_tools.frames.notes import repairs
 from svc_tools.frames.ownership import free_columns
 from svc_tools.frames.questions import ask
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.many_objects import all_stay
+from svc_tools.lookup.outcomes import all_stay
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, Refusal, first_day, on_days
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.factorizing import combined, factorized, numbered
-from svc_tools.lookup.many_objects import all_stay
+from svc_tools.lookup.outcomes import all_stay
 from svc_tools.places import (
     NO_DATE,
     Cells,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.display import exact_dollars
 from svc_tools.frames.attention import Attention, Group, attention
 from svc_tools.frames.coded import Coded, coded, combined
 from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, require_columns
@@ -19,8 +20,7 @@ from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.totals import Money, Totals, dollars, sums_by, totals_by
 from svc_tools.frames.what_to_do import codes_in
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.alike import counted_alike
-from svc_tools.shown import exact_dollars
+from svc_tools.lookup.outcomes import counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from svc_tools.places.text import text_of
+from svc_tools.places.days import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

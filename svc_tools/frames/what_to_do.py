@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from svc_tools.frames.taxes.tax_codes import TAX_DUE_REASONS, TAX_REVIEW
-from svc_tools.lookup.review import REVIEW_REASONS
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 
 __all__ = ["WHAT_TO_DO", "codes_in", "meaning_of", "urgency", "what_to_do"]
 

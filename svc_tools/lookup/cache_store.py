@@ -1,29 +1,32 @@
 """The answers in the cache's file, read and written in bulk, and those in memory before it."""
 
+# MERGED cache_memory: What this process read from the cache already: a second look costs next to nothing.
+
 from __future__ import annotations
 
 import json
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
-from svc_tools.lookup.cache_file import CacheFile, is_damage
-from svc_tools.lookup.cache_keeping import LocalDays, keeps_until
-from svc_tools.lookup.cache_keys import place_key
-from svc_tools.lookup.cache_memory import Memory
-from svc_tools.lookup.cache_rows import (
+from svc_tools.lookup.cache_file import (
     NO_PROFILE,
+    CacheFile,
     DamageError,
+    LocalDays,
     Profile,
     bodies_of,
     checksum,
+    is_damage,
+    keeps_until,
     outcomes_of,
+    place_key,
     profile_of,
     read_profile,
     row_of,
     text_checksum,
     write_profile,
 )
-from svc_tools.lookup.many_objects import all_stay
+from svc_tools.lookup.outcomes import all_stay
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,16 +40,11 @@ if TYPE_CHECKING:
 
     _Kept = tuple[Place, Outcome, Profile | None, datetime, int]
 
-__all__ = ["Store"]
-
-_T = TypeVar("_T")
-
 _AT_ONCE = 20_000
 """How many keys one query asks for."""
 _DAY = 86_400
 _OUTDATED = 30 * _DAY
 """After how long without a new answer the embedded service's former rate books are forgotten."""
-
 _FIND = """
 SELECT asked.key, answer.detail, answer.expires, answer.body, answer.sum
 FROM json_each(?) AS asked CROSS JOIN answer
@@ -60,6 +58,11 @@ ON CONFLICT (source, place) DO UPDATE SET
     detail = excluded.detail, expires = excluded.expires, body = excluded.body, sum = excluded.sum
 WHERE excluded.detail >= answer.detail OR answer.expires <= ?
 """
+
+_MOST = 100_000
+"""Answers in memory for one source: about 60 MB."""
+
+_T = TypeVar("_T")
 
 
 class Store:
@@ -333,3 +336,63 @@ def _tidy(connection: sqlite3.Connection, now: int) -> None:
 def _month(now: datetime) -> int:
     """The calendar month (UTC) whose quota a figure is of."""
     return now.year * 12 + now.month
+
+
+class Layer:
+    """The answers of one source, all of them good until the first of them expires."""
+
+    def __init__(self, changes: int) -> None:
+        self.changes = changes
+        self.holds_until: int | None = None
+        self._answers: dict[Place, Outcome] = {}
+
+    def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
+        """The answers that are in memory."""
+        get = self._answers.get
+        if not self._answers:
+            return {}
+        return {place: outcome for place in places if (outcome := get(place)) is not None}
+
+    def add(self, answers: Mapping[Place, Outcome], until: int) -> None:
+        """Remember answers; too many of them push out the former ones."""
+        if len(answers) > _MOST:
+            return
+        if len(self._answers) + len(answers) > _MOST:
+            self._answers = {}
+            self.holds_until = None
+        self._answers.update(answers)
+        self.holds_until = until if self.holds_until is None else min(self.holds_until, until)
+
+    def forget(self, places: Iterable[Place]) -> None:
+        """These were answered anew."""
+        for place in places:
+            self._answers.pop(place, None)
+
+
+class Memory:
+    """The layers of all sources, each for simple and for full answers."""
+
+    def __init__(self) -> None:
+        self._layers: dict[tuple[Source, bool], Layer] = {}
+
+    def of(self, source: Source, *, detail: bool, changes: int, now: int) -> Layer:
+        """The layer of a source; an empty one where the file changed, or an answer expired."""
+        layer = self._layers.get((source, detail))
+        if (
+            layer is None
+            or layer.changes != changes
+            or (layer.holds_until is not None and layer.holds_until <= now)
+        ):
+            layer = self._layers[source, detail] = Layer(changes)
+        return layer
+
+    def forget(self, source: Source, places: Iterable[Place]) -> None:
+        """These places of a source were answered anew."""
+        for detail in (False, True):
+            layer = self._layers.get((source, detail))
+            if layer is not None:
+                layer.forget(places)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._layers.clear()

@@ -14,17 +14,19 @@ One pace serves a whole run: what one request learns of the service holds for al
 - Requests that hang are no load: after a while they no longer count as under way.
 """
 
+# MERGED pauses: What a person is told of a pause that the service wishes, and whether a run can outlast it.
+
 from __future__ import annotations
 
+import logging
 import random
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from svc_sdk._retry import backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-__all__ = ["Pace", "told_limit"]
 
 _GROWS_AFTER = 0.1
 """Seconds between two steps of growth ..."""
@@ -50,6 +52,9 @@ _LONGEST_RAMP = 1.0
 """... and the most seconds of it."""
 _DIGITS = 6
 """More digits than a number of seconds has: eleven days."""
+
+_SAID = 5.0
+"""Pauses of so many seconds are said: nobody should wonder whether the run hangs."""
 
 
 class Pace:
@@ -185,3 +190,36 @@ def told_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
         return None
     left, limit, reset = map(int, told)
     return left, reset / max(limit - left, 1)
+
+
+_log = logging.getLogger("svc_tools.lookup")
+"""Where nobody has set logging up, Python writes its warnings to standard error."""
+
+
+class Pauses:
+    """The pauses of one run.
+
+    Attributes:
+        ends_at: when the run ends at the latest, by the clock of `time.monotonic`.
+    """
+
+    def __init__(self) -> None:
+        self.ends_at: float | None = None
+        self._said_until = 0.0
+
+    def heed(self, now: float, until: float) -> str | None:
+        """Say once that a pause is long.
+
+        Returns:
+            Why the run may as well end now, where the pause is longer than it lasts.
+        """
+        if until - now < _SAID or until <= self._said_until + 1.0:
+            return None
+        self._said_until = until
+        wished = f"the service asks for a pause of {until - now:,.0f} s"
+        if self.ends_at is not None and until >= self.ends_at:
+            return f"{wished}, which is beyond the deadline"
+        goes_on = datetime.now().astimezone() + timedelta(seconds=until - now)
+        clock = goes_on.isoformat(" ", "seconds")
+        _log.warning("%s: the lookup goes on at %s; Ctrl+C keeps what was found", wished, clock)
+        return None

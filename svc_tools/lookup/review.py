@@ -1,12 +1,14 @@
 """Which answers need a person before they are relied on, and why. Pure; one table of rules."""
 
+# MERGED meanings: What the words of an answer and of an enriched frame mean, one line each, for readers.
+
 from __future__ import annotations
 
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from svc_sdk._reading import PARTIAL_CODES
+from svc_tools.codes import CONFIDENCE_MEANINGS, PARTIAL_CODES
 from svc_tools.lookup.outcomes import NO_SUM, STATUSES
 from svc_tools.places import same_place
 
@@ -16,30 +18,9 @@ if TYPE_CHECKING:
 
     from svc_tools.lookup.outcomes import Found, Outcome
 
-__all__ = [
-    "OTHER_DATE",
-    "REVIEW_REASONS",
-    "as_of_status",
-    "law_since",
-    "review_reasons",
-    "told_day",
-    "warnings_of",
-]
-
-OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
-"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
-
-_DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
-"""Warnings with which a published date proves nothing: of another date, of a part of the rate only,
-of one season, or of one source where another says otherwise."""
-
 _PROVED = "publisher_effective_date"
-_EARLIEST = timedelta(hours=14)
-"""The day begins so much before that of UTC where it begins first."""
-_DOUBTFUL = frozenset({"low", "none"})
 _SPANS = "zip_spans_jurisdictions"
 _MISMATCH = "place_input_mismatch"
-
 REVIEW_REASONS = {
     "partial": (
         "the rate lacks its local or district part",
@@ -132,6 +113,25 @@ REVIEW_REASONS = {
 }
 """Every reason to review an answer: its meaning, and why it matters. The most pressing first."""
 
+_NO_REASON_TO_REVIEW = {
+    "ok": "a whole rate: state + county + city + districts",
+    "local_rates_not_covered": "the rate is the state's part alone",
+    "districts_not_covered": "special-district rates may come on top",
+    "address_not_matched": "decided by the ZIP Code or place, not by the street address",
+}
+_SPANS_MEANING = {
+    "zip_spans_jurisdictions": "the ZIP lies in several jurisdictions; rates may differ"
+}
+"""As a warning; as a reason to review a rate it says more: that nothing tells the rates."""
+
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
+"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
+_DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
+"""Warnings with which a published date proves nothing: of another date, of a part of the rate only,
+of one season, or of one source where another says otherwise."""
+_EARLIEST = timedelta(hours=14)
+"""The day begins so much before that of UTC where it begins first."""
+_DOUBTFUL = frozenset({"low", "none"})
 _BY_WARNING = (
     REVIEW_REASONS.keys()
     - set(STATUSES)
@@ -240,3 +240,15 @@ def told_day(text: str | None) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         return None
+
+
+MEANINGS = (
+    _NO_REASON_TO_REVIEW
+    | CONFIDENCE_MEANINGS
+    | {code: meaning for code, (meaning, _) in REVIEW_REASONS.items()}
+    | _SPANS_MEANING
+)
+"""Meaning of a `lookup_status`, of a `confidence` (SPEC 2.1) or of an advisory code (SPEC 2.4).
+
+What is a reason to review a rate as well means the same in every column (`REVIEW_REASONS`).
+"""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools import config
+from svc_tools.display import the_service
 from svc_tools.nexus.journal import (
     FORMAT,
     VERSION,
@@ -48,7 +49,6 @@ from svc_tools.nexus.run import Run, now, settled, there_again
 from svc_tools.nexus.service import able, listed
 from svc_tools.nexus.words import NO_UNDO_NOTE
 from svc_tools.places import STATES, state_code
-from svc_tools.shown import the_service
 
 if TYPE_CHECKING:
     import threading

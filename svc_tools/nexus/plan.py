@@ -15,9 +15,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, get_args
 
+from svc_tools.display import NOTHING, Table, as_html, as_text, counted, printable
 from svc_tools.nexus.register import ProblemsError, day_column
 from svc_tools.nexus.words import DECISION_WORDS, NOT_TICKED_NOTE
-from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
+from svc_tools.atomic import whole_file
 from svc_tools.csv_cells import cells_of_any_length
+from svc_tools.display import NOTHING, Table, as_html, as_text, counted, plain
 from svc_tools.places import state_code
-from svc_tools.shown import NOTHING, Table, as_html, as_text, counted, plain
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,8 +21,8 @@ from svc_sdk import (
     _responses,
 )
 from svc_sdk._responses import Failure, Reply
+from svc_tools.display import counted, printable
 from svc_tools.nexus.service import Listed, compared
-from svc_tools.shown import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
+from svc_tools.display import counted, printable
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.receipt import (
     OPEN,
@@ -39,7 +40,6 @@ from svc_tools.nexus.requests import (
     removal,
 )
 from svc_tools.nexus.service import compared, listed
-from svc_tools.shown import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

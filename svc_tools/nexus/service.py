@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, SvcError, _requests, _responses
 from svc_sdk._responses import Failure, Reply
+from svc_tools.display import printable
 from svc_tools.nexus.register import (
     NEXUS_TYPES,
     RegisterError,
@@ -22,7 +23,6 @@ from svc_tools.nexus.register import (
 )
 from svc_tools.nexus.requests import FIELDS
 from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
-from svc_tools.shown import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

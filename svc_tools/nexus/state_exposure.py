@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from svc_tools.display import counted
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.sums import (
     CHANNELS,
@@ -33,7 +34,6 @@ from svc_tools.nexus.sums import (
     windows,
 )
 from svc_tools.nexus.thresholds import Base, Thresholds, read_thresholds
-from svc_tools.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,9 +20,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
+from svc_tools.display import NOTHING, Table, as_html, as_text, counted
 from svc_tools.nexus.register import ProblemsError
 from svc_tools.places import STATES, state_code
-from svc_tools.shown import NOTHING, Table, as_html, as_text, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

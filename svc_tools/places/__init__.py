@@ -1,8 +1,6 @@
 """Places as people write them, as questions that the service can answer."""
 
-from svc_tools.places.dated import on_days
 from svc_tools.places.days import GRAINS, Grain, day_of, first_day, time_zone
-from svc_tools.places.names import same_place
 from svc_tools.places.place import (
     NO_DATE,
     Cells,
@@ -10,7 +8,9 @@ from svc_tools.places.place import (
     Question,
     Refusal,
     on_day,
+    on_days,
     question,
+    same_place,
     where,
 )
 from svc_tools.places.states import STATES, Elsewhere, state_code

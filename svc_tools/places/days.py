@@ -1,5 +1,7 @@
 """The calendar date of a sale, as cells give it, and the period that it lies in. Pure."""
 
+# MERGED text: The text of a cell.
+
 from __future__ import annotations
 
 import re
@@ -7,14 +9,12 @@ import zoneinfo
 from datetime import date, datetime, tzinfo
 from typing import Literal, get_args
 
-from svc_tools.places.text import text_of
-
-__all__ = ["GRAINS", "Grain", "day_of", "first_day", "time_zone"]
-
 Grain = Literal["day", "month", "quarter"]
+
+_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
 GRAINS: tuple[str, ...] = get_args(Grain)
 """How finely dates may be asked about."""
-
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
 _DIGITS = re.compile(r"((?:19|20)[0-9]{6})\.0+")
 """The digits of a date in a column of floats, as a missing cell makes of whole numbers."""
@@ -95,3 +95,14 @@ def time_zone(name: str | tzinfo | None) -> tzinfo | None:
             f"tz: {name!r} is not the name of a time zone; expected one such as 'America/Chicago',"
             " 'America/New_York' or 'UTC'"
         ) from None
+
+
+def text_of(value: object) -> str | None:
+    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
+    try:
+        if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+            return None
+    except (TypeError, ValueError):
+        pass  # of pandas' NA nobody can say: its text is among the words below
+    text = " ".join(str(value).split())
+    return None if text.lower() in _MISSING_WORDS else text

@@ -1,31 +1,68 @@
 """A place as one question: normalised, hashable, in exactly one input mode (SPEC 4.4)."""
 
+# MERGED names: Whether two place names mean the same place, as far as spelling can tell.
+# MERGED dated: Many questions about days at once: nearly every row of a year of orders is one of its own.
+
 from __future__ import annotations
 
+import functools
 import math
 import re
-from dataclasses import dataclass
+import unicodedata
+from collections import deque
+from dataclasses import dataclass, fields
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from svc_tools.places.days import day_of
+from svc_tools.places.days import day_of, text_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
-from svc_tools.places.text import text_of
 from svc_tools.places.zips import normal_zip, states_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from datetime import date, tzinfo
 
-__all__ = ["Cells", "Place", "Question", "Refusal", "on_day", "question", "where"]
-
 Mode = Literal["address", "coordinates", "zip", "place"]
-
 _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
 _LONGEST = 4_000
 """How many characters of a text a request can carry: far above what any service reads."""
-_ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
+
+_WORDS = {
+    "st": "saint",
+    "ste": "sainte",
+    "ft": "fort",
+    "mt": "mount",
+    "mtn": "mountain",
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+    "hts": "heights",
+    "spgs": "springs",
+    "spg": "spring",
+    "bch": "beach",
+    "twp": "township",
+    "vlg": "village",
+    "jct": "junction",
+    "pt": "point",
+    "is": "island",
+    "ctr": "center",
+    "centre": "center",
+}
+_KNOWN_AS = {
+    "nyc": "new york",
+    "washington dc": "washington",
+    "washington d c": "washington",
+    "new york city": "new york",
+    "sf": "san francisco",
+}
+_ENDINGS = (" city", " town", " township", " village", " county")
+
+_ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 
 
 class _Hashed:
@@ -323,3 +360,50 @@ def _degrees(name: str, value: object, limit: int) -> float:
     if not (math.isfinite(number) and abs(number) <= limit):
         raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
     return number or 0.0  # minus zero is the same point, and asked as such
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two names differ only in spelling: case, accents, "St." for "Saint", "City"."""
+    return _plain(one) == _plain(other)
+
+
+@functools.lru_cache(maxsize=65536)
+def _plain(name: str) -> str:
+    bare = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", " ", bare.replace("'", "")).split()
+    text = " ".join(_WORDS.get(word, word) for word in words)
+    text = _KNOWN_AS.get(text, text)
+    for ending in _ENDINGS:
+        text = text.removesuffix(ending)
+    return text.replace(" ", "")
+
+
+_PLACE = tuple(one.name for one in fields(Place) if one.name != "as_of")
+_NOTES = tuple(one.name for one in fields(Question) if one.name != "place")
+
+
+def on_days(asked: Sequence[Question], days: Sequence[date]) -> list[Question]:
+    """`on_day` for each pair of a question and a day.
+
+    Made field by field, past the guard of frozen classes: four times as fast as their
+    constructors.
+    """
+    count = len(asked)
+    places = list(map(attrgetter("place"), asked))
+    dated = list(map(object.__new__, repeat(Place, count)))
+    for name in _PLACE:
+        _set(Place, name, dated, map(attrgetter(name), places))
+    _set(Place, "as_of", dated, days)
+    by_id = {id(one): one for one in places}
+    known = {key: one.hash_apart_from_day() for key, one in by_id.items()}
+    apart = map(known.__getitem__, map(id, places))
+    _set(Place, "_hash", dated, map(hash, zip(apart, days, strict=True)))
+    questions = list(map(object.__new__, repeat(Question, count)))
+    _set(Question, "place", questions, dated)
+    for name in _NOTES:
+        _set(Question, name, questions, map(attrgetter(name), asked))
+    return questions
+
+
+def _set(kind: type, name: str, objects: Iterable[object], values: Iterable[Any]) -> None:
+    deque(map(getattr(kind, name).__set__, objects, values), maxlen=0)

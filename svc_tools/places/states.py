@@ -7,8 +7,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-__all__ = ["STATES", "Elsewhere", "state_code"]
-
 STATES = {
     "AL": "Alabama",
     "AK": "Alaska",

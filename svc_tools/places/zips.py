@@ -10,8 +10,6 @@ from importlib import resources
 
 from svc_tools.places.states import MILITARY, TERRITORIES, Elsewhere
 
-__all__ = ["normal_zip", "states_of"]
-
 _ZIP = re.compile(r"([0-9]{5})(?:[-\s]*([0-9]{4}))?-?")
 _SHORT = re.compile(r"([0-9]{3,4})(?:-([0-9]{4}))?|([0-9]{3,4})([0-9]{4})")
 _CANADIAN = re.compile(r"[A-Z][0-9][A-Z][\s-]*[0-9][A-Z][0-9]", re.IGNORECASE)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from svc_sdk import SvcError
+from svc_tools.display import capital, plain
 from svc_tools.frames.usual_names import place_role
-from svc_tools.lookup.trouble import Trouble
-from svc_tools.shown import capital, plain
+from svc_tools.lookup.outcomes import Trouble
 from svc_tools.widgets.parts import field, heading, note, table, table_html, told
 
 if TYPE_CHECKING:

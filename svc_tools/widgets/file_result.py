@@ -13,12 +13,20 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_sdk._reading import percent
+from svc_tools.codes import percent
+from svc_tools.display import (
+    NOTHING,
+    STAGES,
+    capital,
+    counted,
+    duration,
+    how_far,
+    plain,
+    the_service,
+)
 from svc_tools.frames.files.file_review import review_page
 from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
 from svc_tools.lookup import STATUSES
-from svc_tools.progress_words import STAGES, duration, how_far
-from svc_tools.shown import NOTHING, capital, counted, plain, the_service
 from svc_tools.widgets.file_columns import line, spoken
 from svc_tools.widgets.parts import (
     DownloadButton,

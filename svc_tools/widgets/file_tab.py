@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import ipywidgets
 
 from svc_tools.config import EmbeddedSvc
+from svc_tools.display import capital, counted
 from svc_tools.frames.files.file_job import FileJob
 from svc_tools.frames.files.file_terms import Terms
 from svc_tools.frames.files.file_view import view_of_file
 from svc_tools.frames.files.opening import kind_to_read
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.stopping import STOPPED
-from svc_tools.lookup.trouble import Trouble
-from svc_tools.shown import capital, counted
+from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.widgets.file_columns import ColumnsForm, PlanView, file_trouble, grid, line, spoken
 from svc_tools.widgets.file_result import FileProgress, FileResult
 from svc_tools.widgets.parts import (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import config, nexus
+from svc_tools.display import NOTHING, counted, the_service
 from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.words import BEFORE_REMOVING
-from svc_tools.shown import NOTHING, counted, the_service
 from svc_tools.widgets.nexus_section import (
     ConfirmBox,
     Running,

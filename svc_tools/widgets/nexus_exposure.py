@@ -16,7 +16,7 @@ import ipywidgets as w
 import pandas as pd
 
 from svc_tools import nexus
-from svc_tools.shown import NOTHING, counted
+from svc_tools.display import NOTHING, counted
 from svc_tools.widgets.nexus_section import Section, actions, shown
 from svc_tools.widgets.parts import Entry, Form, Name, as_code, button, field, note, shown_code
 

@@ -12,8 +12,8 @@ import ipywidgets as w
 import pandas as pd
 
 from svc_tools import nexus
+from svc_tools.display import NOTHING, counted
 from svc_tools.nexus.apply import requests_of
-from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.nexus_section import (
     ConfirmBox,
     Running,

@@ -19,8 +19,8 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import nexus
+from svc_tools.display import NOTHING, counted
 from svc_tools.nexus.journal import private_folder
-from svc_tools.shown import NOTHING, counted
 from svc_tools.widgets.parts import button, field, heading, message_area, table_html, told
 from svc_tools.widgets.uploads import UploadButton
 

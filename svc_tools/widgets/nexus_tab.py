@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.shown import NOTHING, counted
+from svc_tools.display import NOTHING, counted
 from svc_tools.widgets.nexus_apply import ApplySection, LeftOverSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection, WholeStateSection

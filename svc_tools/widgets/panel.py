@@ -12,7 +12,7 @@ import ipywidgets
 import traitlets
 
 from svc_tools import config
-from svc_tools.shown import capital, the_service
+from svc_tools.display import capital, the_service
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.lookup_tab import LookupTab
 from svc_tools.widgets.nexus_tab import NexusTab

@@ -27,7 +27,7 @@ os.environ |= {{"SVC_API_KEY": os.environ["LAB_KEY"], "SVC_BASE_URL": os.environ
 
 BESIDE = """
 from IPython.display import HTML, display
-from svc_tools.shown import Table, as_html
+from svc_tools.display import Table, as_html
 import svc_sdk, svc_tools
 class Money:
     def _repr_html_(self):

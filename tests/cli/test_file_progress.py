@@ -9,7 +9,7 @@ from rich.console import Console
 
 from svc_tools.cli import enrich
 from svc_tools.cli.enrich import FileProgress
-from svc_tools.progress_words import duration
+from svc_tools.display import duration
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.reports.column_words import COLUMN_MEANINGS
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.review import REVIEW_REASONS
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "COLUMNS.md").read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.lookup.alike import counted_alike
+from svc_tools.lookup.outcomes import counted_alike
 
 
 def test_one_value_is_told_as_it_is():

@@ -19,13 +19,13 @@ from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
 from svc_tools.lookup.cache import Answers, Cache, open_cache, opened_cache
-from svc_tools.lookup.cache_keys import place_key
-from svc_tools.lookup.cache_rows import (
+from svc_tools.lookup.cache_file import (
     _OWN,
     DamageError,
     Profile,
     bodies_of,
     outcomes_of,
+    place_key,
     profile_of,
     read_profile,
     row_of,

@@ -16,8 +16,7 @@ from support.answers import NOW, SOURCE, ok, zip_place
 from svc_tools.config import embedded_source
 from svc_tools.lookup import cache as cache_module
 from svc_tools.lookup import cache_file
-from svc_tools.lookup.cache import Cache
-from svc_tools.lookup.cache_upkeep import cache_info
+from svc_tools.lookup.cache import Cache, cache_info
 
 PLACES = [zip_place(number) for number in range(2000)]
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from support.answers import SOURCE, zip_place
 
-from svc_tools.lookup.cache import Cache
-from svc_tools.lookup.cache_upkeep import clear_cache
+from svc_tools.lookup.cache import Cache, clear_cache
 
 _START = """
 import os, sys

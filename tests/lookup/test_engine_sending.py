@@ -15,7 +15,8 @@ from support.counting import counting
 from support.faults import HANG, KEY, RESET, answer, echo
 
 from svc_sdk import Svc
-from svc_tools.lookup import driving, look_up, running, sending
+from svc_tools.lookup import engine, look_up, transport
+from svc_tools.lookup import run as running
 from svc_tools.places import Place
 
 
@@ -85,7 +86,7 @@ def test_an_answer_that_drips_for_ever_ends_with_the_timeout():
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
-    monkeypatch.setattr(sending, "_LARGEST", 10_000)
+    monkeypatch.setattr(transport, "_LARGEST", 10_000)
     body = b" " * 20_000
     large = answer(200, body)
     if chunked:
@@ -126,7 +127,7 @@ def test_the_deadline_ends_the_run_and_keeps_what_came(scripted, faults, monkeyp
 
 
 def test_an_interrupt_does_not_wait_for_what_hangs(scripted, faults, monkeypatch):
-    monkeypatch.setattr(driving, "GRACE", 0.05)
+    monkeypatch.setattr(engine, "GRACE", 0.05)
     faults.will(*[echo] * 5, HANG)
     seen = []
 

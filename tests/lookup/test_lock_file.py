@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.answers import NOW, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 
-from svc_tools.lookup.lock_file import Lock, LockFileError, lock_lines, read_lock
-from svc_tools.lookup.lock_lines import answer_of, line_of
+from svc_tools.lookup.lock_file import (
+    Lock,
+    LockFileError,
+    answer_of,
+    line_of,
+    lock_lines,
+    read_lock,
+)
 from svc_tools.lookup.outcomes import Component, Outcome
 from svc_tools.places import Place
 

@@ -9,8 +9,7 @@ import pytest
 
 from svc_tools.lookup import STATUSES, Found, Outcome
 from svc_tools.lookup.outcomes import NO_SUM
-from svc_tools.lookup.review import REVIEW_REASONS, as_of_status, review_reasons
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, as_of_status, review_reasons
 
 DAY = date(2026, 5, 1)
 FOUND = Found(

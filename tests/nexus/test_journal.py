@@ -15,7 +15,7 @@ from support.faults import KEY
 from support.nexus import KEYS, LOST, Nexus, plan_of, statuses
 
 from svc_sdk import Svc
-from svc_tools import whole_file
+from svc_tools import atomic
 from svc_tools.nexus import (
     ApplyError,
     ReceiptError,
@@ -142,7 +142,7 @@ def test_nothing_is_sent_where_the_disk_is_full(faults, scripted, tmp_path, monk
     if part == "write":
         monkeypatch.setattr(journal, "_write", full)
     else:
-        module = journal if part == "sync" else whole_file
+        module = journal if part == "sync" else atomic
         monkeypatch.setattr(module, "os", Like(os, fsync=full))
     with pytest.raises(ApplyError, match=r"No space left on device\. Nothing was sent"):
         apply(plan_of(scripted, DE), scripted, tmp_path / "receipts")

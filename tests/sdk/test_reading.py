@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import answer
 
-from svc_sdk._reading import percent, sentence, with_percentages
+from svc_tools.codes import percent, sentence, with_percentages
 
 
 @given(st.integers(-(10**60), 10**60), st.integers(0, 90))

@@ -15,7 +15,7 @@ import sys
 import filelock
 
 from svc_sdk import Svc, models
-from svc_tools import whole_file
+from svc_tools import atomic
 from svc_tools.nexus import apply_plan, journal, read_plan, run
 
 
@@ -40,7 +40,7 @@ def killing(at, when, passed):
         b"w", real_write, half=lambda file, line: real_write(file, line[: len(line) // 2])
     )
     journal.os = Like(os, fsync=boundary(b"s", os.fsync))
-    whole_file.os = Like(os, fsync=boundary(b"s", os.fsync))
+    atomic.os = Like(os, fsync=boundary(b"s", os.fsync))
     run.exchange = boundary(b"r", run.exchange)
 
 

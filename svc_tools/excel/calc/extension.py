@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
+from svc_tools.atomic import whole_file
 from svc_tools.excel.officejs.pages import zeros_kept
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svc_tools.display import counted
 from svc_tools.excel.com.converting import Area
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
-from svc_tools.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

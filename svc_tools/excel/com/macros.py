@@ -24,6 +24,7 @@ import xlwings as xw
 
 from svc_sdk import SvcError
 from svc_tools import config
+from svc_tools.display import counted
 from svc_tools.excel.com.converting import Area
 from svc_tools.excel.com.freezing import find, freeze
 from svc_tools.excel.com.workbook import Workbook
@@ -44,7 +45,6 @@ from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.plan_file import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import cell_of
 from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
-from svc_tools.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

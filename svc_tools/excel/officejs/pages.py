@@ -29,16 +29,15 @@ from urllib.parse import quote
 
 from svc_sdk import AuthError, Svc, SvcError, TransportError, __version__
 from svc_tools import config
+from svc_tools.atomic import whole_file
 from svc_tools.config import ConfigurationError
+from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel import settings as keys
 from svc_tools.excel.officejs.gate import ROOT
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.values import accepted
-from svc_tools.lookup.stopping import is_foreign
-from svc_tools.lookup.trouble import Trouble, told_of_service
-from svc_tools.shown import capital
-from svc_tools.whole_file import whole_file
+from svc_tools.lookup.outcomes import Trouble, is_foreign, told_of_service
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

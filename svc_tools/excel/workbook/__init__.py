@@ -37,6 +37,7 @@ def write_workbook(
         ImportError: xlwings or XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
+    from svc_tools.atomic import whole_file  # noqa: PLC0415 - the same
     from svc_tools.excel.com.workbook import text  # noqa: PLC0415 - a light one of a heavy package
     from svc_tools.excel.workbook.build import (  # noqa: PLC0415 - the same
         excel,
@@ -47,7 +48,6 @@ def write_workbook(
         MODULE,
         write_sheets,
     )
-    from svc_tools.whole_file import whole_file  # noqa: PLC0415 - the same
 
     book = Path(path).expanduser()
     if book.suffix.lower() != _ENDING:

@@ -17,9 +17,9 @@ from datetime import date, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.atomic import whole_file
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.places import STATES
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.display import as_html, as_text, counted, exact_dollars
 from svc_tools.frames.analysis.filing_parts import LEVEL_COLUMNS, LOCATION, NO_CODE
 from svc_tools.frames.analysis.shown import table_of
 from svc_tools.frames.coded import coded, combined
 from svc_tools.frames.review_codes import codes_of_rows
 from svc_tools.frames.totals import dollars_by, money, money_column
 from svc_tools.places import STATES
-from svc_tools.shown import as_html, as_text, counted, exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.shown import Table
 
 __all__ = ["Filing", "FilingTotals", "Tie", "filing_totals"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svc_tools.display import as_html, as_text, counted, exact_dollars, plain
 from svc_tools.frames.analysis.shown import table_of
-from svc_tools.shown import as_html, as_text, counted, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from svc_tools.display import Table
     from svc_tools.frames.analysis.compared import Sums
-    from svc_tools.shown import Table
 
 __all__ = ["Reconciliation"]
 

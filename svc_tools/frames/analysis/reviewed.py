@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svc_tools.display import as_html, as_text, counted, exact_dollars
 from svc_tools.frames.analysis.shown import table_of
-from svc_tools.shown import as_html, as_text, counted, exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.shown import Table
+    from svc_tools.display import Table
 
 __all__ = ["Review", "ReviewTotals"]
 

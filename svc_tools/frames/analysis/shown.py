@@ -1,4 +1,4 @@
-"""Tables of frames, and their cells in words; how they are drawn is `svc_tools.shown`'s."""
+"""Tables of frames, and their cells in words; how they are drawn is `svc_tools.display`'s."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.shown import NOTHING, Table, exact_dollars, plain
+from svc_tools.display import NOTHING, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from svc_tools.display import exact_dollars
 from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
 from svc_tools.frames.summary import other_date_sentence, source_sentence
-from svc_tools.shown import exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

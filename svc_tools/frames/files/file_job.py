@@ -25,7 +25,7 @@ from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.file_writing import FileWriting
 from svc_tools.frames.files.opening import check_columns, check_report, check_rows
 from svc_tools.lookup import Run, look_up
-from svc_tools.lookup.stopping import STOPPED
+from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.places import Question
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svc_tools.display import as_html, as_text
 from svc_tools.frames.files.file_shown import run_sentences, run_tables, run_title
-from svc_tools.lookup.stopping import STOPPED
-from svc_tools.shown import as_html, as_text
+from svc_tools.lookup.outcomes import STOPPED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from svc_tools.display import Table, capital, counted, exact_dollars, plain, printable, the_service
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.alike import counted_alike
-from svc_tools.meanings import MEANINGS
-from svc_tools.shown import Table, capital, counted, exact_dollars, plain, printable, the_service
+from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from svc_tools.frames.files.file_run import FileRun

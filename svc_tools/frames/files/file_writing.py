@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.atomic import whole_file
 from svc_tools.frames.files import Chunk, FileError, open_writer
 from svc_tools.frames.files.file_memory import with_memory
 from svc_tools.frames.files.file_rates import added_columns, enriched_rows
 from svc_tools.frames.files.file_totals import FileTotals
 from svc_tools.frames.files.writing import CsvWriter, as_text
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.display import exact_dollars
 from svc_tools.frames.analysis.review import reviewed
 from svc_tools.frames.analysis.review_stakes import BASES
 from svc_tools.frames.attention import Attention, attention
@@ -21,8 +22,7 @@ from svc_tools.frames.taxes.tax_terms import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label
 from svc_tools.frames.totals import Money, dollars, money, sums_by
 from svc_tools.frames.what_to_do import codes_in, meaning_of, what_to_do
-from svc_tools.meanings import MEANINGS
-from svc_tools.shown import exact_dollars
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

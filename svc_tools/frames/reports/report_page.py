@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from svc_tools.atomic import whole_file
+from svc_tools.display import exact_dollars
 from svc_tools.frames.reports.report_columns import ReportColumns
 from svc_tools.frames.reports.report_facts import facts_of, stake_sentence
 from svc_tools.frames.reports.report_lines import failed_table, lines_table, review_table
@@ -13,9 +15,7 @@ from svc_tools.frames.reports.report_markup import Markup, Right, joined, table,
 from svc_tools.frames.reports.report_style import STYLE
 from svc_tools.frames.summary import other_date_sentence
 from svc_tools.frames.what_to_do import meaning_of
-from svc_tools.meanings import MEANINGS
-from svc_tools.shown import exact_dollars
-from svc_tools.whole_file import whole_file
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

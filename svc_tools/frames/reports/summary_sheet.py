@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.frames.reports.report_facts import stake_sentence
 from svc_tools.frames.summary import other_date_sentence
 from svc_tools.frames.what_to_do import meaning_of
-from svc_tools.meanings import MEANINGS
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

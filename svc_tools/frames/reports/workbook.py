@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.atomic import whole_file
 from svc_tools.frames.coded import first_column
 from svc_tools.frames.reports import book as book_
 from svc_tools.frames.reports.book import open_book
@@ -21,7 +22,6 @@ from svc_tools.frames.reports.report_facts import facts_of
 from svc_tools.frames.reports.sheet_table import Column, column_letters
 from svc_tools.frames.reports.sources_sheet import write_sources
 from svc_tools.frames.reports.summary_sheet import Ties, write_summary
-from svc_tools.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

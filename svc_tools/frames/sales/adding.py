@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from svc_tools.display import counted
 from svc_tools.frames.factorizing import factorized
 from svc_tools.frames.sales.dates import FIRST_DAY, LAST_DAY, days_of_rows
 from svc_tools.frames.sales.left_out import LeftOut, Unread
@@ -15,8 +16,7 @@ from svc_tools.frames.sales.orders import Orders, hashes_of
 from svc_tools.frames.taxes.amounts import whole_cents
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.places import STATES, Elsewhere, state_code
-from svc_tools.places.text import text_of
-from svc_tools.shown import counted
+from svc_tools.places.days import text_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -12,15 +12,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if sys.platform != "win32":
-    import fcntl
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["whole_file"]
-
+if sys.platform != "win32":
+    import fcntl
 _SETTLED = 5.0
 """Seconds after which a draft that nobody holds was left behind: one is held once it is there."""
 

@@ -3,54 +3,71 @@
 Used from one event loop. Places are fed; outcomes come out, in bursts, as they are committed.
 """
 
+# MERGED item: A place on its way through a run. Pure.
+# MERGED writing: Outcomes on their way out of a run: committed first, then told, in bursts.
+# MERGED terms: How a run is to be done, checked once.
+
 from __future__ import annotations
 
 import asyncio
 import heapq
+import queue
+import threading
 import time
 from collections import deque
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
-from svc_tools.lookup.item import Item
-from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
-from svc_tools.lookup.pace import Pace, told_limit
-from svc_tools.lookup.pauses import Pauses
-from svc_tools.lookup.requesting import request_of
-from svc_tools.lookup.sending import open_sender
-from svc_tools.lookup.stopping import (
+from svc_tools.lookup.outcomes import (
     SERVER_ERRORS,
     TOO_MANY,
     Health,
+    Outcome,
+    failed,
     is_fatal,
     is_foreign,
     is_transient,
+    not_attempted,
+    of_answer,
 )
-from svc_tools.lookup.writing import Writer
+from svc_tools.lookup.pace import Pace, Pauses, told_limit
+from svc_tools.lookup.transport import open_sender, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from svc_sdk import AsyncSvc, Svc
+    from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
-    from svc_tools.lookup.sending import Sender
-    from svc_tools.lookup.terms import Terms
-    from svc_tools.lookup.writing import Burst, Keeper
+    from svc_tools.config import Source
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
 
-__all__ = ["GRACE", "Lookups"]
+    Burst = list[tuple[Place, Outcome]]
+    """Places and what became of them, in the order in which the answers came."""
 
 GRACE = 1.0
 """Seconds that requests under way get after an interrupt: most answers still come, and count."""
-
 _WAITING = 16
 """How many places per request under way may wait for their next try."""
 _OK = 200
 _WATCH = 0.25
+
+_MOST_RETURNS = 20
+"""How often a place that was refused for coming too fast is put back."""
+
+_TOLD_EVERY = 0.01
+"""Seconds between two bursts of outcomes where no cache has to be written."""
+
+_MOST_IN_FLIGHT = 512
 
 
 class Lookups:
@@ -379,3 +396,188 @@ class Lookups:
 
 def _is_refused(outcome: Reply | Failure) -> bool:
     return not isinstance(outcome, Failure) and outcome.status == TOO_MANY
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A place, its request, and what was tried.
+
+    Attributes:
+        place: the place.
+        call: what is sent.
+        attempts: how often it was sent.
+        returns: how often it was put back, its retries spent, for coming too fast.
+    """
+
+    place: Place
+    call: Call
+    attempts: int = 0
+    returns: int = 0
+    _answers_before: int = -1
+
+    def may_return(self, answers: int) -> bool:
+        """Whether a place that came too fast once too often is put back.
+
+        It is as long as the run gets on: pacing is the run's business, not the place's.
+
+        Args:
+            answers: how many the run has got.
+        """
+        got_on = answers > self._answers_before
+        self._answers_before = answers
+        self.returns += 1
+        return got_on and self.returns <= _MOST_RETURNS
+
+
+class Keeper(Protocol):
+    """Where answers are committed; called in a thread of the run's own."""
+
+    def __call__(self, burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
+        """Commit a burst; it is durable when this returns. `quota`: the lookups that are left."""
+
+
+def keeper(cache: Answers, source: Source, *, detail: bool) -> Keeper:
+    """Commits to a cache. Should it break its promise never to raise, the run goes on without."""
+    broken = False
+
+    def keep(burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
+        nonlocal broken
+        if broken:
+            return
+        try:
+            if quota is not None:
+                cache.told_quota(source, quota)
+            cache.keep(source, burst, detail=detail)
+        except Exception as error:  # noqa: BLE001 - answers that were paid for are not lost
+            broken = True
+            cache.notes.append(
+                f"the answers of this run are not kept: {type(error).__name__}: {error}"
+            )
+
+    return keep
+
+
+class _Committer:
+    """Commits bursts in a thread of its own.
+
+    A daemon, and no executor: those of the standard library refuse work as soon as the main thread
+    has ended, while other threads of a program may still wait for their answers.
+    """
+
+    def __init__(self, keep: Keeper) -> None:
+        self._keep = keep
+        self._jobs: queue.SimpleQueue[tuple[Burst, int | None, Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
+
+    async def commit(self, burst: Burst, quota: int | None) -> None:
+        done: Future[None] = Future()
+        self._jobs.put((burst, quota, done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            burst, quota, done = job
+            # who waited may have been cancelled meanwhile, and the loop may have ended
+            with suppress(InvalidStateError, RuntimeError):
+                try:
+                    self._keep(burst, quota)
+                except BaseException as error:  # noqa: BLE001 - of whoever waits for it
+                    done.set_exception(error)
+                else:
+                    done.set_result(None)
+
+
+class Writer:
+    """Commits what has come, then tells it; while one burst is written the next one grows.
+
+    Args:
+        tell: takes each burst, in the loop's thread, once it is committed.
+        keep: commits a burst; left out where there is no cache.
+
+    Attributes:
+        quota: the lookups that the account has left, as the last answer said.
+    """
+
+    def __init__(self, tell: Callable[[Burst], object], keep: Keeper | None) -> None:
+        self._tell = tell
+        self._keep = keep
+        self._burst: list[tuple[Place, Outcome | Callable[[], Outcome]]] = []
+        self._bell = asyncio.Event()
+        self._over = False
+        self.quota: int | None = None
+
+    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome]) -> None:
+        """An outcome that is to be told, or what makes it when its burst is written.
+
+        Answers that are read together are read in a third of the time.
+        """
+        self._burst.append((place, outcome))
+        self._bell.set()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._over = True
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Write and tell until the end."""
+        committer = None if self._keep is None else _Committer(self._keep)
+        try:
+            while not self._over or self._burst:
+                await self._bell.wait()
+                self._bell.clear()
+                if committer is None and not self._over:
+                    await asyncio.sleep(_TOLD_EVERY)
+                came, self._burst = self._burst, []
+                burst = [(place, one() if callable(one) else one) for place, one in came]
+                if burst and committer is not None:
+                    await committer.commit(burst, self.quota)
+                if burst:
+                    self._tell(burst)
+                if self._burst or self._over:
+                    self._bell.set()
+        finally:
+            if committer is not None:
+                committer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is to be done.
+
+    Attributes:
+        detail: ask for the full answer, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be under way at once, at most.
+        deadline: the seconds that the whole run may take.
+
+    Raises:
+        ValueError: a number out of its range.
+        TypeError: no number.
+    """
+
+    detail: bool = False
+    concurrency: int = 16
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int):
+            raise TypeError(f"concurrency: expected a whole number, not {self.concurrency!r}")
+        if not 1 <= self.concurrency <= _MOST_IN_FLIGHT:
+            raise ValueError(
+                f"concurrency: expected 1 to {_MOST_IN_FLIGHT} requests at once,"
+                f" not {self.concurrency}"
+            )
+        if self.deadline is None:
+            return
+        if isinstance(self.deadline, bool) or not isinstance(self.deadline, int | float):
+            raise TypeError(f"deadline: expected seconds as a number, not {self.deadline!r}")
+        if not 0 < self.deadline < float("inf"):
+            raise ValueError(
+                f"deadline: expected a number of seconds above 0, not {self.deadline!r}"
+            )

@@ -5,6 +5,8 @@ Many requests go over aiohttp: at 64 in flight it costs a twentieth of what the 
 or by a proxy of the environment, the requests go through their client.
 """
 
+# MERGED requesting: The request that asks for a place. Pure.
+
 from __future__ import annotations
 
 import asyncio
@@ -16,7 +18,7 @@ from urllib.request import getproxies
 
 import httpx
 
-from svc_sdk import AsyncSvc
+from svc_sdk import AsyncSvc, _requests
 from svc_sdk._requests import HEALTH
 from svc_sdk._settings import shared_tls
 
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
     from svc_sdk._requests import Call
     from svc_sdk._responses import Failure, Reply
     from svc_sdk._settings import Settings
-
-__all__ = ["Sender", "open_sender"]
+    from svc_tools.places import Place
 
 INSTALL_BULK = (
     "Looking up many places needs aiohttp, which is not installed. Install it with:"
@@ -269,3 +270,23 @@ class _Threaded:
     async def close(self) -> None:
         # what hangs ends by itself: nobody waits for it
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def request_of(place: Place, *, detail: bool) -> Call:
+    """The lookup of a place (SPEC 4.4); `detail` asks for the full answer (SPEC 2.5).
+
+    Raises:
+        ValueError: the client library would refuse it, too; so for `TypeError`.
+    """
+    return _requests.lookup(
+        place.state,
+        address=place.address,
+        city=place.city,
+        zip=place.zip,
+        location=place.location,
+        lat=place.lat,
+        lng=place.lng,
+        as_of=place.as_of,
+        period=None,
+        mode="full" if detail else "simple",
+    )

@@ -14,20 +14,6 @@ if TYPE_CHECKING:
 
     from svc_sdk.models import TaxResponse
 
-__all__ = [
-    "BASES",
-    "CONFIDENCE_MEANINGS",
-    "DECIDED_BY",
-    "PARTIAL_CODES",
-    "PARTS",
-    "known_part",
-    "lacking",
-    "part_is_known",
-    "percent",
-    "sentence",
-    "with_percentages",
-]
-
 PARTS = (
     ("State", "state_rate"),
     ("County", "county_rate"),
@@ -35,13 +21,11 @@ PARTS = (
     ("Districts", "combined_district_rate"),
 )
 """The parts of a rate that a reader is shown, and their fields (SPEC 2.2)."""
-
 PARTIAL_CODES = {
     "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
     "districts_not_covered": ("combined_district_rate",),
 }
 """Warnings by which a service says that its answer lacks parts of the rate (WIRE): these."""
-
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",
@@ -50,7 +34,6 @@ CONFIDENCE_MEANINGS = {
     "none": "no rate",
 }
 """Meaning of a `confidence` (SPEC 2.1)."""
-
 DECIDED_BY = {
     "address": "the street address",
     "zip4": "the ZIP+4",
@@ -60,14 +43,12 @@ DECIDED_BY = {
     "state": "the state alone",
 }
 """What decided a rate, by `resolved_via` (WIRE)."""
-
 BASES = {
     "publisher_effective_date": "the publisher gives this date",
     "edition_only": "the publisher gives an edition, and no date for the rate",
     "no_published_date": "no date is published",
 }
 """What an `effective_date` rests on, by `effective_date_basis` (SPEC 2.3)."""
-
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
