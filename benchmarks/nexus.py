@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from benchmarks.measure import Finding, medians, most_held, timed
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.sales.exposing import daily_sales
+from svc_tools.frames.sales.exposure import daily_sales
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:

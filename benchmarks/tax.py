@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from benchmarks.measure import Finding, medians, timed
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.exact import MONEY, RATE, cents_of, decimals
+from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals
 from svc_tools.frames.taxes.rounding import rounded_tax
 
 if TYPE_CHECKING:

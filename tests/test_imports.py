@@ -171,7 +171,7 @@ def test_the_table_of_extras_is_that_of_the_project():
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
         (
             ("bulk", "pandas", "report"),
-            "import svc_tools.frames.charting.rate_chart, svc_tools.frames.reports.workbook",
+            "import svc_tools.frames.charting.rate_chart, svc_tools.frames.reports.report",
         ),
         (
             ("bulk", "pandas", "dask"),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rich.progress import Task
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.file_job import FileJob, Stage
-    from svc_tools.frames.files.file_run import FileRun
+    from svc_tools.frames.files.job import FileJob, Stage
+    from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
@@ -233,8 +233,8 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
     console = Console(stderr=True, highlight=False)
     started = time.monotonic()
     with explained(), _interruptible(console, output):
-        from svc_tools.frames.files.file_job import FileJob  # noqa: PLC0415 - loads pandas
-        from svc_tools.frames.files.file_terms import Terms  # noqa: PLC0415 - as above
+        from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - as above
         from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
         from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
         from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above

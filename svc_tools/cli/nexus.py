@@ -269,7 +269,7 @@ def _exposure(
     register: Register | None,
     terms: dict[str, Any],
 ) -> pd.DataFrame:
-    from svc_tools.frames.sales.exposing import exposure_of_file  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.sales.exposure import exposure_of_file  # noqa: PLC0415 - loads pandas
 
     return exposure_of_file(
         *sales, thresholds=thresholds, register=register, progress=False, **terms

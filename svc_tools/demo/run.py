@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from svc_tools.atomic import whole_file
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.reports.rate_notes import RATE_NOTE_SHORT
-from svc_tools.frames.reports.workbook import write_workbook
+from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.summary import other_date_sentence, summarize
+from svc_tools.frames.texts import RATE_NOTE_SHORT
 from svc_tools.lookup.review import MEANINGS
 from svc_tools.printing import print_table, print_text
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from svc_sdk import Svc
-    from svc_tools.frames.attention import Group
+    from svc_tools.frames.money import Totals
+    from svc_tools.frames.row_states import Group
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
-    from svc_tools.frames.totals import Totals
 
 _DPI = 150
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.failing import LookupFailedError
+from svc_tools.frames.enrich import LookupFailedError
 from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:
-    from svc_tools.frames.files.file_enriching import enrich_file
-    from svc_tools.frames.sales.exposing import exposure_of_file
+    from svc_tools.frames.files.enriching import enrich_file
+    from svc_tools.frames.sales.exposure import exposure_of_file
 
 __all__ = [
     "LookupFailedError",
@@ -38,11 +38,11 @@ def svc(frame: pd.DataFrame) -> SvcAccessor:
 def __getattr__(name: str) -> object:
     """What reads and writes files is loaded when it is asked for."""
     if name == "enrich_file":
-        from svc_tools.frames.files.file_enriching import enrich_file  # noqa: PLC0415 - as it says
+        from svc_tools.frames.files.enriching import enrich_file  # noqa: PLC0415 - as it says
 
         return enrich_file
     if name == "exposure_of_file":
-        from svc_tools.frames.sales.exposing import exposure_of_file  # noqa: PLC0415 - as it says
+        from svc_tools.frames.sales.exposure import exposure_of_file  # noqa: PLC0415 - as it says
 
         return exposure_of_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,16 @@
 """From outcomes to columns: one value for each distinct question, taken onto the rows."""
 
+# MERGED jurisdictions: The column `lookup_jurisdictions`: the parts of a rate with their official codes, as JSON text.
+#
+# MERGED jurisdictions: A cell is a list of `{"level", "code", "name", "rate"}`, in the order of the answer: the state
+# MERGED jurisdictions: first. Rates are five-decimal strings (SPEC 2.2), never numbers. `code` is null where the service
+# MERGED jurisdictions: gives none. A cell is missing where the answer carried no parts.
+
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -13,12 +21,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
 from svc_tools.config import EmbeddedSvc, service_name
-from svc_tools.frames.enriched import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.frames.factorizing import combined
-from svc_tools.frames.jurisdictions import encode
-from svc_tools.frames.onto_rows import OntoRows
-from svc_tools.lookup import Found, Outcome, refused
+from svc_tools.frames.arrow import OntoRows
+from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.queries import combined
+from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
 from svc_tools.places import Question
 
@@ -26,83 +34,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from svc_sdk import Svc
-    from svc_tools.frames.exact import RateForm
-    from svc_tools.frames.questions import Asked
-    from svc_tools.lookup import Component
+    from svc_tools.frames.arrow import RateForm
+    from svc_tools.frames.queries import Asked
     from svc_tools.places import Place
 
-__all__ = ["Answerer", "answer_columns", "answerer", "results"]
-
-
-@dataclass(frozen=True, slots=True)
-class Answerer:
-    """Who answers, as it stands in the rows: the service's name, and its edition where known."""
-
-    name: str
-    edition: str | None = None
-
-
-def answerer(client: Svc) -> Answerer:
-    """Who answers for a client."""
-    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
-    return Answerer(service_name(client), edition)
-
-
-def answer_columns(
-    asked: Asked,
-    outcomes: Mapping[Place, Outcome],
-    who: Answerer,
-    rates: RateForm = "decimal",
-    *,
-    names: Collection[str] | None = None,
-    detail: bool = False,
-    today: date | None = None,
-) -> dict[str, Any]:
-    """The columns that a lookup adds, without their prefix, in the order of the rows.
-
-    Args:
-        asked: what the rows ask.
-        outcomes: what became of each place.
-        who: who answered.
-        rates: the form of the rates.
-        names: which of the columns; `None` for all of them.
-        detail: whether `DETAIL_COLUMNS` are among them.
-        today: the day that questions without a date are about; `None` for that of the answer.
-    """
-    told = _Told(asked, outcomes, who, today)
-    onto = OntoRows(asked.codes)
-    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
-    wanted = every if names is None else [name for name in every if name in names]
-    return {name: _column(name, told, onto, rates) for name in wanted}
-
-
-def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
-    """The outcome of each question, those that are never asked among them."""
-    with contextlib.suppress(AttributeError):  # as long as none is a refusal, which has no place
-        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
-    return [
-        outcomes[one.place] if isinstance(one, Question) else refused(one)
-        for one in asked.questions
-    ]
-
-
-def _column(name: str, told: _Told, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
-    if name in _UNITS:
-        return onto.rates(told.field(_UNITS[name]), rates)
-    if name in CATEGORY_COLUMNS:
-        return onto.categories(*(_CODED[name](told) if name in _CODED else told.coded(name)))
-    if name == "looked_up_at":
-        return onto.moments(*told.moments)
-    if name in _TRUTHS:
-        return onto.truths(*_TRUTHS[name](told))
-    values = _VALUES[name](told) if name in _VALUES else told.field(name)
-    return onto.days(values) if name in _DAYS else onto.texts(values)
-
-
-_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
-"""Where nothing was found: every field of it is `None`."""
 _HOUR = 3_600_000_000
 """Microseconds. Days begin on the hour, in UTC, wherever `as_of_status` looks."""
+_UNITS = {
+    "combined_rate": "combined",
+    "state_rate": "state",
+    "county_rate": "county",
+    "city_rate": "city",
+    "combined_district_rate": "districts",
+    "rate_low": "low",
+    "rate_high": "high",
+}
 
 
 class _Coded(NamedTuple):
@@ -243,35 +189,86 @@ class _Told:
         return self.coded("edition").of(lambda edition: edition or self.who.edition)
 
 
-_UNITS = {
-    "combined_rate": "combined",
-    "state_rate": "state",
-    "county_rate": "county",
-    "city_rate": "city",
-    "combined_district_rate": "districts",
-    "rate_low": "low",
-    "rate_high": "high",
-}
 _CODED: dict[str, Callable[[_Told], _Coded]] = {
     "as_of_status": _Told.as_of_statuses,
     "lookup_review_reason": lambda told: told.reasons,
     "lookup_source": _Told.sources,
     "lookup_edition": _Told.editions,
 }
-_TRUTHS: dict[str, Callable[[_Told], _Coded]] = {
-    "freight_taxable": lambda told: told.coded("freight_taxable"),
-    "needs_review": lambda told: told.reasons.of(lambda reason: reason is not None),
-}
-_DAYS = frozenset({"effective_date", "lookup_as_of"})
-_VALUES: dict[str, Callable[[_Told], list[Any]]] = {
-    "warnings": lambda told: told.warnings.of(lambda codes: "; ".join(codes) or None).each(),
-    "effective_date": lambda told: told.coded("effective_date").of(told_day).each(),
-    "lookup_as_of": lambda told: told.asked_days,
-    "lookup_status": lambda told: told.result("status"),
-    "lookup_error": lambda told: told.result("error"),
-    "support_reference": lambda told: told.result("support_reference"),
-    "lookup_jurisdictions": lambda told: list(map(encode, told.components())),
-}
+
+_EXPECTED = (
+    "a list of objects with level, code, name and rate, as df.svc.lookup(detail=True) writes it"
+)
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answers, as it stands in the rows: the service's name, and its edition where known."""
+
+    name: str
+    edition: str | None = None
+
+
+def answerer(client: Svc) -> Answerer:
+    """Who answers for a client."""
+    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
+    return Answerer(service_name(client), edition)
+
+
+def answer_columns(
+    asked: Asked,
+    outcomes: Mapping[Place, Outcome],
+    who: Answerer,
+    rates: RateForm = "decimal",
+    *,
+    names: Collection[str] | None = None,
+    detail: bool = False,
+    today: date | None = None,
+) -> dict[str, Any]:
+    """The columns that a lookup adds, without their prefix, in the order of the rows.
+
+    Args:
+        asked: what the rows ask.
+        outcomes: what became of each place.
+        who: who answered.
+        rates: the form of the rates.
+        names: which of the columns; `None` for all of them.
+        detail: whether `DETAIL_COLUMNS` are among them.
+        today: the day that questions without a date are about; `None` for that of the answer.
+    """
+    told = _Told(asked, outcomes, who, today)
+    onto = OntoRows(asked.codes)
+    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
+    wanted = every if names is None else [name for name in every if name in names]
+    return {name: _column(name, told, onto, rates) for name in wanted}
+
+
+def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
+    """The outcome of each question, those that are never asked among them."""
+    with contextlib.suppress(AttributeError):  # as long as none is a refusal, which has no place
+        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
+    return [
+        outcomes[one.place] if isinstance(one, Question) else refused(one)
+        for one in asked.questions
+    ]
+
+
+def _column(name: str, told: _Told, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
+    if name in _UNITS:
+        return onto.rates(told.field(_UNITS[name]), rates)
+    if name in CATEGORY_COLUMNS:
+        return onto.categories(*(_CODED[name](told) if name in _CODED else told.coded(name)))
+    if name == "looked_up_at":
+        return onto.moments(*told.moments)
+    if name in _TRUTHS:
+        return onto.truths(*_TRUTHS[name](told))
+    values = _VALUES[name](told) if name in _VALUES else told.field(name)
+    return onto.days(values) if name in _DAYS else onto.texts(values)
+
+
+_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
+"""Where nothing was found: every field of it is `None`."""
 
 
 def _coded(values: Sequence[Any]) -> _Coded:
@@ -288,3 +285,83 @@ def _each_once(codes: tuple[str, ...] | None) -> tuple[str, ...]:
 def _local_day(moment: datetime) -> date:
     """The person's own day."""
     return moment.astimezone().date()
+
+
+_TRUTHS: dict[str, Callable[[_Told], _Coded]] = {
+    "freight_taxable": lambda told: told.coded("freight_taxable"),
+    "needs_review": lambda told: told.reasons.of(lambda reason: reason is not None),
+}
+_DAYS = frozenset({"effective_date", "lookup_as_of"})
+_VALUES: dict[str, Callable[[_Told], list[Any]]] = {
+    "warnings": lambda told: told.warnings.of(lambda codes: "; ".join(codes) or None).each(),
+    "effective_date": lambda told: told.coded("effective_date").of(told_day).each(),
+    "lookup_as_of": lambda told: told.asked_days,
+    "lookup_status": lambda told: told.result("status"),
+    "lookup_error": lambda told: told.result("error"),
+    "support_reference": lambda told: told.result("support_reference"),
+    "lookup_jurisdictions": lambda told: list(map(encode, told.components())),
+}
+
+
+def encode(components: Sequence[Component]) -> str | None:
+    """The cell of some components; `None` where there are none.
+
+    Raises:
+        ValueError: a rate is no fraction from 0 to 1.
+    """
+    if not components:
+        return None
+    parts = [
+        {"level": part.level, "code": part.code, "name": part.name, "rate": _rate(part.units)}
+        for part in components
+    ]
+    text = json.dumps(parts, ensure_ascii=False, separators=(", ", ": "))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, as JSON may carry it: no text column can
+        return json.dumps(parts, separators=(", ", ": "))
+    return text
+
+
+@functools.lru_cache(maxsize=16_384)
+def decode(text: str | None) -> tuple[Component, ...]:
+    """The components of a cell; none where it is missing or empty.
+
+    Raises:
+        ValueError: the text is not such a cell; it says what it is and what is expected.
+    """
+    if text is None or not text.strip():
+        return ()
+    try:
+        return tuple(map(_component, _parts(json.loads(text))))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"lookup_jurisdictions: {shown!r} cannot be read ({why}); expected {_EXPECTED}"
+        ) from None
+
+
+def _parts(cell: object) -> list[object]:
+    if not isinstance(cell, list):
+        raise TypeError("it is no list")
+    return cell
+
+
+def _component(part: object) -> Component:
+    if not isinstance(part, dict):
+        raise TypeError(f"{part!r} is no object")
+    level, name, code, rate = part["level"], part["name"], part["code"], part["rate"]
+    if not all(isinstance(value, str) for value in (level, name, rate)):
+        raise TypeError("level, name and rate are texts")
+    if not isinstance(code, str | None):
+        raise TypeError("code is a text or null")
+    units = rate_to_units(rate)
+    _rate(units)
+    return Component(level, name, code, units)
+
+
+def _rate(units: int) -> str:
+    if not 0 <= units < UNITS_PER_ONE:
+        raise ValueError(f"a rate of {units} units of 10^-5 is not a fraction from 0 to 1")
+    return units_to_rate(units)

@@ -1,35 +1,63 @@
 """Rates onto rows: same index, same order, one outcome each."""
 
+# MERGED asking: Who answers a lookup: the given client, the configured one, the embedded one, or a lock file.
+# MERGED failing: How a lookup says that rows have no answer, or that it ended early: the frame is never lost.
+# MERGED planning: What a lookup of a frame will take: counted from its rows and the cache, without a request.
+
 from __future__ import annotations
 
+import contextlib
 import warnings
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from svc_tools.frames.answers import answer_columns, results
-from svc_tools.frames.asking import asking
+from svc_tools.config import (
+    configured,
+    connect,
+    running_embedded,
+    service_name,
+    source_of,
+    unconfigured,
+)
+from svc_tools.frames.answers import Answerer, answer_columns, answerer, results
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.enriched import NOTE
-from svc_tools.frames.failing import raise_for, warn_of_early_end
-from svc_tools.frames.lookup_note import note_of
-from svc_tools.frames.notes import ending, progress_bar, repairs, say
-from svc_tools.frames.ownership import free_columns, remember_columns
-from svc_tools.frames.questions import ask
-from svc_tools.frames.used_answers import remember
+from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
+from svc_tools.frames.notes import ending, note_of, progress_bar, repairs, say
+from svc_tools.frames.provenance import remember
+from svc_tools.frames.queries import ask
+from svc_tools.lookup import Run, look_up
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.lock_file import read_lock
+from svc_tools.lookup.outcomes import all_stay
+from svc_tools.lookup.plan import Plan, Refused
+from svc_tools.places import GRAINS, Question, Refusal, first_day, on_days
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from datetime import date
+    from decimal import Decimal
 
+    from svc_tools.config import Source
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import Options
-    from svc_tools.frames.questions import Asked
+    from svc_tools.frames.queries import Asked
+    from svc_tools.lookup import Outcome
+    from svc_tools.lookup.cache import Answers
+    from svc_tools.places import Place
 
-__all__ = ["enrich", "enrich_asked", "with_columns"]
+    OnOutcome = Callable[[Outcome], object] | None
+    AskPlaces = Callable[[Collection[Place], OnOutcome], Run]
 
 _CALLER = 4
 """How far from `enrich_asked` the line is that called `df.svc.lookup`; 1 is `enrich_asked`."""
+
+_REASONS_SHOWN = 3
+_CALLER_OF_WARNING = 5
+"""How far from `warn_of_early_end` the line is that called `df.svc.lookup`."""
 
 
 def enrich(frame: pd.DataFrame, given: Mapping[str, object], options: Options) -> pd.DataFrame:
@@ -112,3 +140,249 @@ def with_columns(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -
         for name, column in columns.items():
             enriched[prefix + name] = column
     return enriched
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One who answers.
+
+    Attributes:
+        who: as it stands in the rows.
+        source: whose answers they are.
+        ask: places in, their outcomes out; calls back for each outcome.
+        notes: what a person should know of it; it may grow while it asks.
+        kept: what gives the answers that need not be asked for, in words.
+        today: the day that questions without a date are about; `None` for that of the answer.
+    """
+
+    who: Answerer
+    source: Source
+    ask: AskPlaces
+    notes: list[str] = field(default_factory=list)
+    today: date | None = None
+    kept: str = "the cache"
+
+
+@contextlib.contextmanager
+def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
+    """Whoever answers with these options, for one lookup.
+
+    Args:
+        options: the lookup's.
+        stacklevel: where the person's line is, for the warning that nothing is configured: 1 for
+            that of the function that enters this, 2 for its caller's, and so on.
+    """
+    if options.locked is not None:
+        lock = read_lock(options.locked)
+
+        def from_lock(places: Collection[Place], on_outcome: OnOutcome) -> Run:
+            outcomes = lock.outcomes(places, detail=options.detail)
+            for outcome in outcomes.values():
+                if on_outcome is not None and outcome.cached:
+                    on_outcome(outcome)
+            cached = sum(outcome.cached for outcome in outcomes.values())
+            return Run(outcomes, None, 0, cached, 0, 0.0)
+
+        yield Asking(
+            Answerer(lock.name, lock.edition),
+            lock.source,
+            from_lock,
+            lock.notes,
+            lock.today,
+            "the lock file",
+        )
+        return
+    with contextlib.ExitStack() as stack:
+        cache = stack.enter_context(opened_cache(options.cache))
+        client = options.client
+        if client is None:
+            # two frames between are this one and that of the context manager
+            ready = connect() if configured() else unconfigured(stacklevel=stacklevel + 3)
+            client = stack.enter_context(ready)
+
+        def over_the_wire(places: Collection[Place], on_outcome: OnOutcome) -> Run:
+            return look_up(
+                client,
+                places,
+                cache=cache,
+                detail=options.detail,
+                concurrency=options.concurrency,
+                deadline=options.deadline,
+                on_outcome=on_outcome,
+            )
+
+        notes = [] if cache is None else cache.notes
+        yield Asking(answerer(client), source_of(client), over_the_wire, notes)
+
+
+class LookupFailedError(Exception):
+    """Rows have no usable answer, and `errors="raise"` asked for an exception.
+
+    Attributes:
+        frame: the enriched frame, with everything that was found: nothing is lost.
+    """
+
+    def __init__(self, message: str, frame: pd.DataFrame) -> None:
+        super().__init__(message)
+        self.frame = frame
+
+    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
+        """Between processes the frame is not lost either."""
+        return type(self), (str(self), self.frame)
+
+
+def raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
+    """Raise where rows have no usable answer; the most frequent reasons are named.
+
+    Raises:
+        LookupFailedError: as said.
+    """
+    reasons: Counter[str] = Counter()
+    for outcome, rows in zip(results(asked, run.outcomes), asked.rows.tolist(), strict=True):
+        if outcome.status not in {"ok", "partial"}:
+            reasons[f"{outcome.status}: {outcome.error or ''}"] += rows
+    if not reasons:
+        return
+    shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(_REASONS_SHOWN))
+    more = f" and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
+    raise LookupFailedError(
+        f"{reasons.total():,} of {int(asked.rows.sum()):,} rows have no usable answer:"
+        f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
+        enriched,
+    )
+
+
+def warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
+    """Say why a lookup ended early; where warnings are errors, the exception carries the frame."""
+    message = (
+        f"The lookup ended early: {run.stopped}. What was found is in the frame; the other rows are"
+        " not_attempted. Run it again: what is in the cache is not asked for again."
+    )
+    try:
+        warnings.warn(message, UserWarning, stacklevel=_CALLER_OF_WARNING)
+    except UserWarning as error:  # warnings are errors here: the frame must not be lost
+        raise LookupFailedError(message, enriched) from error
+
+
+def make_plan(
+    frame: pd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
+) -> Plan:
+    """What `enrich` with the same arguments will take. Asks nothing, starts no service.
+
+    Raises:
+        ValueError: `locked` is among the options; and whatever the lookup itself would refuse.
+    """
+    if options.locked is not None:
+        raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
+    free_columns(frame, options.prefix, options.names)
+    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
+    return plan_asked(inputs, ask(frame, inputs), options, price)
+
+
+def plan_asked(inputs: Inputs, asked: Asked, options: Options, price: Decimal | None) -> Plan:
+    """The plan for the queries of a frame's rows; the service is the one that the options name."""
+    with opened_cache(options.cache) as cache:
+        service, source = _service_of(options)
+        return plan_of(
+            asked,
+            service=service,
+            source=source,
+            cache=cache,
+            options=options,
+            price=price,
+            notes=(*inputs.notes, *repairs(asked)),
+        )
+
+
+def plan_of(
+    asked: Asked,
+    *,
+    service: str,
+    source: Source | None,
+    cache: Answers | None,
+    options: Options,
+    price: Decimal | None = None,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """The plan for questions that are known.
+
+    Args:
+        asked: the questions, and how many rows have each.
+        service: the name of who would be asked.
+        source: whose answers in the cache count; `None` where that is not known.
+        cache: the cache; `None` where there is none.
+        options: those of the lookup.
+        price: dollars a lookup.
+        notes: what was decided without being told.
+    """
+    by_grain = {grain: _distinct(asked, grain) for grain in GRAINS}
+    places = by_grain[options.as_of_grain]
+    cached: dict[str, int] | None = dict.fromkeys(GRAINS, 0)
+    if cache is not None:
+        cached = None
+        if source is not None:
+            cached = {
+                grain: len(cache.known(source, _places(*of_grain), detail=options.detail))
+                for grain, of_grain in by_grain.items()
+            }
+    less = cached or {}
+    quota = None if cache is None or source is None else cache.quota(source)
+    return Plan(
+        rows=int(asked.rows.sum()),
+        places=len(places[0]),
+        cached=None if cached is None else cached[options.as_of_grain],
+        to_ask=len(places[0]) - less.get(options.as_of_grain, 0),
+        refused=_refused(asked),
+        grain=options.as_of_grain,
+        grains={name: len(by_grain[name][0]) - less.get(name, 0) for name in GRAINS},
+        service=service,
+        price=price,
+        quota_remaining=quota,
+        notes=notes,
+    )
+
+
+def _distinct(asked: Asked, grain: str) -> tuple[list[Question], list[date | None]]:
+    """The distinct questions at a grain of dates: what they ask, and the day."""
+    days: dict[date | None, int] = {}
+    first: dict[date | None, date | None] = {None: None}
+    numbers: dict[Place | None, int] = {None: 0}  # rows that are refused ask the same: nothing
+    of_part = [numbers.setdefault(getattr(one, "place", None), len(numbers)) for one in asked.parts]
+    for day in set(asked.days) - {None}:
+        first[day] = first_day(day, grain)  # type: ignore[arg-type]
+    day_of = [days.setdefault(first[day], len(days)) for day in asked.days]
+    keys = np.array(of_part, np.int64)[asked.part_of] * max(len(days), 1) + day_of
+    keys[[not isinstance(one, Question) for one in asked.questions]] = -1
+    unique, at = np.unique(keys, return_index=True)
+    at = at[unique >= 0]
+    asks: list[Any] = list(map(asked.parts.__getitem__, asked.part_of[at].tolist()))
+    return asks, [first[asked.days[index]] for index in at.tolist()]
+
+
+def _places(asks: list[Question], days: list[date | None]) -> list[Place]:
+    with all_stay():
+        dated = asks if None in days else on_days(asks, days)  # type: ignore[arg-type]  # all or none
+        return [one.place for one in dated]
+
+
+def _refused(asked: Asked) -> tuple[Refused, ...]:
+    counted: Counter[tuple[str, str]] = Counter()
+    for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
+        if isinstance(one, Refusal):
+            counted[one.status, one.reason] += rows
+    return tuple(Refused(*said, rows) for said, rows in counted.most_common())
+
+
+def _service_of(options: Options) -> tuple[str, Source | None]:
+    """Who would be asked, and whose answers count; nobody is started for it."""
+    client = options.client
+    if client is not None:
+        return service_name(client), source_of(client)
+    if configured():
+        with connect() as ready:
+            return service_name(ready), source_of(ready)
+    embedded = running_embedded()
+    if embedded is None:
+        return "embedded service", None
+    with embedded:
+        return service_name(embedded), source_of(embedded)

@@ -12,10 +12,9 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.display import as_html
-from svc_tools.frames.changed import changes_of
-from svc_tools.frames.enriched import texts
-from svc_tools.frames.questions import ask
-from svc_tools.frames.used_answers import lookups_of
+from svc_tools.frames.lookup_columns import texts
+from svc_tools.frames.provenance import changes_of, lookups_of
+from svc_tools.frames.queries import ask
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question
@@ -24,13 +23,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping, Sequence
 
-    from svc_tools.frames.questions import Asked
-    from svc_tools.frames.used_answers import UsedLookup
+    from svc_tools.frames.provenance import UsedLookup
+    from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Place
 
-__all__ = ["Frozen", "freeze"]
 
 _AGAIN = (
     "look the frame up again (answers that the cache has cost nothing) and freeze the result"

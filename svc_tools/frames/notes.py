@@ -1,11 +1,14 @@
 """What a person sees of a lookup: what was decided, how far it is, and how the rows ended."""
 
+# MERGED lookup_note: What a frame says of its last lookup: plain values that a file can keep, too.
+
 from __future__ import annotations
 
 import contextlib
 import sys
 import warnings
 from collections import Counter
+from datetime import date
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -16,10 +19,9 @@ from svc_tools.lookup.outcomes import counted_alike
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from svc_tools.frames.questions import Asked
+    from svc_tools.frames.columns import Inputs
+    from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome, Run
-
-__all__ = ["ending", "progress_bar", "repairs", "say"]
 
 _WITH_RATE = {"ok", "partial"}
 
@@ -106,3 +108,51 @@ def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[Outcome], obj
         )
     with bar:
         yield lambda _outcome: bar.update()
+
+
+def note_of(
+    run: Run,
+    inputs: Inputs,
+    *,
+    prefix: str,
+    rows: int,
+    service: str,
+    notes: Iterable[str],
+    detail: bool,
+    grain: str,
+) -> dict[str, object]:
+    """The value of the frame's attribute `svc_lookup`, as JSON can hold it.
+
+    Args:
+        run: what came of the places.
+        inputs: what answered each argument.
+        prefix: that of the lookup's columns.
+        rows: how many rows were looked up.
+        service: who was asked, by name.
+        notes: what was decided without being told.
+        detail: whether full answers were asked for.
+        grain: the `as_of_grain` of the dates.
+    """
+    return {
+        "prefix": prefix,
+        "rows": rows,
+        "asked": run.asked,
+        "cached": run.cached,
+        "requests": run.requests,
+        "service": service,
+        "notes": list(notes),
+        "stopped": run.stopped,
+        "detail": detail,
+        "grain": grain,
+        "inputs": {
+            "columns": {role: _json(label) for role, label in inputs.columns.items()},
+            "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
+            "tz": None if inputs.tz is None else str(inputs.tz),
+        },
+    }
+
+
+def _json(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool) else str(value)

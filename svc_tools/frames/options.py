@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from svc_sdk import Svc
-from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.places import GRAINS, time_zone
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from svc_tools.frames.exact import RateForm
+    from svc_tools.frames.arrow import RateForm
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
 
-__all__ = ["ALWAYS", "Options"]
 
 ALWAYS = ("lookup_status", "lookup_error")
 """The columns that are always added: what failed is not hidden."""

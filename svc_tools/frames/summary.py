@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.display import exact_dollars
-from svc_tools.frames.attention import Attention, Group, attention
-from svc_tools.frames.coded import Coded, coded, combined
-from svc_tools.frames.enriched import CONFIDENCES, OTHER_DATE, require_columns
-from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.totals import Money, Totals, dollars, sums_by, totals_by
-from svc_tools.frames.what_to_do import codes_in
+from svc_tools.frames.arrow import Coded, coded, combined
+from svc_tools.frames.lookup_columns import CONFIDENCES, OTHER_DATE, require_columns
+from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
+from svc_tools.frames.row_states import Attention, Group, attention, states_of_rows
+from svc_tools.frames.texts import codes_in
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 
@@ -28,19 +27,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = [
-    "ConfidenceTax",
-    "Count",
-    "Failure",
-    "OtherDate",
-    "Source",
-    "StateTotals",
-    "Summary",
-    "other_date_sentence",
-    "source_sentence",
-    "sources_of",
-    "summarize",
-]
 
 ANSWERED = frozenset({"ok", "partial"})
 _TOP = 10

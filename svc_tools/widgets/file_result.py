@@ -24,8 +24,8 @@ from svc_tools.display import (
     plain,
     the_service,
 )
-from svc_tools.frames.files.file_review import review_page
-from svc_tools.frames.what_to_do import meaning_of, urgency, what_to_do
+from svc_tools.frames.files.result import review_page
+from svc_tools.frames.texts import meaning_of, urgency, what_to_do
 from svc_tools.lookup import STATUSES
 from svc_tools.widgets.file_columns import line, spoken
 from svc_tools.widgets.parts import (
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from svc_tools.frames.files.file_job import Stage
-    from svc_tools.frames.files.file_review import ReviewPage, ReviewRow
-    from svc_tools.frames.files.file_run import FileRun
+    from svc_tools.frames.files.job import Stage
+    from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
     from svc_tools.widgets.background import Background
     from svc_tools.widgets.session import Session
 

@@ -17,10 +17,10 @@ import ipywidgets
 
 from svc_tools.config import EmbeddedSvc
 from svc_tools.display import capital, counted
-from svc_tools.frames.files.file_job import FileJob
-from svc_tools.frames.files.file_terms import Terms
-from svc_tools.frames.files.file_view import view_of_file
-from svc_tools.frames.files.opening import kind_to_read
+from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.files.reading import kind_to_read
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.widgets.file_columns import ColumnsForm, PlanView, file_trouble, grid, line, spoken
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.file_run import FileRun
-    from svc_tools.frames.files.file_view import FileView
+    from svc_tools.frames.files.enriching import FileView
+    from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.background import Job
     from svc_tools.widgets.parts import Values

@@ -14,7 +14,7 @@ from support.faults import echo
 
 from svc_tools.excel.cell_lookup import rate_cell
 from svc_tools.excel.values import OMITTED, BadValueError, cents_of
-from svc_tools.frames.taxes.amounts import whole_cents
+from svc_tools.frames.money import whole_cents
 
 DAY = "2026-02-01"
 CENT = Decimal("0.01")

@@ -15,7 +15,7 @@ from support.faults import echoing
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.excel.cell_lookup import LOOKUP_FIELDS
 from svc_tools.excel.values import OMITTED
-from svc_tools.frames.enriched import LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "COLUMNS.md"
 DAY = "2026-07-01"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from svc_sdk.rates import units_to_rate
 from svc_tools.frames.answers import Answerer, answer_columns
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.enriched import LOOKUP_COLUMNS
-from svc_tools.frames.questions import ask
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.frames.queries import ask
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.review import as_of_status, review_reasons
 from svc_tools.places import Question, same_place

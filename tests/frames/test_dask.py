@@ -21,7 +21,7 @@ import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
 from svc_tools.frames.dask.lookup import distinct
-from svc_tools.frames.enriched import LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(

@@ -23,10 +23,10 @@ from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.frames.enriched import LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.frames.files import FileError, open_rows
-from svc_tools.frames.files.csv_rows import CsvRows
+from svc_tools.frames.files.csv import CsvRows
 from svc_tools.frames.files.writing import CsvWriter
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
 ROWS = [
@@ -106,7 +106,7 @@ def test_every_kind_of_file_becomes_every_kind_with_its_own_columns_as_they_were
 def test_two_rows_of_one_place_are_one_request_also_when_they_lie_in_different_chunks(
     scripted, faults, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 512)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 512)
     rows = [[str(n), "78701" if n % 2 else "78702", "TX", "2026-05-01", "1", ""] for n in range(99)]
     source = csv_file(tmp_path / "in.csv", [HEADER, *rows])
     run = enrich_file(source, tmp_path / "out.csv", lookup=LOOKUP, client=scripted)
@@ -266,7 +266,7 @@ def test_text_of_the_service_never_becomes_a_formula_of_a_csv(tmp_path):
 def test_an_invoice_whose_lines_lie_in_several_chunks_has_the_tax_of_the_whole_frame(
     scripted, tmp_path, monkeypatch, size
 ):
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", size)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", size)
     header = ["invoice", "zip", "state", "amount"]
     rows = [
         [
@@ -442,7 +442,7 @@ def test_a_report_of_the_whole_file_too(scripted, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_cells_of_many_lines_are_whole_wherever_a_chunk_ends(tmp_path, monkeypatch, encoding):
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 256)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 256)
     rows = [["zip", "note"], *([f"{n:05}", f"é\n,\r\n\r\r\n{n}" * 3] for n in range(200))]
     path = csv_file(tmp_path / "in.csv", rows, encoding=encoding)
     chunks = list(open_rows(path).chunks())

@@ -20,11 +20,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.enriched import LOOKUP_COLUMNS
 from svc_tools.frames.files import FileError, open_rows
-from svc_tools.frames.files.csv_marks import check_marks
-from svc_tools.frames.files.csv_rows import _Refusal
-from svc_tools.frames.files.csv_text import Utf8
+from svc_tools.frames.files.csv import Utf8, _Refusal, check_marks
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 H = b"zip,state,note\n"
 MA = b"02134,MA,a\n"
@@ -179,7 +177,7 @@ def test_what_would_fail_at_the_end_is_refused_before_any_request(
 
 
 def test_a_register_that_can_be_read_once_counts_for_every_chunk(scripted, tmp_path, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 64)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 64)
     source = written(tmp_path / "in.csv", b"zip,state,amount\n" + b"78701,TX,100.00\n" * 40)
     register = iter([{"state": "TX", "nexus_type": "physical"}])
     terms = {"amount": "amount", "nexus": register}
@@ -282,7 +280,7 @@ def test_a_moment_with_a_zone_keeps_it_in_a_sheet_and_long_texts_are_said_to_be_
 def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
     embedded, tmp_path, monkeypatch, rows, options
 ):
-    monkeypatch.setattr("svc_tools.frames.files.parquet_rows._ROWS", rows)
+    monkeypatch.setattr("svc_tools.frames.files.reading._PARQUET_ROWS", rows)
     places = [("TX", "78701"), ("WA", "98101"), ("OR", "97201"), ("CA", "94105"), (None, "00901")]
     count = 60
     frame = pd.DataFrame(
@@ -319,7 +317,7 @@ def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
 
 def test_a_reader_ends_after_the_thread_that_reads_ahead(tmp_path, monkeypatch):
     path = written(tmp_path / "in.csv", H + MA * 2_000)
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 1_024)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 1_024)
     goes_on, waits = threading.Event(), threading.Event()
     awaited = []
     read = Utf8.read
@@ -338,7 +336,7 @@ def test_a_reader_ends_after_the_thread_that_reads_ahead(tmp_path, monkeypatch):
 
     slow.first = threading.Semaphore(8)  # more than the first chunk takes
     monkeypatch.setattr(Utf8, "read", slow)
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows.Gone", Gone)
+    monkeypatch.setattr("svc_tools.frames.files.csv.Gone", Gone)
     with closing(open_rows(path)) as rows:
         chunks = rows.chunks()
         next(chunks)

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import svc_tools
-from svc_tools.frames.sales import adding, exposing
+from svc_tools.frames.sales import exposure as adding
+from svc_tools.frames.sales import exposure as exposing
 from svc_tools.nexus import ThresholdsError
 
 TEXAS = "TX"

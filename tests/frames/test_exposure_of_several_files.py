@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from svc_tools.frames.sales.exposing import exposure_of_file
+from svc_tools.frames.sales.exposure import exposure_of_file
 
 SALES = pd.DataFrame(
     {

@@ -24,8 +24,8 @@ from support.taxed import (
     units,
 )
 
-from svc_tools.frames.analysis.filing_parts import parts_of
-from svc_tools.frames.jurisdictions import encode
+from svc_tools.frames.analysis.filing_table import parts_of
+from svc_tools.frames.answers import encode
 
 MINNEAPOLIS = parts(
     "state 27 Minnesota 6875",

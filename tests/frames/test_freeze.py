@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from support.faults import KEY
 
-from svc_tools.frames import asking
-from svc_tools.frames.changed import changed_rows
-from svc_tools.frames.used_answers import ANSWERS, lookups_of
+from svc_tools.frames import enrich
+from svc_tools.frames.provenance import ANSWERS, changed_rows, lookups_of
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 
 
@@ -49,7 +48,7 @@ def alone(monkeypatch, looked_up):
         pytest.fail("a service was asked")
 
     for name in ("connect", "unconfigured", "look_up", "opened_cache"):
-        monkeypatch.setattr(asking, name, fail)
+        monkeypatch.setattr(enrich, name, fail)
 
 
 def without_source(frame):
@@ -65,7 +64,7 @@ def test_a_locked_run_gives_the_same_frame_without_a_service(
     assert frozen.answers == 5
     assert str(frozen) == "5 answers are frozen in 2026-05.svclock"
     for name in ("connect", "unconfigured", "look_up", "opened_cache"):
-        monkeypatch.setattr(asking, name, None)
+        monkeypatch.setattr(enrich, name, None)
     again = orders.svc.lookup(locked=path, progress=False, **options)
     pd.testing.assert_frame_equal(without_source(again), without_source(first))
     sources = again["lookup_source"].dropna().unique()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.frames.jurisdictions import decode, encode
+from svc_tools.frames.answers import decode, encode
 from svc_tools.lookup.outcomes import Component
 
 WASHINGTON = Component("state", "Washington", "53", 6500)

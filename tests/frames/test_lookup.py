@@ -15,7 +15,7 @@ from support.faults import answer, echo, echoing
 
 import svc_tools
 from svc_sdk import AsyncSvc
-from svc_tools.frames.enriched import LOOKUP_COLUMNS
+from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 MIXED = pd.DataFrame(
     {

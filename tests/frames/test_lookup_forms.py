@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults import echoing
 
-from svc_tools.frames.enriched import CATEGORY_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.frames.exact import MONEY, RATE, cents_of, decimals, units_of
-from svc_tools.frames.factorizing import _numbers, factorized
-from svc_tools.frames.questions import distinct_rows
+from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
+from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.queries import _numbers, distinct_rows, factorized
 
 DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
 

@@ -14,9 +14,9 @@ from support.faults import answer, echoing
 
 import svc_tools
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames.enriched import DETAIL_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.frames.failing import LookupFailedError
-from svc_tools.frames.jurisdictions import decode
+from svc_tools.frames.answers import decode
+from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"

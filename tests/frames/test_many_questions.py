@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.config import Source
-from svc_tools.frames import factorizing
+from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.factorizing import combined, factorized, numbered
+from svc_tools.frames.enrich import plan_of
 from svc_tools.frames.options import Options
-from svc_tools.frames.planning import plan_of
-from svc_tools.frames.questions import ask
+from svc_tools.frames.queries import ask, combined, factorized, numbered
 from svc_tools.places import (
     GRAINS,
     NO_DATE,
@@ -48,8 +47,8 @@ def as_they_appear(rows):
 def test_combinations_are_numbered_as_they_appear(small, rows):
     columns = [np.array([row[i] for row in rows], np.intp) for i in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(factorizing, "_SMALL_SPAN", small)
-        patch.setattr(factorizing, "_DENSE_SPAN", small)
+        patch.setattr(queries, "_SMALL_SPAN", small)
+        patch.setattr(queries, "_DENSE_SPAN", small)
         codes, first = combined(columns, len(rows))
     assert (codes.tolist(), first.tolist()) == as_they_appear(rows)
 

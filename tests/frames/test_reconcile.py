@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.taxed import DELAWARE, SEATTLE, half, line, looked_up, lost, parts, taxed, units
 
-from svc_tools.frames.analysis.compared import CLASSES
-from svc_tools.frames.analysis.difference_reasons import REASONS, reason_meaning
+from svc_tools.frames.analysis.comparison import CLASSES, REASONS, reason_meaning
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from svc_tools.frames.analysis.compared import CLASSES
-from svc_tools.frames.analysis.difference_reasons import REASONS
+from svc_tools.frames.analysis.comparison import CLASSES, REASONS
 from svc_tools.frames.analysis.filing_table import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.analysis.review import REVIEW_COLUMNS
-from svc_tools.frames.analysis.review_stakes import BASES
+from svc_tools.frames.review import BASES, REVIEW_COLUMNS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "RECONCILE.md"
 

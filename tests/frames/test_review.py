@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.taxed import DELAWARE, half, line, looked_up, lost, money, taxed, units
 
-from svc_tools.frames.analysis.review import REVIEW_COLUMNS
-from svc_tools.frames.analysis.review_stakes import BASES
+from svc_tools.frames.review import BASES, REVIEW_COLUMNS
 
 RANGED = line(
     needs_review=True,

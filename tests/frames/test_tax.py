@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.enriched import TAX_COLUMNS
-from svc_tools.frames.taxes.amounts import whole_cents
+from svc_tools.frames.lookup_columns import TAX_COLUMNS
+from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax import TaxFailedError
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.taxes.amounts import one_amount, whole_cents
+from svc_tools.frames.money import one_amount, whole_cents
 
 CENTS = st.integers(-(10**13), 10**13)
 

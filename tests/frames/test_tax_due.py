@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.taxes.tax_codes import TAX_DUE_REASONS
+from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS
 from svc_tools.nexus import RegisterError, read_register
 
 CA_AND_NY = [

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, taxed
 
-from svc_tools.frames.enriched import LEVEL_TAX_COLUMNS
-from svc_tools.frames.exact import cents_of
+from svc_tools.frames.arrow import cents_of
+from svc_tools.frames.lookup_columns import LEVEL_TAX_COLUMNS
+from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.rounding import ROUNDINGS, rounded_tax
-from svc_tools.frames.taxes.shares import shared_out
 
 ROWS = st.lists(
     st.tuples(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.exact import cents_of
-from svc_tools.frames.taxes.taxable import Exempt, taxable_shipping
+from svc_tools.frames.arrow import cents_of
+from svc_tools.frames.taxes.tax_lines import Exempt, taxable_shipping
 
 YES_NO = [
     pd.Series([True, False]),

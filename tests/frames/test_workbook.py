@@ -18,13 +18,11 @@ from openpyxl.utils.datetime import from_excel
 from support.enriched import MONEY, enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.reports import book, sheet_table, workbook
-from svc_tools.frames.reports.book import open_book
-from svc_tools.frames.reports.cells import Cell, cell_of, serial
-from svc_tools.frames.reports.rate_notes import RATE_NOTES
-from svc_tools.frames.reports.sheet_table import Column, column_kind
-from svc_tools.frames.reports.workbook import write_workbook
+from svc_tools.frames.reports import report, xlsx
+from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.reports.xlsx import Cell, Column, cell_of, column_kind, open_book, serial
 from svc_tools.frames.summary import summarize
+from svc_tools.frames.texts import RATE_NOTES
 
 
 @pytest.fixture
@@ -276,7 +274,7 @@ def test_amounts_that_are_text_are_not_added_up_by_the_sheet(written):
 
 
 def test_lines_go_on_on_further_sheets(written, monkeypatch):
-    monkeypatch.setattr(book, "MOST_ROWS", 2)
+    monkeypatch.setattr(xlsx, "MOST_ROWS", 2)
     frame = enriched(row(), row(), row(rate=None), row(), row(rate=None), order_id=list("abcde"))
     made = written(frame)
     assert made.sheetnames == [
@@ -292,8 +290,8 @@ def test_lines_go_on_on_further_sheets(written, monkeypatch):
 
 
 def test_more_lines_than_a_block_holds_are_all_there(written, monkeypatch):
-    monkeypatch.setattr(sheet_table, "_BLOCK", 3)
-    monkeypatch.setattr(sheet_table, "_REMEMBERED", 2)
+    monkeypatch.setattr(xlsx, "_BLOCK", 3)
+    monkeypatch.setattr(xlsx, "_REMEMBERED", 2)
     frame = enriched(*(row(amount=f"{number}.00") for number in range(8)))
     lines = table(written(frame)["Lines"])
     assert [line["amount"].value for line in lines] == list(range(8))
@@ -396,7 +394,7 @@ def test_a_failure_leaves_the_old_workbook_and_no_litter(tmp_path, monkeypatch):
     def broken(*_args, **_kwargs):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(workbook, "write_summary", broken)
+    monkeypatch.setattr(report, "write_summary", broken)
     with pytest.raises(RuntimeError, match="broken"):
         write_workbook(enriched(row()), path)
     assert path.read_bytes() == b"old"
@@ -410,7 +408,7 @@ def test_what_cannot_be_a_workbook_is_refused_with_what_to_do(tmp_path, monkeypa
         write_workbook(pd.DataFrame({"zip": ["78701"]}), tmp_path / "book.xlsx")
     with pytest.raises(FileNotFoundError, match="create it"):
         write_workbook(enriched(row()), tmp_path / "no" / "book.xlsx")
-    monkeypatch.setattr(book, "MOST_COLUMNS", 20)
+    monkeypatch.setattr(xlsx, "MOST_COLUMNS", 20)
     with pytest.raises(ValueError, match=r"20 columns.*leave columns out"):
         write_workbook(enriched(row(), row()), tmp_path / "book.xlsx")
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ import pytest
 from support.enriched import enriched, partial, row
 from support.tools import soffice
 
-from svc_tools.frames.reports.workbook import write_workbook
+from svc_tools.frames.reports.report import write_workbook
 
 SUMMARY, LINES = 1, 2  # the first and the second sheet
 TAX = "Tax, partial rates included"

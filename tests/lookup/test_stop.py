@@ -16,8 +16,8 @@ from support.faults import HANG, answer, echo
 
 from svc_tools.frames import enrich_file
 from svc_tools.frames.files import FileError
-from svc_tools.frames.files.file_job import FileJob
-from svc_tools.frames.files.file_terms import Terms
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
 from svc_tools.lookup import engine, look_up
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED
@@ -42,7 +42,7 @@ def stop():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.files.csv_rows._BLOCK", 512)
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 512)
 
 
 def places(count):

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.enriched import (
+from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,

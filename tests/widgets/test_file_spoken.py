@@ -8,9 +8,9 @@ import openpyxl
 import pytest
 
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.files.file_job import FileJob
-from svc_tools.frames.files.file_terms import Terms
-from svc_tools.frames.files.file_view import view_of_file
+from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
 from svc_tools.widgets.file_columns import file_trouble, spoken
 
 OF_CODE = re.compile(r"--\w|\b[a-z_]+=|\bpd\.|\bthe frame\b|\bto_datetime\b")

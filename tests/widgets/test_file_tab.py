@@ -16,7 +16,7 @@ from support.faults import HANG, KEY, RESET, answer, echo, echoing
 
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files.file_review import ReviewRow
+from svc_tools.frames.files.result import ReviewRow
 from svc_tools.widgets.file_result import _why
 from svc_tools.widgets.file_tab import FileTab, _result_of
 from svc_tools.widgets.session import Session

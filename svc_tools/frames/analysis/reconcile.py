@@ -1,39 +1,55 @@
 """What was collected against what the tax should have been: row by row, by state and by reason."""
 
+# MERGED reconciliation: The result of a reconciliation, and how it reads.
+# MERGED reconcile_tables: The tables of a reconciliation: its sums by state, by reason and by the user's own columns.
+
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.analysis.added import without_added
-from svc_tools.frames.analysis.compared import CLASSES, Compared, Sums, sums_of
-from svc_tools.frames.analysis.difference_reasons import Evidence, proved_reasons
-from svc_tools.frames.analysis.periods import periods_of_rows, undated
-from svc_tools.frames.analysis.reconcile_tables import by_group, by_reason, by_state, worst_rows
-from svc_tools.frames.analysis.reconciliation import Reconciliation
-from svc_tools.frames.coded import Coded
-from svc_tools.frames.enriched import require_columns, require_one
-from svc_tools.frames.exact import MONEY, RATE, decimals
-from svc_tools.frames.rate_units import rates_of
+from svc_tools.display import as_html, as_text, counted, exact_dollars, plain
+from svc_tools.frames.analysis.comparison import (
+    CLASSES,
+    REASONS,
+    Compared,
+    Evidence,
+    Sums,
+    periods_of_rows,
+    proved_reasons,
+    reason_meaning,
+    sum_columns,
+    sums_of,
+    undated,
+    without_added,
+)
+from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
+from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
+from svc_tools.frames.money import (
+    Money,
+    dollars,
+    dollars_by,
+    money,
+    money_column,
+    one_amount,
+    whole_cents,
+)
 from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.taxes.amounts import one_amount, whole_cents
-from svc_tools.frames.taxes.changes import changes_since
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.taxed_rows import shipping_of_rows, taxed_rows
-from svc_tools.frames.totals import Money, dollars, money
+from svc_tools.frames.taxes.tax import changes_since, shipping_of_rows, taxed_rows
+from svc_tools.frames.texts import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-    from decimal import Decimal
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.taxes.taxed_rows import TaxedRows
-
-__all__ = ["LINE_COLUMNS", "reconcile"]
+    from svc_tools.display import Table
+    from svc_tools.frames.analysis.comparison import Period
+    from svc_tools.frames.taxes.tax import TaxedRows
 
 LINE_COLUMNS = (
     "expected_tax",
@@ -44,16 +60,18 @@ LINE_COLUMNS = (
     "implied_rate",
 )
 """The columns that `Reconciliation.lines` adds, without the prefix."""
-
 _PARTS = {
     "state": "state_rate",
     "county": "county_rate",
     "city": "city_rate",
     "districts": "combined_district_rate",
 }
-_SUMS = frozenset(field.name for field in fields(Sums))
 _COMPARED = ("over", "under", "within")
 _LARGEST_RATE = 99 * UNITS_PER_ONE
+
+_STATES, _REASONS, _ROWS = 10, 15, 5
+
+_SUMS = frozenset(field.name for field in fields(Sums))
 
 
 def reconcile(
@@ -230,3 +248,254 @@ def _implied_rate(
     rates = whole + (rest >= base - rest)
     missing = ~usable | (rates > _LARGEST_RATE)
     return decimals(np.where(missing, 0, rates), missing, RATE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reconciliation:
+    """Collected against expected tax, exact to the cent.
+
+    The sums over `by_state`, over `by_reason` and over `by_group` are those of `totals`.
+
+    Attributes:
+        collected: the column that was compared.
+        expected: what it was compared with: `tax`, or `tax_due` where the tax was computed with
+            a register of nexus or a channel.
+        tolerance: the difference of one row that is let pass, in dollars.
+        totals: rows by class, and dollars (see `Sums`).
+        by_state: the same by state, with a column for each field of `totals`; the row without a
+            code holds the rows whose state is not known.
+        by_reason: rows and dollars by class and reason, the largest difference first, with what
+            each reason states.
+        by_group: as `by_state`, by the columns of `by=` and the `period=`; `None` without them.
+        worst: the rows with the largest differences, and what was collected where nothing is
+            due, the largest first, with the labels of the index.
+        lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
+        prefix: the prefix of the columns of ours.
+        snapped: floats that were off a whole cent by a rounding error and read as that cent.
+        notes: what has changed in the frame since its tax was computed, and how many rows have no
+            date for the period, in sentences.
+    """
+
+    collected: str
+    expected: str
+    tolerance: Decimal
+    totals: Sums
+    by_state: pd.DataFrame
+    by_reason: pd.DataFrame
+    by_group: pd.DataFrame | None
+    worst: pd.DataFrame
+    lines: pd.DataFrame
+    prefix: str = ""
+    snapped: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The reconciliation as text: totals, then the largest differences."""
+        return as_text(self._title, self._sentences, self._tables)
+
+    def __repr__(self) -> str:
+        """One line: the column and what its comparison came to."""
+        return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title, self._sentences, self._tables)
+
+    @property
+    def _title(self) -> str:
+        what = "the tax that is due" if self.expected == "tax_due" else "the tax at destination"
+        return (
+            f"Collected ({plain(self.collected)}) against {what};"
+            f" tolerance {exact_dollars(self.tolerance)} a row"
+        )
+
+    @property
+    def _counts(self) -> str:
+        sums = self.totals
+        counts = (
+            (sums.over_rows, "over"),
+            (sums.under_rows, "under"),
+            (sums.within_rows, "within tolerance"),
+            (sums.not_due_rows, "nothing due"),
+            (sums.no_expectation_rows, "without a tax to compare with"),
+            (sums.no_collected_rows, "with nothing readable collected"),
+        )
+        said = ", ".join(f"{rows:,} {what}" for rows, what in counts if rows)
+        return f"{counted(sums.rows, 'row')}: {said}" if said else "no rows"
+
+    @property
+    def _sentences(self) -> Sequence[str]:
+        sums = self.totals
+        said = [f"{self._counts}."]
+        if (
+            sums.expected is not None
+            and sums.collected is not None
+            and sums.difference is not None
+            and sums.over is not None
+            and sums.under is not None
+            and sums.within is not None
+        ):
+            said.append(
+                f"Expected {exact_dollars(sums.expected)}, collected"
+                f" {exact_dollars(sums.collected)}: {exact_dollars(sums.difference)} difference"
+                f" ({exact_dollars(sums.over)} over, {exact_dollars(sums.under)} under,"
+                f" {exact_dollars(sums.within)} within tolerance)."
+            )
+        if sums.collected_not_due:
+            said.append(f"Collected where nothing is due: {exact_dollars(sums.collected_not_due)}.")
+        if sums.collected_without_expectation is not None:
+            said.append(
+                "Collected in rows without a tax to compare with:"
+                f" {exact_dollars(sums.collected_without_expectation)}."
+            )
+        if sums.expected_without_collected is not None:
+            said.append(
+                "Expected in rows where what was collected is missing or unreadable:"
+                f" {exact_dollars(sums.expected_without_collected)} (if a blank means 0.00 in"
+                " your books, fill it before)."
+            )
+        if self.snapped:
+            said.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
+        return [*said, *self.notes]
+
+    @property
+    def _tables(self) -> Sequence[Table]:
+        measures = (
+            ("rows", ">Rows"),
+            ("expected", ">Expected"),
+            ("collected", ">Collected"),
+            ("difference", ">Difference"),
+            ("over", ">Over"),
+            ("under", ">Under"),
+        )
+        largest = self.by_state.sort_values("difference", key=_size, kind="stable")
+        tables = [
+            table_of(
+                "By state, the largest difference first",
+                largest,
+                (("state", "State"), *measures),
+                rows=_STATES,
+            ),
+            table_of(
+                "By reason",
+                self.by_reason,
+                (
+                    ("class", "Class"),
+                    ("reason", "Reason"),
+                    *measures[:4],
+                    ("meaning", "~What it states"),
+                ),
+                rows=_REASONS,
+            ),
+        ]
+        if self.by_group is not None:
+            keys = list(self.by_group.columns)[: -len(self.by_state.columns) + 1]
+            named = [(key, plain(key)) for key in keys]
+            tables.append(
+                table_of(
+                    f"By {', '.join(name for _, name in named)}",
+                    self.by_group,
+                    (*named, *measures),
+                    rows=_STATES,
+                )
+            )
+        columns = (
+            ("expected_tax", ">Expected"),
+            ("collected_tax", ">Collected"),
+            ("tax_difference", ">Difference"),
+            ("difference_reason", "Reason"),
+            ("implied_rate", ">Implied rate"),
+        )
+        tables.append(
+            table_of(
+                "Rows with the largest differences",
+                self.worst,
+                [(self.prefix + name, head) for name, head in columns],
+                rows=_ROWS,
+                labelled="Index",
+            )
+        )
+        return tables
+
+
+def _size(column: pd.Series) -> pd.Series:
+    """A key that puts the largest first, whatever the sign, and what is missing last."""
+    return -column.abs()
+
+
+def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
+    """The sums by state, in the order of the codes; the rows of no known state come last."""
+    sums = sums_of(compared, states.codes, len(states.values))
+    there = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
+    there.sort(key=lambda pair: (not pair[0], pair[0]))
+    names = pd.array([state or None for state, _ in there], dtype="str")
+    return pd.DataFrame({"state": names, **sum_columns([one for _, one in there])})
+
+
+def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataFrame:
+    """The sums by the values of the keys; rows where a key is missing are a group, too."""
+    factorized = [_factorized(column) for column in keys.values()]
+    coded = [
+        Coded(codes.astype(np.int64), tuple(map(str, range(len(values)))))
+        for codes, values in factorized
+    ]
+    codes, cells = combined(coded)
+    groups = pd.DataFrame(
+        {
+            label: pd.Series(values).take([int(cell[place]) for cell in cells]).array
+            for place, (label, (_, values)) in enumerate(zip(keys, factorized, strict=True))
+        }
+    )
+    sums = pd.DataFrame(sum_columns(sums_of(compared, codes, len(cells))))
+    return pd.concat([groups, sums], axis=1)
+
+
+def _factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index | np.ndarray]:
+    try:
+        return pd.factorize(column, sort=True, use_na_sentinel=False)
+    except TypeError:  # values of several kinds have no order: as they appear
+        return pd.factorize(column, use_na_sentinel=False)
+
+
+def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
+    """Rows and dollars by class and reason: what differs first, the largest difference first."""
+    size = len(CLASSES)
+    of_rows, values = reasons
+    codes = of_rows.astype(np.int64) * size + compared.classes
+    wanted = len(values) * size
+    rows = np.bincount(codes, minlength=wanted).tolist()
+    sums = {
+        name: dollars_by(codes, of, wanted)
+        for name, of in (
+            ("expected", compared.expected),
+            ("collected", compared.collected),
+            ("difference", compared.difference),
+        )
+    }
+    place = {reason: number for number, reason in enumerate(REASONS)}
+    differs = {CLASSES.index("over"), CLASSES.index("under")}
+
+    def order(code: int) -> tuple[bool, Decimal, int, int, str]:
+        reason, kind = divmod(code, size)
+        known = place.get(values[reason].partition(":")[0], len(place))
+        difference = sums["difference"][code] if kind in differs else None
+        return kind not in differs, -abs(difference or Decimal()), kind, known, values[reason]
+
+    there = sorted((code for code in range(wanted) if rows[code]), key=order)
+    names = [values[code // size] for code in there]
+    return pd.DataFrame(
+        {
+            "class": pd.array([CLASSES[code % size] for code in there], dtype="str"),
+            "reason": pd.array(names, dtype="str"),
+            "rows": np.array([rows[code] for code in there], np.int64),
+            **{name: money_column([of[code] for code in there]) for name, of in sums.items()},
+            "meaning": pd.array([reason_meaning(name) for name in names], dtype="str"),
+        }
+    )
+
+
+def worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:
+    """The rows with the most dollars wrong; of equal ones the first."""
+    weight = np.abs(np.where(compared.rows_of("over", "under"), compared.difference.cents, 0))
+    weight += np.abs(np.where(compared.rows_of("not_due"), compared.collected.cents, 0))
+    order = np.argsort(-weight, kind="stable")[:count]
+    return lines.iloc[order[weight[order] > 0]]

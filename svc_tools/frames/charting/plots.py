@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from svc_tools.frames.accessor import OnFrame
 from svc_tools.frames.charting.tile_map import draw_tile_map
-from svc_tools.frames.enriched import require_columns
-from svc_tools.frames.on_frame import OnFrame
-from svc_tools.frames.reports.report_facts import amount_column
+from svc_tools.frames.lookup_columns import require_columns
+from svc_tools.frames.reports.facts import amount_column
 from svc_tools.frames.row_states import known_states
 from svc_tools.frames.summary import source_sentence, sources_of, summarize
 

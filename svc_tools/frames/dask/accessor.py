@@ -12,9 +12,8 @@ from dask.delayed import delayed
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.dask.lookup import look_up_frame, plan_frame
-from svc_tools.frames.enriched import TERMS, require_columns, require_one
+from svc_tools.frames.lookup_columns import TAXED, TERMS, require_columns, require_one
 from svc_tools.frames.options import Options
-from svc_tools.frames.ownership import TAXED
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.lookup.plan import price_of
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import dask.dataframe as dd
 
     from svc_sdk import Svc
-    from svc_tools.frames.exact import RateForm
+    from svc_tools.frames.arrow import RateForm
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain

@@ -14,11 +14,9 @@ from dask.delayed import delayed
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.enrich import enrich_asked, with_columns
-from svc_tools.frames.failing import LookupFailedError
-from svc_tools.frames.ownership import free_columns
-from svc_tools.frames.planning import plan_asked
-from svc_tools.frames.questions import ask, distinct_rows
+from svc_tools.frames.enrich import LookupFailedError, enrich_asked, plan_asked, with_columns
+from svc_tools.frames.lookup_columns import free_columns
+from svc_tools.frames.queries import ask, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import Options
-    from svc_tools.frames.questions import Asked
+    from svc_tools.frames.queries import Asked
     from svc_tools.lookup.plan import Plan
 
 _MERGED = 8

@@ -5,7 +5,7 @@ CSV is text throughout, and no ZIP Code loses its zero.
 """
 
 from svc_tools.frames.files.chunk import Chunk, FileError, Rows
-from svc_tools.frames.files.opening import check_output, open_rows, open_writer
+from svc_tools.frames.files.reading import check_output, open_rows, open_writer
 from svc_tools.frames.files.writing import Writer
 
 __all__ = ["Chunk", "FileError", "Rows", "Writer", "check_output", "open_rows", "open_writer"]

@@ -9,16 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from svc_tools.frames.files.cell_kinds import cell_text
-from svc_tools.frames.files.chunk import FileError
-from svc_tools.frames.reports.cells import cell_of
+from svc_tools.frames.files.chunk import FileError, cell_text
+from svc_tools.frames.reports.xlsx import cell_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.frames.files.chunk import Chunk
 
-__all__ = ["MOST_SHEET_ROWS", "CsvWriter", "ParquetWriter", "SheetWriter", "Writer", "as_text"]
 
 MOST_SHEET_ROWS = 1_048_575
 """A sheet's rows less the header."""

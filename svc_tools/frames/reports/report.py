@@ -1,20 +1,63 @@
 """A report of an enriched frame as a file: a workbook, or a page for the browser."""
 
+# MERGED workbook: An enriched frame as an Excel workbook: a summary, every line, and what needs a person.
+#
+# MERGED workbook: Cells hold values, never formulas that came from the data: a text that starts with `=`, `+`, `-`
+# MERGED workbook: or `@` stays text, also after somebody edits it. Missing is an empty cell, never 0. The only
+# MERGED workbook: formulas are ours, on the sheet Summary: they add up the sheet Lines again.
+# MERGED summary_sheet: The Summary sheet of the workbook: a `Summary` laid out for reading and for print.
+# MERGED sources_sheet: The Sources sheet of the workbook: where rates and tax come from, and what each word means.
+
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.frames.reports.report_page import write_page
-from svc_tools.frames.reports.workbook import write_workbook
+import numpy as np
+import pandas as pd
+
+from svc_tools.atomic import whole_file
+from svc_tools.frames.arrow import first_column
+from svc_tools.frames.reports import xlsx as book_
+from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
+from svc_tools.frames.reports.page import write_page
+from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
+from svc_tools.frames.summary import other_date_sentence
+from svc_tools.frames.texts import meaning_of
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
-    import pandas as pd
+    from svc_tools.frames.money import Totals
+    from svc_tools.frames.reports.facts import Facts
+    from svc_tools.frames.reports.xlsx import Book, Sheet
+    from svc_tools.frames.row_states import Group
+    from svc_tools.frames.summary import Count, Summary
 
-__all__ = ["write_report"]
+_LAST_COLUMN = 7
+_PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 58
+"""Characters of a line: over all columns, from the third, from the sixth."""
+_ATTENTION = {
+    True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
+    False: "Rows whose rate or tax is in doubt (with the others on the sheet Review, by dollars)",
+}
+_STATE_HEADERS = (
+    "State",
+    ">Rows",
+    ">Sales, whole rate",
+    ">Tax",
+    ">Partial rows",
+    ">Sales, partial rate",
+    ">Other rows, no tax",
+    ">Their sales",
+)
+
+_LAST_SOURCE_COLUMN = 5
+_PER_TEXT, _PER_MEANING, _PER_SOURCE_ADVICE = 150, 62, 48
+"""Characters of a line: from the second column to the last, of a meaning, of an advice."""
 
 
 def write_report(
@@ -43,3 +86,429 @@ def write_report(
             f"path: {path.name!r} {given}; a report is a workbook (.xlsx) or a page (.html)"
         )
     return path
+
+
+def write_workbook(
+    frame: pd.DataFrame,
+    path: str | Path,
+    *,
+    summary: Summary | None = None,
+    amount: Hashable | None = None,
+    prefix: str = "",
+    title: str | None = None,
+) -> None:
+    """Write an enriched frame as a workbook: Summary, Lines, Failures, Review, Sources.
+
+    The file appears whole or not at all. On the sheet Lines the user's columns come first, then
+    rate, tax, status, confidence and warnings, then the details, which are not printed. Rates are
+    numbers shown as per cent, money is shown with cents, dates are dates. More lines than fit on
+    a sheet go on on further ones (`Lines 2`). The summary's totals are added up again from the
+    lines by formulas.
+
+    Args:
+        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        path: where to write it, `.xlsx`; an existing file is replaced.
+        summary: what `summarize(frame)` said, if you have it; otherwise it is made here.
+        amount: the column of amounts; by default the one that the tax was computed from.
+        prefix: the prefix of the lookup's columns.
+        title: the title on the sheet Summary.
+
+    Raises:
+        ValueError: the frame has not been looked up, has too many columns for a sheet, or `path`
+            does not end in `.xlsx`.
+        FileNotFoundError: the folder does not exist.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".xlsx":
+        raise ValueError(f"path: {path.name!r} must end in .xlsx")
+    if len(frame.columns) > book_.MOST_COLUMNS - 10:
+        raise ValueError(
+            f"a sheet holds {book_.MOST_COLUMNS:,} columns, the frame has"
+            f" {len(frame.columns):,}: leave columns out, or write it as CSV or Parquet"
+        )
+    facts = facts_of(frame, amount=amount, title=title, prefix=prefix, summary=summary)
+    columns = ReportColumns.of(frame, facts)
+    with whole_file(path) as draft, open_book(draft, title=facts.title) as book:
+        first = book.sheet("Summary")
+        lines = book.table(
+            "Lines",
+            [*columns.main, *columns.details],
+            len(frame),
+            frozen_columns=1,
+            printed=len(columns.main),
+        )
+        failed = facts.need.failed
+        _flagged(
+            book,
+            "Failures",
+            _Flagged(facts.need.rows[:failed], facts.need.codes[:failed]),
+            facts,
+            columns,
+        )
+        _flagged(book, "Review", _reviewed(facts), facts, columns)
+        write_sources(book.sheet("Sources"), facts)
+        write_summary(first, facts, _ties(frame, facts, columns, lines))
+
+
+class _Flagged(NamedTuple):
+    """Rows that need a person: where they stand, which fault they have, and what to say first."""
+
+    rows: np.ndarray
+    codes: np.ndarray
+    before: Sequence[Column] = ()
+    further: Sequence[str] = ()
+
+
+def _reviewed(facts: Facts) -> _Flagged:
+    """The rows of `df.svc.review()`, in its order and with its columns."""
+    faults = np.zeros(len(facts.need.sales.cents), np.int64)
+    faults[facts.need.rows] = facts.need.codes
+    shown = (("dollars", "money"), ("basis", "indented"), ("place", "plain"), ("group", "row"))
+    before = [
+        Column(f"review_{name}", facts.review.rows[f"{facts.prefix}review_{name}"], kind)
+        for name, kind in shown
+    ]
+    rows = facts.reviewed
+    return _Flagged(rows, faults[rows], before, ("tax_low", "tax_high"))
+
+
+def _flagged(
+    book: Book, name: str, flagged: _Flagged, facts: Facts, columns: ReportColumns
+) -> None:
+    """A sheet of the rows that need a person, with the reasons before their own columns."""
+    rows, codes, before, further = flagged
+    said = pd.DataFrame(
+        [(one.kind, one.reason, one.to_do) for one in facts.need.faults],
+        columns=["group", "reason", "what_to_do"],
+        dtype="str",
+    )
+    # from 1, and 1 for the header
+    lines = rows % book_.MOST_ROWS + 2
+    table = [
+        *before,
+        *([] if before else [Column("group", said["group"], "plain", 64, codes)]),
+        Column("reason", said["reason"], "wrapped", 50, codes),
+        Column("what_to_do", said["what_to_do"], "wrapped", 40, codes),
+        Column("row_in_lines", pd.Series(lines, dtype="int64"), "row"),
+    ]
+    if len(facts.need.sales.cents) > book_.MOST_ROWS:
+        sheets = pd.Series(rows // book_.MOST_ROWS + 1, dtype="int64")
+        table.append(Column("lines_sheet", sheets, "row"))
+    warnings = f"{facts.prefix}warnings"  # said in words
+    names = {f"{facts.prefix}{one}" for one in further}
+    shown = [column for column in columns.main if column.name != warnings]
+    shown += [column for column in columns.details if column.name in names]
+    table += [Column(one.name, one.data, one.kind, one.widest, rows) for one in shown]
+    book.table(name, table, len(rows))
+
+
+def _ties(
+    frame: pd.DataFrame, facts: Facts, columns: ReportColumns, lines: Sequence[str]
+) -> Ties | None:
+    """Where on the sheets Lines the amounts and the taxes stand."""
+    tax = columns.named(f"{facts.prefix}tax")
+    if facts.amount is None or tax is None:
+        return None
+    amounts = first_column(frame, facts.amount)
+    amount = columns.named(facts.amount)
+    adds_up = (
+        amounts is not None
+        and not any(isinstance(value, str) for value in amounts.unique().tolist())
+        and bool((facts.need.sales.missing == amounts.isna().to_numpy()).all())
+    )
+    starts = range(0, len(frame), book_.MOST_ROWS)
+    lengths = [min(book_.MOST_ROWS, len(frame) - start) for start in starts]
+    return Ties(
+        tuple(zip(lines, lengths, strict=False)),
+        column_letters(amount) if amount is not None and adds_up else None,
+        column_letters(tax),
+    )
+
+
+class Ties(NamedTuple):
+    """Where the lines stand: the sheets with their rows, the columns of amounts and of taxes.
+
+    `amount` is `None` where amounts are text, or some cannot be read: nothing adds them up then.
+    """
+
+    sheets: Sequence[tuple[str, int]]
+    amount: str | None
+    tax: str
+
+
+def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
+    """Fill `sheet`: facts, what needs a person, counts, notes, and tax by state.
+
+    The table of states comes last: where it goes on on another page, its header does too.
+    """
+    summary = facts.summary
+    sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
+    sheet.put(0, 0, f"{facts.title}: summary", "title")
+    row = _facts(sheet, 2, facts)
+    for failed, title in _ATTENTION.items():
+        groups = [group for group in summary.attention if group.failed == failed]
+        if groups:
+            row = _attention(sheet, row, title, groups)
+    if summary.money is not None:
+        row = _by_confidence(sheet, row, summary)
+        row = _by_level(sheet, row, facts)
+        row = _due(sheet, row, facts)
+        if ties is not None and ties.sheets:
+            row = _tied(sheet, row, summary.money, ties)
+    row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
+    confidence = ("Answered rows by confidence", "Confidence")
+    row = _counts(sheet, row, confidence, summary.by_confidence)
+    if summary.by_warning:
+        row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
+    if summary.failures:
+        row = _failures(sheet, row, summary)
+    row = _notes(sheet, row, facts.notes)
+    if summary.money is not None:
+        _states(sheet, row, summary, summary.money)
+    sheet.on_paper(repeated_row=None if summary.money is None else row + 1)
+
+
+def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
+    summary = facts.summary
+    shown: list[tuple[str, object, str]] = [
+        ("Rows", summary.rows, "count"),
+        ("Distinct places asked", summary.places, "count"),
+        ("Service", summary.service, "plain"),
+        ("Rows that need a person", summary.attention_rows, "count"),
+        ("Rows rated for another date", summary.other_date.rows, "count"),
+    ]
+    if summary.money is not None:
+        shown += [
+            ("Sales", summary.money.sales, "money"),
+            ("Tax computed", summary.money.tax, "money"),
+            ("Tax at rates of another date", summary.other_date.tax, "money"),
+            ("Sales with no tax", summary.money.untaxed_sales + summary.money.open_sales, "money"),
+        ]
+        if summary.money.partial_tax:
+            besides = ("Tax from partial rates, besides", summary.money.partial_tax, "money")
+            shown.insert(-1, besides)
+    shown += [(name, value, "money") for name, value in facts.figures]
+    for name, value, kind in shown:
+        sheet.put(row, 0, name)
+        sheet.put(row, 1, "not recorded" if value is None else value, kind)
+        row += 1
+    for said in (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence):
+        if said is not None:
+            sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
+            row += 1
+    return row + 1
+
+
+def _attention(sheet: Sheet, row: int, title: str, groups: Sequence[Group]) -> int:
+    names = ("Group", ">Rows", ">Sales", ">Tax", ">At stake", "What to do")
+    row = _header(sheet, row, title, names)
+    for group in groups:
+        sheet.put(row, 0, group.kind)
+        sheet.put(row, 1, group.rows, "count")
+        sheet.put(row, 2, group.sales, "money")
+        sheet.put(row, 3, group.tax, "money")
+        sheet.put(row, 4, group.at_stake or None, "money")
+        text = (5, _LAST_COLUMN)
+        sheet.paragraph(row, text, group.to_do, lines=_lines(group.to_do, _PER_ADVICE))
+        row += 1
+    return row + 1
+
+
+def _by_level(sheet: Sheet, row: int, facts: Facts) -> int:
+    if not facts.levels:
+        return row
+    row = _header(sheet, row, "Tax by level, US dollars", ("Level", ">Tax"))
+    for name, tax in facts.levels:
+        sheet.put(row, 0, name)
+        sheet.put(row, 1, tax, "money")
+        row += 1
+    return row + 1
+
+
+def _due(sheet: Sheet, row: int, facts: Facts) -> int:
+    if facts.due is None:
+        return row
+    names = ("", ">Rows", ">Tax", "Meaning")
+    row = _header(sheet, row, "Tax that the seller owes, US dollars", names)
+    lines = [("due", facts.due.rows, facts.due.tax), *facts.due.not_due]
+    for reason, rows, tax in lines:
+        sheet.put(row, 0, reason if reason == "due" else f"not due: {reason}")
+        sheet.put(row, 1, rows, "count")
+        sheet.put(row, 2, tax, "money")
+        sheet.put(row, 3, meaning_of(reason), "indented")
+        row += 1
+    return row + 1
+
+
+def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
+    """The totals once more, added up by the spreadsheet itself from its own lines."""
+    names = ("Added up again by this file", ">", ">Sheet Lines", ">Summary", ">Difference")
+    row = _header(sheet, row, "The totals tie to the lines", names)
+    totals = [("Tax, partial rates included", ties.tax, money.tax + money.partial_tax)]
+    if ties.amount is not None:
+        totals.insert(0, ("Sales", ties.amount, money.sales))
+    for name, column, total in totals:
+        cells = ",".join(f"'{title}'!{column}2:{column}{rows + 1}" for title, rows in ties.sheets)
+        sheet.put(row, 0, name)
+        sheet.formula(row, 2, f"=ROUND(SUM({cells}),2)", total, "money")
+        sheet.put(row, 3, total, "money")
+        sheet.formula(row, 4, f"=ROUND(C{row + 1}-D{row + 1},2)", 0, "money")
+        row += 1
+    return row + 1
+
+
+def _header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
+    """A section's title and its header row (names with a leading `>` stand right)."""
+    sheet.put(row, 0, title, "section")
+    for column in range(_LAST_COLUMN + 1):
+        name = names[column] if column < len(names) else " "
+        look = "header_right" if ">" in name else "header_indented" if column else "header"
+        sheet.put(row + 1, column, name.lstrip(">") or " ", look)
+    return row + 2
+
+
+def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
+    """A section of counts: its title, the header of the first column, one line per count."""
+    row = _header(sheet, row, titles[0], (titles[1], ">Rows", "Meaning"))
+    for count in counts:
+        sheet.put(row, 0, count.name)
+        sheet.put(row, 1, count.rows, "count")
+        sheet.put(row, 2, MEANINGS.get(count.name), "indented")
+        row += 1
+    return row + 1
+
+
+def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
+    names = ("Confidence of the rate", ">Rows", ">Sales, whole rate", ">Tax")
+    row = _header(sheet, row, "Tax by confidence, US dollars", names)
+    for part in summary.tax_by_confidence:
+        sheet.put(row, 0, part.confidence)
+        sheet.put(row, 1, part.rows, "count")
+        sheet.put(row, 2, part.sales, "money")
+        sheet.put(row, 3, part.tax, "money")
+        row += 1
+    return row + 1
+
+
+def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> None:
+    row = _header(sheet, row, "Tax by state, US dollars", _STATE_HEADERS)
+    for state in summary.states:
+        _totals(sheet, row, state.state or "not known", state.totals, ("plain", "count", "money"))
+        row += 1
+    _totals(sheet, row, "Total", money, ("strong", "strong_count", "strong_money"))
+    row += 1
+    if money.partial_tax:
+        sheet.put(
+            row,
+            0,
+            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
+            " a lower bound, in no figure above.",
+        )
+
+
+def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str, str, str]) -> None:
+    """One line of the table; what a state has no rows of stays empty."""
+    text, count, money = kinds
+    partial, missing, whole = totals.partial_rows, totals.open_rows, totals.whole_rows
+    sheet.put(row, 0, name, text)
+    cells = (
+        (totals.rows, count),
+        (totals.taxed_sales if whole else None, money),
+        (totals.tax if whole else None, money),
+        (partial or None, count),
+        (totals.untaxed_sales if partial else None, money),
+        (missing or None, count),
+        (totals.open_sales if missing else None, money),
+    )
+    for column, (value, kind) in enumerate(cells, start=1):
+        sheet.put(row, column, value, kind)
+
+
+def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
+    row = _header(sheet, row, "Why rows have no rate", ("Status", ">Rows", "Reason"))
+    for failure in summary.failures:
+        sheet.put(row, 0, failure.status)
+        sheet.put(row, 1, failure.rows, "count")
+        text = (2, _LAST_COLUMN)
+        sheet.paragraph(row, text, failure.reason, lines=_lines(failure.reason, _PER_REASON))
+        row += 1
+    if summary.other_failures:
+        sheet.put(row, 1, summary.other_failures, "count")
+        sheet.put(row, 2, "other reasons: see the sheet Failures", "indented")
+        row += 1
+    return row + 1
+
+
+def _notes(sheet: Sheet, row: int, notes: Sequence[str]) -> int:
+    row = _header(sheet, row, "What these rates are and are not", ()) - 1
+    for note in notes:
+        text = f"\u2022 {note}"
+        sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
+        row += 1
+    return row + 1
+
+
+def _lines(text: str, per_line: int) -> int:
+    """How many lines a wrapped text takes: merged cells do not grow by themselves."""
+    return max(1, len(wrap(text, per_line)))
+
+
+def write_sources(sheet: Sheet, facts: Facts) -> None:
+    """Fill `sheet`: sources, the lookup, the terms of the tax, columns and codes in words."""
+    sheet.widths(30, 26, 10, 16, 42, 44)
+    sheet.put(0, 0, "Sources and terms", "title")
+    row = _source_header(
+        sheet, 2, "Sources of the rates", ("Edition", "", ">Rows", ">Tax", "Source")
+    )
+    for source in facts.summary.sources:
+        sheet.put(row, 0, source.edition)
+        sheet.put(row, 2, source.rows, "count")
+        sheet.put(row, 3, source.tax, "money")
+        sheet.put(row, 4, source.source, "indented")
+        row += 1
+    row = _texts(sheet, row + 1, "How the rates were looked up", facts.lookup)
+    if facts.terms:
+        row = _texts(sheet, row, "How the tax was computed", facts.terms)
+    row = _codes(sheet, row, facts)
+    _texts(sheet, row, "The columns that were added to the lines", facts.columns)
+    sheet.on_paper(repeated_row=None)
+
+
+def _source_header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
+    sheet.put(row, 0, title, "section")
+    for column in range(_LAST_SOURCE_COLUMN + 1):
+        name = names[column] if column < len(names) else ""
+        sheet.put(row + 1, column, name.lstrip(">") or " ", _look(name))
+    return row + 2
+
+
+_INDENTED = frozenset({"Source", "Meaning"})
+
+
+def _look(name: str) -> str:
+    return "header_right" if ">" in name else "header_indented" if name in _INDENTED else "header"
+
+
+def _texts(sheet: Sheet, row: int, title: str, texts: Sequence[tuple[str, str]]) -> int:
+    row = _source_header(sheet, row, title, ())
+    for name, text in texts:
+        sheet.put(row, 0, name)
+        lines = max(1, len(wrap(text, _PER_TEXT)))
+        sheet.paragraph(row, (1, _LAST_SOURCE_COLUMN), text, lines=lines)
+        row += 1
+    return row + 1
+
+
+def _codes(sheet: Sheet, row: int, facts: Facts) -> int:
+    names = ("Code", "Column", ">Rows", "Meaning", "", "What to do")
+    row = _source_header(sheet, row, "The codes that occur in the lines", names)
+    for code in facts.codes:
+        sheet.put(row, 0, code.code)
+        sheet.put(row, 1, code.column)
+        sheet.put(row, 2, code.rows, "count")
+        meaning, to_do = wrap(code.meaning, _PER_MEANING), wrap(code.to_do, _PER_SOURCE_ADVICE)
+        lines = max(len(meaning), len(to_do), 1)
+        sheet.paragraph(row, (3, 4), code.meaning, lines=lines)
+        sheet.put(row, 5, code.to_do, "wrapped")
+        row += 1
+    return row + 1

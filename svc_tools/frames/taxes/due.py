@@ -1,37 +1,34 @@
 """What of the tax the seller owes: by the register of nexus, and by who made the sale."""
 
+# MERGED special_rules: Rules of single states that a rate alone does not hold: origin sourcing, and caps on an item.
+#
+# MERGED special_rules: They mark rows for a person and never change a figure: the tax is that of the destination, on the
+# MERGED special_rules: whole amount. The tables say how sure each row is; check with the state before you rely on one.
+# MERGED tax_terms: On which terms a tax was computed: what was asked for, and what the frame remembers of it.
+
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.frames.distinct_values import distinct_values, is_label
-from svc_tools.frames.enriched import NOTE, require_columns
+from svc_tools.frames.columns import distinct_values, is_label
+from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns
+from svc_tools.frames.provenance import lookups_of
 from svc_tools.frames.taxes.reasons import Reasons
-from svc_tools.frames.used_answers import lookups_of
+from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
-
-__all__ = [
-    "Channel",
-    "Dates",
-    "Sales",
-    "channel_of",
-    "marketplace_only",
-    "register_of",
-    "sale_dates",
-    "why_not_due",
-]
 
 _MARKETPLACE = {
     "marketplace",
@@ -61,10 +58,13 @@ _DIRECT = {
     "d2c",
     "dtc",
 }
+_MONTHS = {"month": 1, "quarter": 3}
+
+_READ = "2026-11-21"
+
 _NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 """The begin of a record without a day, and of one that is not there."""
 _EPOCH = date(1970, 1, 1)
-_MONTHS = {"month": 1, "quarter": 3}
 
 
 class Channel(NamedTuple):
@@ -234,3 +234,159 @@ def _begins(states: tuple[np.ndarray, list[str]], begins: Mapping[str, date | No
 
 def _since(day: date | None) -> int:
     return _NO_DAY if day is None else (day - _EPOCH) // timedelta(days=1)
+
+
+class OriginSourcing(NamedTuple):
+    """How a state sources sales that are shipped within it.
+
+    `part` is what goes by the origin: `all` of the tax, or `some` of it.
+    """
+
+    part: Literal["all", "some"]
+    note: str
+    certainty: Literal["high", "medium", "low"]
+    checked: str
+    """The day on which published summaries were last read (ISO)."""
+
+
+ORIGIN_SOURCED = {
+    "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "CA": OriginSourcing(
+        "some",
+        "state, county and city parts by origin, district taxes by destination",
+        "high",
+        _READ,
+    ),
+    "IL": OriginSourcing("all", "sellers who sell from within the state", "medium", _READ),
+    "MO": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "MS": OriginSourcing("all", "summaries differ on whether it is listed", "low", _READ),
+    "OH": OriginSourcing("all", "goods; some services by destination", "medium", _READ),
+    "PA": OriginSourcing("all", "goods; services by destination", "medium", _READ),
+    "TN": OriginSourcing("all", "local tax of sellers within the state", "medium", _READ),
+    "TX": OriginSourcing(
+        "some",
+        "cities and counties by origin; destination districts may come on top",
+        "high",
+        _READ,
+    ),
+    "UT": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "VA": OriginSourcing("all", "sellers within the state", "medium", _READ),
+}
+"""States that tax sales shipped within them by where they are shipped from.
+
+Compiled from public summaries, none checked against a state's own page. New Mexico, which older
+summaries list, sources by destination since 2021-07.
+"""
+
+
+class Cap(NamedTuple):
+    """Local tax applies to the first `cents` of one item only."""
+
+    cents: int
+    note: str
+    certainty: Literal["high", "medium", "low"]
+    checked: str
+
+
+CAPS = {
+    "FL": Cap(500_000, "county surtax on the first $5,000 of a single item", "high", _READ),
+    "TN": Cap(
+        160_000,
+        "local tax on the first $1,600 of a single article; the state has a tax of 2.75 % on"
+        " the part from $1,600.01 to $3,200",
+        "high",
+        _READ,
+    ),
+}
+"""States whose local tax applies to the first dollars of an item only."""
+
+
+def of_states(codes: np.ndarray, states: Sequence[str], wanted: Collection[str]) -> np.ndarray:
+    """Which rows lie in one of some states; a code of -1 is a state that is not known."""
+    within = np.array([*(state in wanted for state in states), False], bool)
+    rows: np.ndarray = within[codes]
+    return rows
+
+
+def over_cap(
+    codes: np.ndarray, states: Sequence[str], goods: np.ndarray, local: np.ndarray
+) -> np.ndarray:
+    """Which rows are above the cap of their state.
+
+    Args:
+        codes: the number of each row's state.
+        states: the states by number.
+        goods: what the goods of the row cost, in cents.
+        local: whether its rate has a part beside the state's, or may have one.
+    """
+    caps = [CAPS[state].cents if state in CAPS else 0 for state in states]
+    cap = np.array([*caps, 0], np.int64)[codes]
+    over: np.ndarray = (cap > 0) & (np.abs(goods) > cap) & local
+    return over
+
+
+@dataclass(frozen=True, slots=True)
+class TaxTerms:
+    """The arguments of `df.svc.tax()`, which documents them."""
+
+    amount: Hashable = "amount"
+    shipping: Hashable | None = None
+    exempt: Hashable | None = None
+    rounding: Rounding = "half_up"
+    invoice: Hashable | None = None
+    partial: Literal["use"] | None = None
+    nexus: Nexus | None = None
+    channel: Hashable | None = None
+    ship_from: Hashable | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse words that are not known.
+
+        Raises:
+            ValueError: it names the argument and what is expected.
+        """
+        if self.partial not in (None, "use"):  # what was given may have no hash
+            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
+        if self.rounding not in ROUNDINGS:
+            raise ValueError(
+                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
+            )
+
+    def register(self) -> Register | None:
+        """The register of nexus, read; `None` where none was given."""
+        return None if self.nexus is None else register_of(self.nexus)
+
+
+def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Register | None) -> None:
+    """Note the terms in the frame's attributes, in plain values that a file can hold."""
+    said: dict[str, object] = {
+        "amount": _plain(terms.amount),
+        "shipping": _plain(terms.shipping),
+        "exempt": _plain(terms.exempt),
+        "rounding": terms.rounding,
+        "invoice": _plain(terms.invoice),
+        "partial": terms.partial,
+        "nexus": None,
+        "channel": _plain(terms.channel),
+        "ship_from": _plain(terms.ship_from),
+    }
+    if register is not None:
+        file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
+        said["nexus"] = {
+            "file": file,
+            "records": len(register.records),
+            "states": sorted(register.states),
+        }
+    known = frame.attrs.get(TERMS)
+    frame.attrs[TERMS] = {**(known if isinstance(known, dict) else {}), prefix: said}
+
+
+def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
+    """How the tax of this prefix was computed, as `df.svc.tax()` noted it; empty if it is lost."""
+    noted = frame.attrs.get(TERMS)
+    terms = noted.get(prefix) if isinstance(noted, dict) else None
+    return terms if isinstance(terms, dict) else {}
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | bool | int) else str(value)

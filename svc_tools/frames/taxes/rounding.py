@@ -11,8 +11,6 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 
-__all__ = ["ROOM", "ROUNDINGS", "Rounding", "rounded_tax"]
-
 Rounding = Literal["half_up", "half_even", "up", "down"]
 """What happens to a fraction of a cent. Every mode is symmetric: a refund mirrors its sale.
 

@@ -1,0 +1,307 @@
+"""Exact columns: whole numbers inside, decimals of a fixed scale at the end, no binary floats."""
+
+# MERGED buffers: Arrow decimals as the whole numbers they are made of, read from their buffers.
+# MERGED onto_rows: Values by question, taken onto the rows: one whole array for each column, no loop over rows.
+# MERGED coded: Columns of text as numbers: each distinct value once, so that rows are counted in bulk.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+    from datetime import date
+
+    from pandas.api.extensions import ExtensionArray
+
+_EXACT = 18
+"""A decimal of so many digits fits the 64 bits that are read; the upper half is only its sign."""
+RateForm = Literal["decimal", "string", "float"]
+
+_SHORT = 16
+"""Texts of one length up to this are moved as they are, without their places being computed."""
+
+RATE = pa.decimal128(7, 5)
+MONEY = pa.decimal128(18, 2)
+
+
+def decimals(
+    values: np.ndarray, missing: np.ndarray, kind: pa.Decimal128Type
+) -> pd.arrays.ArrowExtensionArray:
+    """A decimal column from scaled whole numbers (int64), missing where the mask says so."""
+    wide = np.empty((len(values), 2), np.int64)
+    wide[:, 0] = values
+    np.right_shift(values, 63, out=wide[:, 1])  # the sign fills the upper half
+    valid = None
+    if missing.any():
+        valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes())
+    array = pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(wide)])
+    return pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
+
+
+def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A rate column of ours as units of 10^-5 (int64), and where it is missing (0 there).
+
+    Raises:
+        TypeError: it is not `decimal128(…, 5)`.
+    """
+    return _whole(column, RATE.scale)
+
+
+def cents_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A money column of ours as whole cents (int64), and where it is missing (0 there).
+
+    Raises:
+        TypeError: it is not `decimal128(…, 2)`.
+    """
+    return _whole(column, MONEY.scale)
+
+
+def _whole(column: pd.Series, scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """The scaled whole numbers of a decimal column, read from its buffers: copies, no objects."""
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    if not (
+        isinstance(kind, pa.Decimal128Type) and kind.scale == scale and kind.precision <= _EXACT
+    ):
+        raise TypeError(
+            f"column {column.name!r}: expected decimal128 with {scale} decimals (and at most"
+            f" {_EXACT} digits), as a lookup or a tax adds it, not {column.dtype}"
+        )
+    parts = [scaled(chunk) for chunk in chunks_of(column.array.__arrow_array__())]
+    values = np.concatenate([part.numbers for part in parts])
+    missing = np.concatenate([part.missing for part in parts])
+    values[missing] = 0
+    return values, missing
+
+
+class Scaled(NamedTuple):
+    """Decimals of one scale: `numbers` / 10**`scale`, where `fits` and not `missing`."""
+
+    numbers: np.ndarray
+    fits: np.ndarray
+    """Whether the number fits 64 bits; its value here means nothing otherwise."""
+    missing: np.ndarray
+    scale: int
+
+
+def chunks_of(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    """The parts of an Arrow array, at least one."""
+    if not isinstance(array, pa.ChunkedArray):
+        return [array]
+    return array.chunks or [pa.array([], array.type)]
+
+
+def scaled(chunk: pa.Array) -> Scaled:
+    """An Arrow array of decimals as scaled whole numbers; a view where that is possible."""
+    if not pa.types.is_decimal128(chunk.type):
+        chunk = chunk.cast(pa.decimal128(38, chunk.type.scale))
+    missing = (
+        chunk.is_null().to_numpy(zero_copy_only=False)
+        if chunk.null_count
+        else np.zeros(len(chunk), bool)
+    )
+    buffer = chunk.buffers()[1]
+    if buffer is None:
+        words = np.zeros((len(chunk), 2), np.int64)
+    else:
+        words = np.frombuffer(buffer, np.int64)[2 * chunk.offset :][: 2 * len(chunk)].reshape(-1, 2)
+    values = np.ascontiguousarray(words[:, 0])
+    return Scaled(values, words[:, 1] == values >> 63, missing, chunk.type.scale)
+
+
+_TEXT = pd.StringDtype(na_value=np.nan)
+_MOMENT = pa.timestamp("us", "UTC")
+
+
+class OntoRows:
+    """Takes values by question onto rows.
+
+    Args:
+        codes: for each row the index of its question.
+    """
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self._codes = codes
+        # narrow indices are read faster, and there is one array of them for all columns
+        kind = np.min_scalar_type(int(codes.max(initial=0)))
+        self._indices = pa.array(codes.astype(kind, copy=False))
+
+    def texts(self, values: Sequence[str | None]) -> ExtensionArray:
+        """A column of text."""
+        column: ExtensionArray = _TEXT.__from_arrow__(self._texts(values))  # type: ignore[attr-defined]
+        return column
+
+    def categories(self, codes: np.ndarray, values: Sequence[str | None]) -> pd.Categorical:
+        """A column of few different texts, each kept once; the categories are sorted.
+
+        Args:
+            codes: for each question the index of its text.
+            values: the texts; several may be equal.
+        """
+        names = sorted({value for value in values if value is not None})
+        numbers = {name: number for number, name in enumerate(names)} | {None: -1}
+        small = np.array([numbers[value] for value in values], np.min_scalar_type(-len(names) - 1))
+        return pd.Categorical.from_codes(
+            self._taken(small.take(codes)), categories=pd.Index(names, dtype=_TEXT)
+        )
+
+    def rates(self, units: Sequence[int | None], form: RateForm) -> ExtensionArray | np.ndarray:
+        """A column of rates, from integers of 10^-5."""
+        if form == "string":
+            return self.texts([units_to_rate(value) for value in units])
+        missing = _missing(units)
+        whole = [value or 0 for value in units] if missing.any() else units
+        if form == "float":
+            floats = np.array(whole, np.float64) / UNITS_PER_ONE
+            floats[missing] = np.nan
+            return self._taken(floats)
+        # both halves of a decimal move together: the upper one, its sign, is 0 for every rate
+        wide = np.zeros((len(units), 2), np.int64)
+        wide[:, 0] = np.array(whole, np.int64)
+        return self._arrow(wide, missing, RATE)
+
+    def days(self, values: Sequence[date | None]) -> ExtensionArray:
+        """A column of calendar dates."""
+        array = pa.array(values, pa.date32())
+        numbers = np.frombuffer(array.buffers()[1], np.int32)[: len(values)]
+        return self._arrow(numbers, _missing(values), pa.date32())
+
+    def moments(self, values: np.ndarray, missing: np.ndarray) -> ExtensionArray:
+        """A column of moments in UTC, from microseconds since 1970."""
+        return self._arrow(values, missing, _MOMENT)
+
+    def truths(self, codes: np.ndarray, values: Sequence[bool | None]) -> pd.arrays.BooleanArray:
+        """A column of yes, no and not known; `codes` as in `categories`."""
+        yes = np.array([value is True for value in values], bool)
+        missing = np.array([value is None for value in values], bool)
+        return pd.arrays.BooleanArray(
+            self._taken(yes.take(codes)),
+            self._taken(missing.take(codes)) if missing.any() else np.zeros(len(self._codes), bool),
+        )
+
+    def _arrow(
+        self, values: np.ndarray, missing: np.ndarray, kind: pa.DataType
+    ) -> pd.arrays.ArrowExtensionArray:
+        """An Arrow column of a fixed width; its mask is taken apart, which is twice as fast."""
+        by_question = pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
+        taken = pc.take(by_question, self._indices, boundscheck=False)
+        if missing.any():
+            present = np.packbits(self._taken(~missing), bitorder="little")
+            buffers = [pa.py_buffer(present), taken.buffers()[1]]
+            taken = pa.Array.from_buffers(kind, len(self._codes), buffers)
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([taken]))
+
+    def _taken(self, values: np.ndarray) -> np.ndarray:
+        """Values by row, as an array of numpy's that may be written to."""
+        plain = pa.array(values.view(np.uint8) if values.dtype == bool else values)
+        taken = pc.take(plain, self._indices, boundscheck=False).buffers()[1]
+        return np.frombuffer(taken, values.dtype)[: len(self._codes)]
+
+    def _texts(self, values: Sequence[str | None]) -> pa.Array:
+        count = len(self._codes)
+        if not values or values.count(values[0]) == len(values):  # most often: no error
+            return _repeated(values[0] if values else None, count)
+        array = _text_array(values)
+        offsets = np.frombuffer(array.buffers()[1], np.int64)[: len(values) + 1]
+        length = int(offsets[1] - offsets[0])
+        if array.null_count or not 0 < length <= _SHORT or (np.diff(offsets) != length).any():
+            return pc.take(array, self._indices, boundscheck=False)
+        kind = pa.binary(length)
+        short = pa.Array.from_buffers(kind, len(values), [None, array.buffers()[2]])
+        data = pc.take(short, self._indices, boundscheck=False).buffers()[1]
+        return _of_one_length(data, length, count)
+
+
+def _missing(values: Sequence[object]) -> np.ndarray:
+    if None not in values:
+        return np.zeros(len(values), bool)
+    return np.array([value is None for value in values], bool)
+
+
+def _buffer(values: np.ndarray) -> pa.Buffer:
+    return pa.py_buffer(np.ascontiguousarray(values))
+
+
+def _repeated(text: str | None, count: int) -> pa.Array:
+    """One text for all rows, without a loop over them."""
+    if text is None or not count:
+        return pa.nulls(count, pa.large_string())
+    data = _text_array([text])[0].as_buffer().to_pybytes()
+    return _of_one_length(pa.py_buffer(data * count), len(data), count)
+
+
+def _of_one_length(data: pa.Buffer, length: int, count: int) -> pa.Array:
+    """Texts of one length, in bytes, which may be 0."""
+    offsets = np.arange(0, length * count + 1, length) if length else np.zeros(count + 1, np.int64)
+    buffers = [None, _buffer(offsets.astype(np.int64, copy=False)), data]
+    return pa.Array.from_buffers(pa.large_string(), count, buffers)
+
+
+def _text_array(values: Sequence[str | None]) -> pa.Array:
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:  # half a character, as JSON may carry it: no text column can
+        whole = [one and one.encode("utf-8", "backslashreplace").decode() for one in values]
+        return pa.array(whole, pa.large_string())
+
+
+class Coded(NamedTuple):
+    """A column of text: row `i` holds `values[codes[i]]`."""
+
+    codes: np.ndarray
+    values: tuple[str, ...]
+
+    def where(self, is_meant: Callable[[str], bool]) -> np.ndarray:
+        """The rows whose value is meant, as a mask."""
+        meant = np.fromiter(map(is_meant, self.values), bool, len(self.values))
+        rows: np.ndarray = meant[self.codes]
+        return rows
+
+    def counts(self, rows: np.ndarray | None = None) -> list[tuple[str, int]]:
+        """How many rows (of those in the mask) hold each value; values of no row are left out."""
+        codes = self.codes if rows is None else self.codes[rows]
+        counted = np.bincount(codes, minlength=len(self.values)).tolist()
+        return [(value, n) for value, n in zip(self.values, counted, strict=True) if n]
+
+
+def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
+    """A column of text; `missing` stands where a value is missing or there is no such column.
+
+    Of several columns of one name it is the first.
+    """
+    column = first_column(frame, name)
+    if column is None:
+        return Coded(np.zeros(len(frame), np.int64), (missing,))
+    codes, distinct = pd.factorize(column)
+    values = [str(value) for value in distinct]
+    place = values.index(missing) if missing in values else len(values)
+    if place == len(values):
+        values.append(missing)
+    return Coded(np.where(codes < 0, place, codes).astype(np.int64), tuple(values))
+
+
+def first_column(frame: pd.DataFrame, name: Hashable) -> pd.Series | None:
+    """The first column of that name; `None` where there is none."""
+    # `items()` would make a Series, with a copy of `attrs`, of every column before it
+    place = next((at for at, label in enumerate(frame.columns) if label == name), None)
+    return None if place is None else frame.iloc[:, place]
+
+
+def combined(columns: Sequence[Coded]) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """Several columns of one length as one: the code of each row, and the values of each code."""
+    codes = columns[0].codes
+    for column in columns[1:]:
+        wide = codes * len(column.values) + column.codes
+        codes = pd.factorize(wide)[0]  # dense again: the product never overflows
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    return codes, [
+        tuple(column.values[column.codes[row]] for column in columns)  # noqa: PD011 - no frame's
+        for row in first.tolist()
+    ]

@@ -1,0 +1,214 @@
+"""Rates and tax onto the rows of a file that may be larger than memory.
+
+The file is read twice. The first time its rows are counted and their distinct places collected;
+these are asked for once; the second time every row gets its answer and is written out. So the
+memory grows with the number of distinct places (and with a chunk), never with the rows.
+"""
+
+# MERGED file_view: A first look at a file: its columns, its first rows as they are read, what its names mean.
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from svc_tools.config import configured, connect, unconfigured
+from svc_tools.frames.columns import propose
+from svc_tools.frames.files.chunk import Chunk, cell_text
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.files.reading import WorkbookRows, open_rows
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.lock_file import read_lock
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from svc_sdk import Svc
+    from svc_tools.frames.files.job import Progress
+    from svc_tools.frames.files.result import FileRun
+    from svc_tools.lookup.cache import CacheChoice
+    from svc_tools.places import Grain
+
+
+def enrich_file(
+    source: str | Path,
+    output: str | Path,
+    *,
+    lookup: Mapping[str, object] | None = None,
+    tax: Mapping[str, Any] | None = None,
+    client: Svc | None = None,
+    prefix: str = "",
+    columns: Sequence[str] | None = None,
+    detail: bool = False,
+    date_format: str | None = None,
+    tz: str | None = None,
+    as_of_grain: Grain = "day",
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    report: str | Path | None = None,
+    force: bool = False,
+    cache: CacheChoice = None,
+    locked: str | Path | None = None,
+    resume: bool = True,
+    concurrency: int = 16,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> FileRun:
+    """Look up the rate of every row of a file, and write the rows with their rates to another.
+
+    The user's own columns pass through as they are, in their order; a CSV is text throughout.
+    Distinct places are asked for once over the whole file, and every answer is in the cache when
+    it counts: a run that was broken off asks only for the rest when it is run again.
+
+    Args:
+        source: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file; it is read twice.
+        output: a `.csv`, `.xlsx` or `.parquet` file, of any kind whatever the source is. It
+            appears whole or not at all. Where the run ends early, what was found is written to a
+            file beside it whose name ends in `-incomplete`; after an interrupt that is done only
+            where no cache keeps the answers.
+        lookup: the arguments of `df.svc.lookup()` that say where the place and the date are, such
+            as `{"zip": "ship_zip", "as_of": "order_date"}`; found by the usual names if left out.
+        tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; none for no tax.
+            With `invoice`, lines of one invoice may lie anywhere in the file.
+        client: the service to ask; by default the configured one, else the embedded one.
+        prefix: put before the names of the added columns.
+        columns: which of the lookup's columns to add; status and error always.
+        detail: ask for the jurisdictions too.
+        date_format: how the dates of sale are written, such as `%m/%d/%Y`; ISO if left out.
+        tz: as for `df.svc.lookup()`.
+        as_of_grain: as for `df.svc.lookup()`.
+        sheet: the sheet of a workbook; the first one if left out.
+        delimiter: what separates the cells of a CSV; found if left out.
+        encoding: the encoding of a CSV; found if left out.
+        report: a `.xlsx` or `.html` file for `df.svc.report()` too; for it the rows are held in
+            memory.
+        force: replace an output that is there already.
+        cache: as for `df.svc.lookup()`.
+        locked: a lock file that answers instead of the service; nothing is asked.
+        resume: take answers from the cache; `False` asks for every place anew.
+        concurrency: requests under way at once.
+        deadline: seconds after which no more is asked.
+        progress: called with a stage and its size, gives a context with a function to advance by.
+        stop: ends the run once another thread sets it. While the file is read, or its rows are
+            written, nothing is written then; while places are asked for, what was found is written
+            to the `-incomplete` file. The answers that came are kept.
+
+    Returns:
+        What became of the rows, and where they are.
+
+    Raises:
+        FileError: the source cannot be read, or the output cannot be written.
+        ValueError: columns are not clear, as `df.svc.lookup()` and `df.svc.tax()` raise it.
+    """
+    started = time.monotonic()
+    terms = Terms(lookup or {}, tax, prefix, detail, columns, date_format, tz, as_of_grain)
+    with contextlib.ExitStack() as stack:
+        job = stack.enter_context(
+            FileJob(
+                Path(source),
+                Path(output),
+                terms,
+                sheet=sheet,
+                delimiter=delimiter,
+                encoding=encoding,
+                report=None if report is None else Path(report),
+                force=force,
+                progress=progress,
+            )
+        )
+        job.survey(stop)
+        if locked is not None:
+            job.take(read_lock(locked))
+            return job.finish(started, stop)
+        if client is None:
+            ready = connect() if configured() else unconfigured(stacklevel=3)
+            client = stack.enter_context(ready)
+        kept = stack.enter_context(opened_cache(cache))
+        job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop)
+        return job.finish(started, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """What a person sees of a file before anything is asked.
+
+    Attributes:
+        path: the file.
+        columns: the names of its columns, in order.
+        rows: its first rows, as texts; an empty cell is empty.
+        more: whether there are further rows.
+        found: the column that answers each argument of a lookup, by its usual name.
+        unclear: arguments that several columns could answer, or one of another party; a person
+            has to choose.
+        notes: how the file was understood, in sentences.
+        sheets: the sheets of a workbook, in order; none for other files.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: bool
+    found: Mapping[str, str]
+    unclear: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
+
+
+def view_of_file(
+    path: Path,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    count: int = 5,
+) -> FileView:
+    """Look at the beginning of a file; nothing is asked and nothing is written.
+
+    Args:
+        path: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file.
+        sheet: as for `enrich_file`; so for the two below.
+        delimiter: what separates the cells of a CSV.
+        encoding: the encoding of a CSV.
+        count: how many rows to show.
+
+    Raises:
+        FileError: there is no such file, or it cannot be read.
+    """
+    rows = open_rows(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
+    try:
+        first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
+        frame = first.frame(range(len(rows.schema)))
+        proposed = propose(frame)
+        shown = [_texts(frame.iloc[:count, place]) for place in range(frame.shape[1])]
+        return FileView(
+            path=path,
+            columns=tuple(map(str, rows.schema.names)),
+            rows=tuple(islice(zip(*shown, strict=True), count)),
+            more=len(frame) > count,
+            found={role: str(label) for role, label in proposed.found.items()},
+            unclear={role: tuple(map(str, some)) for role, some in proposed.unclear.items()},
+            notes=tuple(rows.notes),
+            sheets=rows.sheets if isinstance(rows, WorkbookRows) else (),
+        )
+    finally:
+        rows.close()
+
+
+def _texts(column: pd.Series) -> list[str]:
+    return ["" if _is_missing(cell) else cell_text(cell) for cell in column.tolist()]
+
+
+def _is_missing(cell: object) -> bool:
+    missing = pd.isna(cell)  # type: ignore[call-overload]  # of any object
+    return missing is True

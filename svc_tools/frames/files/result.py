@@ -1,0 +1,401 @@
+"""What became of a file that was enriched."""
+
+# MERGED file_shown: How what became of a file reads: title, sentences and tables, for text and for a notebook.
+# MERGED file_totals: What became of a file's rows, added up chunk by chunk. Sums of money are exact.
+# MERGED file_review: The rows of an enriched file that a person has to look at, some at a time.
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_tools.display import (
+    Table,
+    as_html,
+    as_text,
+    capital,
+    counted,
+    exact_dollars,
+    plain,
+    printable,
+    the_service,
+)
+from svc_tools.frames.files.chunk import FileError
+from svc_tools.frames.files.reading import open_rows
+from svc_tools.frames.lookup_columns import warning_codes
+from svc_tools.frames.texts import codes_in
+from svc_tools.lookup import STATUSES
+from svc_tools.lookup.outcomes import STOPPED, counted_alike
+from svc_tools.lookup.review import MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+
+INTERRUPTED = "interrupted"
+"""Why a run ended that a person broke off with Ctrl+C."""
+
+_REASONS = 6
+
+_MOST_REASONS = 20_000
+"""Reasons that are told apart: those that quote a cell can be as many as the rows."""
+_KEPT_REASONS = 1_000
+
+_MARK, _STATUS, _RATE, _WHY, _ERROR = _READ = (
+    "needs_review",
+    "lookup_status",
+    "combined_rate",
+    "lookup_review_reason",
+    "lookup_error",
+)
+
+
+@dataclass(slots=True)
+class FileTotals:
+    """Rows by status, their reasons, and dollars where a tax was computed.
+
+    Attributes:
+        rows: all rows.
+        statuses: rows by `lookup_status`.
+        reasons: rows by status and reason, where there is no whole rate; the rarest may be left
+            out where there are very many.
+        whole: rows with a whole rate, and with a tax where one was asked for.
+        review: rows that a person should look at.
+        review_codes: rows by the codes that say why.
+        taxed: rows with a tax; `None` where none was asked for.
+        sales: the amounts of those rows.
+        tax: their tax.
+        due: the part of it that the seller owes; `None` without a register and channels.
+        at_stake: what the tax may be off by, where answers had several candidates.
+        untaxed: rows that have a rate by the reason why they have no tax.
+    """
+
+    rows: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    whole: int = 0
+    review: int = 0
+    review_codes: Counter[str] = field(default_factory=Counter)
+    taxed: int | None = None
+    sales: Decimal = Decimal("0.00")
+    tax: Decimal = Decimal("0.00")
+    due: Decimal | None = None
+    at_stake: Decimal = Decimal("0.00")
+    untaxed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, frame: pd.DataFrame, prefix: str, *, taxed: Collection[str] | None) -> None:
+        """Take the rows of an enriched frame in.
+
+        `taxed` names the statuses whose rows should have a tax; `None` where none was asked for.
+        """
+        self.rows += len(frame)
+        status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
+        self.statuses.update(_counts(status))
+        open_rows = (status != "ok").to_numpy(bool, na_value=True)
+        if open_rows.any():
+            pairs = zip(status[open_rows].tolist(), error[open_rows].tolist(), strict=True)
+            for (state, why), rows in Counter(pairs).items():
+                self.reasons[state, why if isinstance(why, str) else ""] += rows
+            if len(self.reasons) > _MOST_REASONS:
+                self.reasons = Counter(dict(self.reasons.most_common(_KEPT_REASONS)))
+        if f"{prefix}needs_review" in frame:
+            self.review += int(frame[f"{prefix}needs_review"].sum())
+            for codes, rows in _counts(frame[f"{prefix}lookup_review_reason"]).items():
+                self.review_codes.update(dict.fromkeys(warning_codes(codes), rows))
+        whole = ~open_rows
+        if taxed is not None:
+            self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
+            whole &= frame[f"{prefix}tax"].notna().to_numpy()
+        self.whole += int(whole.sum())
+
+    def _add_money(self, frame: pd.DataFrame, prefix: str, rated: np.ndarray) -> None:
+        tax = frame[f"{prefix}tax"]
+        self.taxed = (self.taxed or 0) + int(tax.notna().sum())
+        self.tax += _sum(tax)
+        for name in ("taxable_amount", "exempt_amount"):
+            if prefix + name in frame:
+                self.sales += _sum(frame[prefix + name])
+        if f"{prefix}tax_due" in frame:
+            self.due = (self.due or Decimal("0.00")) + _sum(frame[f"{prefix}tax_due"])
+        if f"{prefix}at_stake" in frame:
+            self.at_stake += _sum(frame[f"{prefix}at_stake"])
+        self.untaxed.update(_counts(frame.loc[rated, f"{prefix}tax_error"]))
+        if len(self.untaxed) > _MOST_REASONS:
+            self.untaxed = Counter(dict(self.untaxed.most_common(_KEPT_REASONS)))
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values; dollars as text with two decimals."""
+        told: dict[str, object] = {
+            "rows": self.rows,
+            "statuses": {name: self.statuses[name] for name in STATUSES if self.statuses[name]},
+            "rows_whole": self.whole,
+            "needs_review": self.review,
+            "review_reasons": dict(self.review_codes.most_common()),
+            "reasons": [
+                {"status": status, "reason": why, "rows": rows}
+                for (status, why), rows in self.reasons.most_common(_KEPT_REASONS)
+            ],
+        }
+        if self.taxed is not None:
+            told |= {
+                "rows_with_tax": self.taxed,
+                "sales": str(self.sales),
+                "tax": str(self.tax),
+                **({} if self.due is None else {"tax_due": str(self.due)}),
+                "at_stake": str(self.at_stake),
+                "without_tax": [
+                    {"reason": why, "rows": rows}
+                    for why, rows in self.untaxed.most_common(_KEPT_REASONS)
+                ],
+            }
+        return told
+
+
+def _counts(column: pd.Series) -> dict[str, int]:
+    counted = column.value_counts()
+    return {str(name): int(rows) for name, rows in counted.items()}
+
+
+def _sum(column: pd.Series) -> Decimal:
+    """The exact sum of a column of money."""
+    array = pa.array(column.array)
+    total = pc.sum(array.cast(pa.decimal128(38, 2))).as_py()
+    return Decimal("0.00") if total is None else total
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """What became of a file.
+
+    Attributes:
+        source: the file that was read.
+        output: the file that was asked for.
+        written: where the rows are; `None` where nothing was written.
+        service: who was asked.
+        places: distinct places.
+        cached: how many of them were answered before.
+        asked: how many were asked for now.
+        requests: how many requests that took.
+        stopped: why the run ended early; `None` where it did not.
+        resumable: whether the answers are kept: the same command goes on where this one ended.
+        totals: rows by status, and their tax.
+        notes: what was decided, in sentences.
+        seconds: how long it took.
+    """
+
+    source: Path
+    output: Path
+    written: Path | None
+    service: str
+    places: int
+    cached: int
+    asked: int
+    requests: int
+    stopped: str | None
+    resumable: bool
+    totals: FileTotals
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person broke the run off, or stopped it."""
+        return self.stopped in {INTERRUPTED, STOPPED}
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every row has a whole rate, and a tax where one was asked for."""
+        return self.stopped is None and self.totals.whole == self.totals.rows
+
+    def __str__(self) -> str:
+        """What became of the file, as text."""
+        return as_text(run_title(self), run_sentences(self), run_tables(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(run_title(self), run_sentences(self), run_tables(self))
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program."""
+        return {
+            "source": str(self.source),
+            "output": None if self.written is None else str(self.written),
+            "complete": self.stopped is None,
+            "stopped": self.stopped,
+            "service": self.service,
+            "places": self.places,
+            "cached": self.cached,
+            "asked": self.asked,
+            "requests": self.requests,
+            **self.totals.as_json(),
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def run_title(run: FileRun) -> str:
+    """The file and its size; that it is not complete comes first."""
+    early = "" if run.stopped is None else "INCOMPLETE: "
+    rows = "" if run.written is None else f"{counted(run.totals.rows, 'row')}, "
+    return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
+
+
+def run_sentences(run: FileRun) -> list[str]:
+    """Where the rows are, who answered, what the tax comes to and what is to be looked at."""
+    totals = run.totals
+    said = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
+    said.append(
+        "Nothing was written." if run.written is None else f"Written: {printable(run.written)}."
+    )
+    said.append(
+        f"{run.cached:,} answered from the cache or lock file, {run.asked:,} asked of"
+        f" {printable(the_service(run.service))}."
+    )
+    if totals.taxed is not None:
+        said.append(
+            f"Rows with a tax: {totals.taxed:,}, {exact_dollars(totals.sales)} of sales,"
+            f" {exact_dollars(totals.tax)} of tax. Rows without: {totals.rows - totals.taxed:,}."
+        )
+    if totals.due is not None:
+        said.append(f"Of it due from you: {exact_dollars(totals.due)}.")
+    if totals.review:
+        said.append(f"To be looked at (needs_review): {counted(totals.review, 'row')}.")
+    return [*said, *(capital(printable(note)) for note in run.notes)]
+
+
+def run_tables(run: FileRun) -> list[Table]:
+    """Rows by status, and why rows have no whole rate; nothing where no row was written."""
+    if run.written is None:
+        return []
+    counts = run.totals.statuses
+    by_status = tuple(
+        (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
+    )
+    tables = [Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status)]
+    found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
+    alike = counted_alike(found)
+    if alike:
+        reasons = tuple(
+            (status, f"{rows:,}", MEANINGS.get(why, printable(why)))
+            for status, why, rows in alike[:_REASONS]
+        )
+        rest = sum(rows for _, _, rows in alike[_REASONS:])
+        more = f"and {counted(rest, 'row')} for other reasons" if rest else None
+        heads = ("Status", ">Rows", "~Reason")
+        tables.append(Table("Why rows have no whole rate", heads, reasons, more))
+    return tables
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow:
+    """A row that needs review.
+
+    Attributes:
+        number: its number in the file, from 1 below the names of the columns.
+        cells: its cells in the columns that were asked for, as texts.
+        status: its `lookup_status`.
+        rate: its `combined_rate` with five decimals; empty where there is none.
+        codes: why it needs review.
+        error: its `lookup_error`; empty where there is none.
+    """
+
+    number: int
+    cells: tuple[str, ...]
+    status: str
+    rate: str
+    codes: tuple[str, ...]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPage:
+    """Some consecutive rows among those that need review, and whether more follow."""
+
+    rows: tuple[ReviewRow, ...]
+    more: bool
+
+
+def review_page(
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    code: str | None = None,
+    prefix: str = "",
+    start: int = 0,
+    count: int = 25,
+) -> ReviewPage:
+    """Some of the rows that need review, read from a file that `enrich_file` wrote.
+
+    The file is read by chunks up to the last of these rows, so no file is too large.
+
+    Args:
+        path: the enriched file.
+        columns: which of the user's own columns to show.
+        code: only rows with this code among their reasons.
+        prefix: stands before the names of its added columns.
+        start: how many rows to pass over.
+        count: how many rows to take.
+
+    Raises:
+        FileError: the file cannot be read, or a lookup did not write it.
+    """
+    rows = open_rows(path)
+    try:
+        names = list(rows.schema.names)
+        # ours stand behind the user's own
+        last = {name: place for place, name in enumerate(names)}
+        first = {name: place for place, name in reversed(list(enumerate(names)))}
+        ours = [prefix + name for name in _READ]
+        if lacking := [name for name in (*ours, *columns) if name not in last]:
+            raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
+        positions = [*(last[name] for name in ours), *(first[name] for name in columns)]
+        found: list[ReviewRow] = []
+        seen = passed = 0
+        for chunk in rows.chunks(positions):
+            table = chunk.table.rename_columns([str(n) for n in range(len(positions))])
+            numbers = pc.indices_nonzero(_marked(table, code))
+            skipped = min(max(start - passed, 0), len(numbers))
+            passed += len(numbers)
+            wanted = numbers[skipped : skipped + count + 1 - len(found)]
+            for row, at in zip(table.take(wanted).to_pylist(), wanted.to_pylist(), strict=True):
+                found.append(_row(list(row.values()), seen + at + 1))
+            seen += len(table)
+            if len(found) > count:
+                break
+        return ReviewPage(tuple(found[:count]), more=len(found) > count)
+    finally:
+        rows.close()
+
+
+def _marked(table: pa.Table, code: str | None) -> pa.ChunkedArray:
+    """Which rows need review: a CSV says so in words."""
+    mark = table.column(0)
+    if not pa.types.is_boolean(mark.type):
+        mark = pc.equal(mark.cast(pa.string()), "True")
+    mark = pc.fill_null(mark, fill_value=False)
+    if code is not None:
+        why = table.column(_READ.index(_WHY)).cast(pa.string())
+        has = pc.match_substring_regex(why, rf"(?:^|;)\s*{re.escape(code)}\s*(?:;|$)")
+        mark = pc.and_(mark, pc.fill_null(has, fill_value=False))
+    return mark
+
+
+def _row(cells: list[object], number: int) -> ReviewRow:
+    texts = ["" if cell is None else str(cell) for cell in cells]
+    told = dict(zip(_READ, texts, strict=False))
+    return ReviewRow(
+        number=number,
+        cells=tuple(texts[len(_READ) :]),
+        status=told[_STATUS],
+        rate=told[_RATE],
+        codes=codes_in(told[_WHY]),
+        error=told[_ERROR],
+    )

@@ -1,0 +1,373 @@
+"""How an enriched frame is read: its columns, statuses and states.
+
+An enriched frame is what `df.svc.lookup()` returns (and `df.svc.tax()` adds to): the user's
+columns and, after a prefix of the user's choice, the columns named here.
+"""
+
+# MERGED ownership: Which columns of a frame are ours: a lookup replaces its own and never a user's.
+# MERGED rate_units: Rates of an enriched frame as whole numbers of 10^-5, and why what stands there is none.
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
+from svc_tools.frames.arrow import MONEY, units_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+RATE_COLUMNS = (
+    "combined_rate",
+    "state_rate",
+    "county_rate",
+    "city_rate",
+    "combined_district_rate",
+)
+"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25 %)."""
+RANGE_COLUMNS = ("rate_low", "rate_high")
+"""The lowest and highest combined rate among the places an answer could not tell apart."""
+LOOKUP_COLUMNS = (
+    *RATE_COLUMNS,
+    *RANGE_COLUMNS,
+    "freight_taxable",
+    "confidence",
+    "warnings",
+    "resolved_via",
+    "effective_date",
+    "effective_date_basis",
+    "resolved_state",
+    "resolved_zip",
+    "resolved_city",
+    "resolved_county",
+    "lookup_as_of",
+    "as_of_status",
+    "needs_review",
+    "lookup_review_reason",
+    "lookup_status",
+    "lookup_error",
+    "support_reference",
+    "lookup_source",
+    "lookup_edition",
+    "looked_up_at",
+)
+"""Every column that a lookup adds, without the prefix."""
+CATEGORY_COLUMNS = (
+    "confidence",
+    "resolved_via",
+    "effective_date_basis",
+    "as_of_status",
+    "lookup_review_reason",
+    "lookup_source",
+    "lookup_edition",
+)
+"""Those that hold one of a few texts in every row: `category`, each text kept once (memory)."""
+DETAIL_COLUMNS = ("lookup_jurisdictions",)
+"""What `lookup(detail=True)` adds to them."""
+LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
+"""The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
+TAX_COLUMNS = (
+    "tax",
+    "tax_error",
+    "taxable_amount",
+    "exempt_amount",
+    *LEVEL_TAX_COLUMNS,
+    "tax_low",
+    "tax_high",
+    "at_stake",
+    "tax_review",
+)
+"""The columns that `df.svc.tax()` adds, without the prefix."""
+NOTE = "svc_lookup"
+"""The frame's attribute that says what its last lookup was: see `lookup_note.note_of`."""
+TERMS = "svc_tax_terms"
+"""The frame's attribute that says, by prefix, on which terms its taxes were computed."""
+TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
+"""What `df.svc.tax()` adds where it was asked to: `shipping=`; `nexus=` or `channel=`."""
+CONFIDENCES = ("exact", "high", "medium", "low", "none")
+"""The values of `confidence` (SPEC 2.1), from the best to the worst."""
+
+_MARK = "lookup_status"
+_SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
+"""What must stand beside a status before columns of these names are taken for ours."""
+_LOOKED_UP = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
+_TAXES = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+ADDED = "svc_columns"
+"""The frame's attribute that names, by prefix, the columns that a lookup added, with their form."""
+TAXED = "svc_tax"
+"""The frame's attribute that names the prefixes of the taxes we computed."""
+
+_SHOWN = 40
+
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
+"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
+
+
+def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
+    """Refuse a frame that lacks one of the columns `names`; `remedy` says what to do.
+
+    Raises:
+        ValueError: columns are missing; it names them, the columns there are, and the remedy.
+    """
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        if _were_left_out(frame, absent):
+            remedy = (
+                f"its lookup added some columns only: look up again with {absent} in columns=, or"
+                " without columns="
+            )
+        there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
+        more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
+        raise ValueError(
+            f"the frame has no column {', '.join(map(repr, absent))} (it has: {there}{more});"
+            f" {remedy}"
+        )
+
+
+def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
+    """Whether all that is absent comes with a lookup, and the frame was looked up."""
+    ends = [
+        next((name for name in LOOKUP_COLUMNS if str(one).endswith(name)), None) for one in absent
+    ]
+    return all(
+        end is not None and f"{str(one).removesuffix(end)}lookup_status" in frame.columns
+        for one, end in zip(absent, ends, strict=True)
+    )
+
+
+def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
+    """Refuse a label that several columns bear: which one is meant cannot be known.
+
+    Raises:
+        ValueError: it names the argument and the label.
+    """
+    if sum(name == label for name in frame.columns) > 1:
+        raise ValueError(f"{argument}: the frame has several columns {label!r}; rename all but one")
+
+
+def texts(frame: pd.DataFrame, name: Hashable) -> list[str | None]:
+    """A column as text; `None` where a value is missing or the column is not there.
+
+    Of several columns of one name it is the first.
+    """
+    if name not in frame.columns:
+        return [None] * len(frame)
+    column = next(values for label, values in frame.items() if label == name)
+    return [
+        None if gone else str(value)
+        for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
+
+
+def warning_codes(warnings: str | None) -> tuple[str, ...]:
+    """The codes in a cell of the column `warnings`, which separates them by semicolons."""
+    codes = (code.strip() for code in (warnings or "").split(";"))
+    return tuple(code for code in codes if code)
+
+
+_WORDS = frozenset({"tax_error", "tax_review", "tax_due_reason"})
+
+
+def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> None:
+    """Note which columns a lookup added: where they are not all of them, names alone cannot say."""
+    added = frame.attrs.get(ADDED)
+    forms = {prefix + name: str(frame[prefix + name].dtype) for name in names}
+    frame.attrs[ADDED] = {**(added if isinstance(added, dict) else {}), prefix: forms}
+
+
+def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
+    """The columns that earlier lookups added, whatever their prefixes."""
+    labels = {label for label in frame.columns if isinstance(label, str)}
+    prefixes = [label.removesuffix(_MARK) for label in labels if label.endswith(_MARK)]
+    found: set[Hashable] = set()
+    for prefix in prefixes:
+        signed = all(prefix + name in labels for name in _SIGNATURE)
+        remembered = _remembered(frame, prefix, whatever_form=signed)
+        if not (signed or remembered):
+            continue
+        # a lookup of some columns leaves the names of the others to the user
+        found.update(remembered or [prefix + name for name in _LOOKED_UP])
+        found.update(_tax(frame, prefix))
+    return frozenset(found & labels)
+
+
+def _remembered(frame: pd.DataFrame, prefix: str, *, whatever_form: bool) -> list[str]:
+    """The columns that the frame remembers; one that was replaced has another form since.
+
+    So has every column that went through a file: where enough others stand beside it
+    (`whatever_form`), its form does not count.
+    """
+    added = frame.attrs.get(ADDED)
+    forms = added.get(prefix) if isinstance(added, dict) else None
+    if not isinstance(forms, dict):
+        return []
+    return [name for name, form in forms.items() if whatever_form or _form(frame, name) == form]
+
+
+def _form(frame: pd.DataFrame, name: str) -> str | None:
+    column = frame[name] if name in frame.columns else None
+    return str(column.dtype) if isinstance(column, pd.Series) else None
+
+
+def _tax(frame: pd.DataFrame, prefix: str) -> list[str]:
+    """Our tax columns: all of them, or what is left of those that the frame remembers."""
+    names = [prefix + name for name in _TAXES if prefix + name in frame.columns]
+    whole = [prefix + name for name in TAX_COLUMNS]
+    if all(name in names for name in whole):
+        # what is optional may be a user's own: only in our form it is ours
+        return whole + [
+            name
+            for name in names
+            if name not in whole
+            and (
+                f"{prefix}tax_due" in names
+                if name.endswith("_reason")
+                else _is_money(frame, name) or _is_remembered(frame, prefix, name)
+            )
+        ]
+    remembered = frame.attrs.get(TAXED)
+    if isinstance(remembered, list) and prefix in remembered:
+        # the memory outlives the column: a user's own of the same name has another form
+        return [
+            name for name in names if name.removeprefix(prefix) in _WORDS or _is_money(frame, name)
+        ]
+    return []
+
+
+def _is_remembered(frame: pd.DataFrame, prefix: str, name: str) -> bool:
+    """Whether an optional column was computed, and has the form that a file brings it back in."""
+    known = frame.attrs.get(TERMS)
+    terms = known.get(prefix) if isinstance(known, dict) else None
+    if not isinstance(terms, dict):
+        return False
+    asked = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
+    column = frame[name]
+    return (
+        any(terms.get(argument) is not None for argument in asked)
+        and isinstance(column, pd.Series)
+        and pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "empty"}
+    )
+
+
+def _is_money(frame: pd.DataFrame, name: str) -> bool:
+    column = frame[name]
+    return isinstance(column, pd.Series) and column.dtype == pd.ArrowDtype(MONEY)
+
+
+def free_columns(
+    frame: pd.DataFrame, prefix: str, names: Iterable[str] = _LOOKED_UP
+) -> pd.DataFrame:
+    """The frame without an earlier lookup's columns of this prefix, ready for new ones.
+
+    A tax computed from the former rates goes too: beside new rates it would look right.
+
+    Args:
+        frame: the frame.
+        prefix: the prefix of the new columns.
+        names: the new columns.
+
+    Raises:
+        ValueError: a column that is not ours has one of the names.
+        TypeError: the prefix is no string.
+    """
+    if not isinstance(prefix, str):
+        raise TypeError(f"prefix: expected a string, not {type(prefix).__name__}")
+    every = (*_LOOKED_UP, *_TAXES)
+    mixed = [prefix + name for name in every if prefix and prefix + name in every]
+    if mixed:
+        raise ValueError(
+            f"prefix: {prefix!r} makes the name {mixed[0]!r}, which is one of ours without a"
+            " prefix; choose another, for instance prefix='svc_'"
+        )
+    former = {prefix + name for name in every}
+    rest = frame.drop(columns=[name for name in ours(frame) if name in former])
+    _forget_tax(rest, prefix)
+    if isinstance(rest.attrs.get(ADDED), dict):
+        rest.attrs[ADDED].pop(prefix, None)
+    taken = [prefix + name for name in names if prefix + name in rest.columns]
+    if taken:
+        raise ValueError(
+            f"the frame already has columns that a lookup adds: {', '.join(map(repr, taken))};"
+            " rename them, or choose a prefix, for instance prefix='svc_'"
+        )
+    return rest
+
+
+def without_tax(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
+    """The frame without an earlier tax of ours.
+
+    Raises:
+        ValueError: a column that is not ours has one of the names.
+    """
+    rest = frame.drop(columns=_tax(frame, prefix))
+    _forget_tax(rest, prefix)
+    taken = [prefix + name for name in TAX_COLUMNS if prefix + name in rest.columns]
+    if taken:
+        raise ValueError(
+            f"the frame has a column {taken[0]!r} that is not ours; rename it,"
+            " or look up with a prefix, for instance prefix='svc_'"
+        )
+    return rest
+
+
+def _forget_tax(frame: pd.DataFrame, prefix: str) -> None:
+    """The tax of this prefix went: so does what the frame remembers of it."""
+    if isinstance(frame.attrs.get(TAXED), list):
+        frame.attrs[TAXED] = [one for one in frame.attrs[TAXED] if one != prefix]
+    if isinstance(frame.attrs.get(TERMS), dict):
+        frame.attrs[TERMS] = {
+            one: terms for one, terms in frame.attrs[TERMS].items() if one != prefix
+        }
+
+
+class Rates(NamedTuple):
+    """Rates by row, in units of 10^-5; 0 where there is none."""
+
+    units: np.ndarray
+    missing: np.ndarray
+    """Where there is no rate, or what stands there is none."""
+    wrong: dict[int, str]
+    """Why what stands there is no rate, for the rows where something does."""
+
+
+def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
+    """The rates of a column; all missing where the frame has no such column."""
+    if name not in frame.columns:
+        return Rates(np.zeros(len(frame), np.int64), np.ones(len(frame), bool), {})
+    column = frame[name]
+    try:
+        units, missing = units_of(column)
+    except TypeError:  # text or floats, as lookup(rates=…) gives them, or from a file
+        return _of_others(column, str(name))
+    inside = not len(units) or (units.min() >= 0 and units.max() < UNITS_PER_ONE)
+    return Rates(units, missing, {}) if inside else _of_others(column, str(name))
+
+
+def _of_others(column: pd.Series, name: str) -> Rates:
+    codes, uniques = pd.factorize(column)
+    read = [_rate(value, name) for value in list(uniques)]
+    units = np.array([one if isinstance(one, int) else 0 for one in read] + [0], np.int64)
+    none = np.array([not isinstance(one, int) for one in read] + [True], bool)
+    wrong: dict[int, str] = {}
+    for code, one in enumerate(read):
+        if isinstance(one, str):
+            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
+    return Rates(units[codes], none[codes], wrong)
+
+
+def _rate(value: object, name: str) -> int | str | None:
+    """One rate in units, or why it is none; nothing where there is only blank text."""
+    text = repr(float(value)) if isinstance(value, float) else str(value).strip()
+    if not text:
+        return None
+    try:
+        units = rate_to_units(Decimal(text))
+    except (InvalidOperation, ValueError):
+        return f"{name}: {text[:_SHOWN]!r} is not a rate such as 0.08250"
+    if 0 <= units < UNITS_PER_ONE:
+        return units
+    return f"{name}: {text[:_SHOWN]} is not a fraction from 0 to 1"

@@ -1,0 +1,423 @@
+"""Sales and tax of rows, added up exactly: each row in one of three groups, whole cents inside."""
+
+# MERGED amounts: Money as people keep it in columns, as whole cents: read exactly or refused, never rounded.
+#
+# MERGED amounts: Whole numbers, decimals, floats and text are understood, in NumPy, pandas and Arrow columns and in
+# MERGED amounts: categories of them. A float within a millionth of a dollar of a whole cent is that cent.
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_tools.frames.arrow import MONEY, cents_of, chunks_of, decimals, first_column, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from svc_tools.frames.arrow import Coded
+
+_HALF = 31
+"""Sums are kept in two parts of so many bits: exact for any number of rows in memory."""
+_HOLDS = 10**18
+"""Cents that `decimal128(18, 2)` cannot hold any more."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number that the arithmetic holds."""
+MOST_CENTS = 10**17
+"""The largest amount that is read: a sum of several still fits a column of money, 18 digits."""
+_SNAP = 1e-6
+"""How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
+_WRITTEN = r"^-?\$?(?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
+"""Amounts as they are mostly written: 1234.5, -12.50, $1,234.50."""
+_CENTS, _CENT_DIGITS, _DIGITS = 100, 2, 18
+_SHOWN = 40
+_FRACTION = "is not a whole number of cents; round it to the cent before"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sales and tax in US dollars, exact to the cent, each row in exactly one of three groups.
+
+    Whole rows have a whole rate (status ok), partial rows one that is known to lack a part, open
+    rows none. `sales` = `taxed_sales` + `partial_sales` + `open_sales`.
+
+    Attributes:
+        rows: all rows.
+        taxed_sales: sales of the whole rows that have a tax (which may be 0.00: the rate is 0).
+        tax: the tax of those rows.
+        partial_rows: rows with a partial rate.
+        partial_sales: their sales.
+        partial_tax: the tax of partial rows, where the user asked for it: a lower bound.
+        untaxed_sales: sales of partial rows for which no tax was computed.
+        open_rows: rows without a rate, and whole rows without a tax (their amount has no cents).
+        open_sales: their sales, as far as the amounts can be read.
+    """
+
+    rows: int = 0
+    taxed_sales: Decimal = Decimal("0.00")
+    tax: Decimal = Decimal("0.00")
+    partial_rows: int = 0
+    partial_sales: Decimal = Decimal("0.00")
+    partial_tax: Decimal = Decimal("0.00")
+    untaxed_sales: Decimal = Decimal("0.00")
+    open_rows: int = 0
+    open_sales: Decimal = Decimal("0.00")
+
+    @property
+    def whole_rows(self) -> int:
+        """Rows with a whole rate and a tax computed from it."""
+        return self.rows - self.partial_rows - self.open_rows
+
+    @property
+    def sales(self) -> Decimal:
+        """All sales whose amount can be read."""
+        return self.taxed_sales + self.partial_sales + self.open_sales
+
+
+class Money(NamedTuple):
+    """A column of money: whole cents, and a mask of the rows that have none (their cents are 0)."""
+
+    cents: np.ndarray
+    missing: np.ndarray
+
+    def total(self, rows: np.ndarray | None = None) -> Decimal | None:
+        """The exact sum in dollars (of the rows in the mask); `None` where no row has a value."""
+        there = ~self.missing if rows is None else ~self.missing & rows
+        if not there.any():
+            return None
+        (cents,) = sums_by(np.zeros(int(there.sum()), np.int64), self.cents[there], 1)
+        return dollars(cents)
+
+
+def money(frame: pd.DataFrame, name: Hashable) -> Money:
+    """A column of dollars in whole cents; missing where it is none, or not a whole cent."""
+    column = first_column(frame, name)
+    if column is None:
+        return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
+    if column.dtype == pd.ArrowDtype(MONEY):
+        return Money(*cents_of(column))
+    cents, wrong, _ = whole_cents(column)
+    missing = np.zeros(len(frame), bool)
+    missing[list(wrong)] = True
+    return Money(cents, missing)
+
+
+def sums_by(codes: np.ndarray, cents: np.ndarray, size: int) -> list[int]:
+    """The exact sum of `cents` for each code from 0 to `size` - 1."""
+    halves = []
+    for part in (cents >> _HALF, cents & ((1 << _HALF) - 1)):  # neither sum can overflow
+        sums = np.zeros(size, np.int64)
+        np.add.at(sums, codes, part)
+        halves.append(sums.tolist())
+    return [(high << _HALF) + low for high, low in zip(*halves, strict=True)]
+
+
+def dollars_by(codes: np.ndarray, of: Money, size: int) -> list[Decimal | None]:
+    """The exact sum in dollars for each code; `None` where no row of it has a value."""
+    there = codes[~of.missing]
+    known = np.bincount(there, minlength=size).tolist()
+    sums = sums_by(there, of.cents[~of.missing], size)
+    return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
+
+
+def totals_by(
+    codes: np.ndarray, size: int, status: Coded, sales: Money, tax: Money
+) -> list[Totals]:
+    """The totals of the rows of each code from 0 to `size` - 1."""
+    partial = status.where(lambda value: value == "partial")
+    whole = status.where(lambda value: value == "ok") & ~tax.missing
+    open_ = ~partial & ~whole
+
+    def count(rows: np.ndarray) -> list[int]:
+        counted: list[int] = np.bincount(codes[rows], minlength=size).tolist()
+        return counted
+
+    def add(of: Money, rows: np.ndarray) -> list[Decimal]:
+        return [dollars(sum_) for sum_ in sums_by(codes[rows], of.cents[rows], size)]
+
+    fields = zip(
+        count(np.ones(len(codes), bool)),
+        add(sales, whole),
+        add(tax, whole),
+        count(partial),
+        add(sales, partial),
+        add(tax, partial),
+        add(sales, partial & tax.missing),
+        count(open_),
+        add(sales, open_),
+        strict=True,
+    )
+    return [Totals(*one) for one in fields]
+
+
+def dollars(whole_cents: int) -> Decimal:
+    """Whole cents as dollars with two decimals."""
+    return Decimal(whole_cents).scaleb(-2)
+
+
+def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionArray:
+    """Dollars as an exact column; wider than `decimal128(18, 2)` where a sum needs it."""
+    cents = [0 if value is None else int(value.scaleb(2)) for value in values]
+    if any(abs(one) >= _HOLDS for one in cents):
+        wide = pa.array(values, pa.decimal128(38, 2))
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([wide]))
+    missing = np.array([value is None for value in values], bool)
+    return decimals(np.array(cents, np.int64), missing, MONEY)
+
+
+_NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?")
+_PARTED = re.compile(r"[0-9.,]\s+[0-9.,]")
+_USUAL = pa.decimal128(38, 9)
+
+
+@dataclass(slots=True)
+class _Read:
+    """Cents by row, why a row has none, and which rows snapped."""
+
+    cents: np.ndarray
+    wrong: dict[int, str]
+    snapped: np.ndarray | None = None
+
+
+def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, dict[int, str], int]:
+    """Amounts as whole cents (int64), the reason by row where one cannot be, and how many snapped.
+
+    A float off a whole cent by more than a millionth of a dollar is refused, never rounded; so is
+    a decimal or a text with a fraction of a cent.
+
+    Args:
+        column: dollars, also as accountants write them: $1,234.50, (15.00), 15.00-.
+        named: the word that the reasons start with.
+
+    Raises:
+        TypeError: the column holds truth values.
+    """
+    read = _cents(column, named)
+    if len(read.cents) and max(int(read.cents.max()), -int(read.cents.min())) > MOST_CENTS:
+        for row in np.flatnonzero(np.abs(read.cents) > MOST_CENTS).tolist():
+            dollars = f"{read.cents[row] / _CENTS:,.2f}"
+            read.wrong.setdefault(row, f"{named}: {dollars} is out of range")
+    if read.wrong:
+        read.cents[np.fromiter(read.wrong, np.int64, len(read.wrong))] = 0
+    return read.cents, read.wrong, 0 if read.snapped is None else int(read.snapped.sum())
+
+
+def one_amount(value: object, named: str) -> int:
+    """One amount of dollars in cents.
+
+    Raises:
+        ValueError: it is none, or has a fraction of a cent.
+    """
+    cents, wrong, _ = whole_cents(pd.Series([value], dtype=object), named)
+    if wrong:
+        raise ValueError(wrong[0])
+    return int(cents[0])
+
+
+def _cents(column: pd.Series, named: str) -> _Read:
+    dtype = column.dtype
+    if pd.api.types.is_bool_dtype(dtype):
+        raise TypeError(f"{named}: column {column.name!r} holds truth values, not amounts")
+    if isinstance(dtype, pd.CategoricalDtype):
+        categories = pd.Series(column.cat.categories, name=column.name)
+        return _taken(_cents(categories, named), column.cat.codes.to_numpy(), named)
+    if isinstance(dtype, pd.ArrowDtype):
+        return _of_arrow(column, dtype.pyarrow_dtype, named)
+    missing = column.isna().to_numpy()
+    if pd.api.types.is_float_dtype(dtype):
+        return _of_floats(column.to_numpy(np.float64, na_value=np.nan), missing, named)
+    if pd.api.types.is_integer_dtype(dtype):
+        return _of_integers(column, missing, named)
+    if isinstance(dtype, pd.StringDtype):
+        return _of_texts(_as_text(column), missing, named)
+    return _of_objects(column, missing, named)
+
+
+def _of_arrow(column: pd.Series, kind: pa.DataType, named: str) -> _Read:
+    array = pa.array(column.array)
+    if pa.types.is_dictionary(kind):
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        distinct = pd.Series(array.dictionary.to_pandas(types_mapper=pd.ArrowDtype))
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return _taken(_cents(distinct, named), codes, named)
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
+        return _of_decimals(array, named)
+    missing = column.isna().to_numpy()
+    if pa.types.is_floating(kind):
+        floats = column.to_numpy(np.float64, na_value=np.nan)
+        return _of_floats(floats, np.isnan(floats), named)  # Arrow does not count NaN as missing
+    if pa.types.is_integer(kind):
+        return _of_integers(column, missing, named)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _of_texts(array, missing, named)
+    return _of_objects(column.astype(object), missing, named)
+
+
+def _gone(missing: np.ndarray, named: str) -> dict[int, str]:
+    return dict.fromkeys(np.flatnonzero(missing).tolist(), f"{named}: missing")
+
+
+def _taken(distinct: _Read, codes: np.ndarray, named: str) -> _Read:
+    """What was read of the distinct values, for each row; a code of -1 is missing."""
+    gone = codes < 0
+    wrong = _gone(gone, named)
+    for row in np.flatnonzero(np.isin(codes, list(distinct.wrong))).tolist():
+        wrong[row] = distinct.wrong[codes[row]]
+    with_none = np.append(distinct.cents, 0)
+    snapped = None if distinct.snapped is None else np.append(distinct.snapped, [False])[codes]
+    return _Read(with_none[codes], wrong, snapped)
+
+
+def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
+    plain = (column.fillna(0) if missing.any() else column).to_numpy()
+    largest = LARGEST // _CENTS
+    if len(plain) and (int(plain.max()) >= largest or int(plain.min()) <= -largest):
+        return _of_objects(column, missing, named)
+    return _Read(plain.astype(np.int64) * _CENTS, _gone(missing, named))
+
+
+def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
+    usable = np.isfinite(amounts) & (np.abs(amounts) < LARGEST / _CENTS / 2)
+    safe = np.where(usable, amounts, 0.0)
+    cents = np.rint(safe * _CENTS)
+    nearest = cents / _CENTS
+    exact = nearest == safe
+    near = np.abs(nearest - safe) <= _SNAP
+    wrong = _gone(missing, named)
+    for row in np.flatnonzero(~usable & ~missing).tolist():
+        wrong[row] = f"{named}: {float(amounts[row])!r} is out of range"
+    for row in np.flatnonzero(usable & ~(exact | near)).tolist():
+        wrong[row] = f"{named}: {float(amounts[row])!r} {_FRACTION}"
+    return _Read(cents.astype(np.int64), wrong, usable & near & ~exact)
+
+
+def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:
+    """Arrow decimals, from their buffers; what does not fit 64 bits is read one by one."""
+    parts = [_of_decimal_chunk(chunk, named) for chunk in chunks_of(array)]
+    if len(parts) == 1:
+        return parts[0]
+    wrong: dict[int, str] = {}
+    start = 0
+    for part in parts:
+        wrong |= {start + row: reason for row, reason in part.wrong.items()}
+        start += len(part.cents)
+    return _Read(np.concatenate([part.cents for part in parts]), wrong)
+
+
+def _of_decimal_chunk(chunk: pa.Array, named: str) -> _Read:
+    values, fits, missing, scale = scaled(chunk)
+    larger, smaller = (10 ** max(by, 0) for by in (_CENT_DIGITS - scale, scale - _CENT_DIGITS))
+    fits &= (values < LARGEST // larger) & (values > -LARGEST // larger)
+    if smaller > LARGEST:  # so many digits: only one by one
+        fits, smaller = np.zeros_like(fits), 1
+    cents, rest = np.divmod(values, smaller) if smaller > 1 else (values * larger, 0)
+    wrong = _gone(missing, named)
+    for row in np.flatnonzero((~fits | (rest != 0)) & ~missing).tolist():
+        one = _one(chunk[row].as_py(), named)
+        if isinstance(one, str):
+            wrong[row] = one
+        else:
+            cents[row] = one
+    return _Read(cents, wrong)
+
+
+def _as_text(column: pd.Series) -> pa.Array:
+    return pa.array(column, pa.large_string(), from_pandas=True)
+
+
+def _of_texts(array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str) -> _Read:
+    """Text: what is written plainly all at once, the rest one by one."""
+    text = pa.concat_arrays(chunks_of(array))
+    money = pc.match_substring_regex(text, _WRITTEN)
+    digits = pc.if_else(money, text, pa.scalar(None, text.type))
+    if pc.any(pc.match_substring_regex(digits, "[$,]")).as_py():
+        digits = pc.replace_substring_regex(digits, "[$,]", "")
+    read = _of_decimal_chunk(pc.cast(digits, pa.decimal128(_DIGITS, _CENT_DIGITS)), named)
+    read.wrong = _gone(missing, named)
+    read_already = pc.coalesce(money, pa.scalar(True)).to_numpy(zero_copy_only=False)  # noqa: FBT003
+    rows = np.flatnonzero(~read_already)
+    if len(rows):
+        codes, distinct = pd.factorize(text.take(pa.array(rows)).to_numpy(zero_copy_only=False))
+        others = _taken(_one_by_one(distinct.tolist(), named), codes, named)
+        read.cents[rows] = others.cents
+        read.wrong |= {int(rows[place]): reason for place, reason in others.wrong.items()}
+    return read
+
+
+def _of_objects(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "string":
+        return _of_texts(_as_text(column), missing, named)
+    if kind == "decimal" and (quick := _of_plain_decimals(column, named)) is not None:
+        return quick
+    values = column.tolist()
+    floats = np.array([isinstance(value, float) for value in values], bool) & ~missing
+    plain = [value if known else 0.0 for value, known in zip(values, floats, strict=True)]
+    read = _of_floats(np.array(plain, np.float64), missing, named)
+    rows = np.flatnonzero(~floats & ~missing).tolist()
+    others = _one_by_one([values[row] for row in rows], named)
+    read.cents[rows] = others.cents
+    read.wrong |= {rows[place]: reason for place, reason in others.wrong.items()}
+    return read
+
+
+def _of_plain_decimals(column: pd.Series, named: str) -> _Read | None:
+    """Decimals of usual length all at once; nothing where one of them is not."""
+    try:
+        return _of_decimals(pa.array(column, _USUAL, from_pandas=True), named)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None  # NaN, or more digits than that
+
+
+def _one_by_one(values: Sequence[object], named: str) -> _Read:
+    """Values of any kind; equal ones of a kind are read once."""
+    read: dict[tuple[type, str], int | str] = {}
+    cents = np.zeros(len(values), np.int64)
+    wrong: dict[int, str] = {}
+    for row, value in enumerate(values):
+        key = (type(value), str(value))
+        if key not in read:
+            read[key] = _one(value, named)
+        amount = read[key]
+        if isinstance(amount, str):
+            wrong[row] = amount
+        else:
+            cents[row] = amount
+    return _Read(cents, wrong)
+
+
+def _one(value: object, named: str) -> int | str:
+    """One amount in cents, or why it is none."""
+    shown = str(value)[:_SHOWN]
+    try:
+        exact = Decimal(_plain_number(value)) * _CENTS
+    except ArithmeticError:
+        return f"{named}: {shown!r} is not a number of dollars such as 12.50"
+    if not exact.is_finite() or abs(exact) > LARGEST // 2:
+        return f"{named}: {shown} is out of range"
+    if exact != int(exact):
+        return f"{named}: {shown} {_FRACTION}"
+    return int(exact)
+
+
+def _plain_number(value: object) -> str:
+    """The digits of an amount; text may be as accountants write it: $1,234.50, (15.00)."""
+    if not isinstance(value, str):
+        return "" if isinstance(value, bool | np.bool_) else str(value)
+    if _PARTED.search(value):
+        return ""  # 12 50 may be 12.50 or 1,250
+    text = "".join(value.split()).replace("$", "", 1)
+    bracketed = text.startswith("(") and text.endswith(")")
+    signs = [bracketed, text.startswith("-"), text.endswith("-") and len(text) > 1]
+    digits = text[1:-1] if bracketed else text.removeprefix("-").removesuffix("-")
+    if sum(signs) > 1 or not digits or not _NUMBER.fullmatch(digits):
+        return ""
+    return f"{'-' if any(signs) else ''}{digits.replace(',', '')}"

@@ -1,0 +1,403 @@
+"""From rows to distinct questions: equal rows are understood once, and so are equal cells."""
+
+# MERGED factorizing: The distinct values of a column, and which row has which. ZIPs and states take a short way.
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_tools.lookup.outcomes import all_stay
+from svc_tools.places import NO_DATE, Cells, Question, Refusal, day_of, first_day, on_days, where
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+    from datetime import tzinfo
+
+    from svc_tools.frames.columns import Inputs
+    from svc_tools.places import Grain, Place
+
+_DAYS = (-719_162, 2_932_896)
+"""The first and the last day that a calendar date can have, counted from 1970."""
+_REMEMBERED = 65_536
+"""How many places that were asked about are remembered as they stood in their cells."""
+_PLAIN = {str, int, float}
+_Memory = dict[tuple[object, ...], Question | Refusal]
+_memories: dict[object, _Memory] = {}
+_A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+_SHORT = 2
+_DIGITS = (3, 6)
+"""So many digits make a number that a table can have a place for."""
+_ZERO, _NINE = b"09"
+_BLOCK = 65_536
+"""Rows that are numbered at once: what is new among them is found while they are at hand."""
+_DENSE_SPAN = 4
+"""A table of this many entries per row is still cheaper than hashing, and small beside a frame."""
+_SMALL_SPAN = 4_194_304
+_INT32 = 2**31
+_WORTH_IT = 10_000
+"""Below so many rows the tables cost more than they save."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a frame: one per distinct row, and which row has which."""
+
+    codes: np.ndarray
+    """For each row the index of its question."""
+    questions: list[Question | Refusal]
+    rows: np.ndarray
+    """For each question the number of its rows."""
+    days: list[date | None]
+    """For each question the rows' own day, which with a coarser grain is not the one asked about;
+    `None` where rows have no dates."""
+    parts: list[Question | Refusal]
+    """What is asked apart from the date; several questions may share one."""
+    part_of: np.ndarray
+    """For each question the index of its part."""
+
+    def places(self) -> list[Place]:
+        """The places to ask for; some of them may be equal."""
+        return [one.place for one in self.questions if isinstance(one, Question)]
+
+    def count(self, attribute: str) -> int:
+        """How many rows have a question with this attribute set."""
+        if True not in map(attrgetter(attribute), self.parts):
+            return 0
+        is_so = np.fromiter(map(attrgetter(attribute), self.questions), bool, len(self.questions))
+        return int(self.rows[is_so].sum())
+
+
+def ask(frame: pd.DataFrame, inputs: Inputs) -> Asked:
+    """Understand every distinct place once, and every distinct date once."""
+    labels = [label for role, label in inputs.columns.items() if role != "as_of"]
+    with all_stay():
+        codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
+        parts = _places(inputs, columns, count)
+        if "as_of" in inputs.columns:
+            by_row, read = _dates(frame, inputs)
+            together, first = combined([codes, by_row], len(frame))
+            dated = _Dated(parts, codes[first], read, by_row[first])
+            codes = together
+        elif "as_of" in inputs.scalars:
+            one = np.zeros(count, np.intp)
+            dated = _Dated(parts, np.arange(count), [_read(inputs.scalars["as_of"], inputs)], one)
+        else:
+            rows = np.bincount(codes, minlength=count)
+            return Asked(codes, parts, rows, [None] * count, parts, np.arange(count))
+        questions, days = dated.questions(inputs.grain)
+    rows = np.bincount(codes, minlength=len(questions))
+    return Asked(codes, questions, rows, days, parts, dated.part_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column's distinct values, and which of them each distinct row has (-1: missing)."""
+
+    uniques: list[object]
+    codes: np.ndarray
+
+    def cells(self) -> list[object]:
+        """The cell of each distinct row, `None` where it is missing."""
+        values = [*self.uniques, None]
+        return [values[code] for code in self.codes.tolist()]
+
+
+def _places(
+    inputs: Inputs, columns: dict[Hashable, _Column], count: int
+) -> list[Question | Refusal]:
+    """What each distinct row asks, its date apart; understood once for each distinct place."""
+    roles = {role: columns[label] for role, label in inputs.columns.items() if role != "as_of"}
+    scalars = {role: value for role, value in inputs.scalars.items() if role != "as_of"}
+    names = (*roles, *scalars)
+    kinds = [_kind(column.uniques) for column in roles.values()]
+    kinds += [_kind([value]) for value in scalars.values()]
+    # a number in the place of a text is another cell, though it may be equal to a third one
+    remembered = {} if None in kinds or count > _REMEMBERED else _memory((names, tuple(kinds)))
+    cells = [column.cells() for column in roles.values()]
+    cells += [[value] * count for value in scalars.values()]
+    rows = zip(*cells, strict=True)
+    questions: list[Question | Refusal] = []
+    get, add = remembered.get, questions.append
+    for row in rows:
+        one = get(row)
+        if one is None:
+            one = remembered[row] = where(Cells(**dict(zip(names, row, strict=True))))
+        add(one)
+    return questions
+
+
+def _kind(values: list[object]) -> type | None:
+    """The type that all of the values have; `None` for several, or an unusual one."""
+    kinds = set(map(type, values)) or {str}
+    return kinds.pop() if len(kinds) == 1 and kinds <= _PLAIN else None
+
+
+def _memory(kind: object) -> _Memory:
+    """What cells of this kind asked before in this process: a notebook looks up the same again."""
+    memory = _memories.setdefault(kind, {})
+    if sum(map(len, list(_memories.values()))) > _REMEMBERED:
+        _memories.clear()  # whoever is filling one of them keeps it
+        memory = _memories[kind] = {}
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """Questions as pairs of a part and a date, each of which may be refused."""
+
+    parts: Sequence[Question | Refusal]
+    part_of: np.ndarray
+    dates: Sequence[date | Refusal]
+    date_of: np.ndarray
+
+    def questions(self, grain: Grain) -> tuple[list[Question | Refusal], list[date | None]]:
+        """The questions about the day that each row names, and that day."""
+        good = np.array([isinstance(one, Question) for one in self.parts], bool)[self.part_of]
+        good &= np.array([not isinstance(one, Refusal) for one in self.dates], bool)[self.date_of]
+        own: list[Any] = list(map(self.dates.__getitem__, self.date_of.tolist()))
+        if good.all():
+            made = self._made(self.part_of, self.date_of, grain)
+            return list(made), own
+        valid = iter(self._made(self.part_of[good], self.date_of[good], grain))
+        questions: list[Question | Refusal] = []
+        days: list[date | None] = []
+        for part, day, fits in zip(self.part_of.tolist(), own, good.tolist(), strict=True):
+            one = self.parts[part]
+            refused = one if isinstance(one, Refusal) else day
+            questions.append(next(valid) if fits else refused)
+            days.append(day if fits else None)
+        return questions, days
+
+    def _made(self, part_of: np.ndarray, date_of: np.ndarray, grain: Grain) -> list[Question]:
+        """Those that are not refused; of a coarser grain the same object again: hashed once."""
+        asked = [one if isinstance(one, Refusal) else first_day(one, grain) for one in self.dates]
+        numbers = {day: number for number, day in enumerate(dict.fromkeys(asked))}
+        days = list(numbers)
+        day_of = np.array([numbers[one] for one in asked], np.intp)[date_of]
+        codes, first = combined([part_of, day_of], len(part_of))
+        distinct = on_days(
+            list(map(self.parts.__getitem__, part_of[first].tolist())),  # type: ignore[arg-type]
+            list(map(days.__getitem__, day_of[first].tolist())),  # type: ignore[arg-type]
+        )
+        if len(distinct) == len(part_of):
+            return distinct
+        return [distinct[code] for code in codes.tolist()]
+
+
+def _dates(frame: pd.DataFrame, inputs: Inputs) -> tuple[np.ndarray, list[date | Refusal]]:
+    """For each row the number of its date, and the dates; each understood once."""
+    label = inputs.columns["as_of"]
+    codes, values = _by_day(frame[label], inputs.tz) or factorized(frame[label], label)
+    read = [*(_read(value, inputs) for value in values), NO_DATE]
+    numbers: dict[date | Refusal, int] = {}
+    for one in read:
+        numbers.setdefault(one, len(numbers))
+    if len(numbers) == len(read) and codes.min(initial=0) >= 0:
+        return codes, read
+    return np.array([numbers[one] for one in read], np.int32).take(codes), list(numbers)
+
+
+def _by_day(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, list[object]] | None:
+    """The days of a column of moments: hours apart, they are few. `None` for other columns."""
+    dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
+    if not pd.api.types.is_datetime64_any_dtype(column.dtype) or not len(column):
+        return None
+    try:
+        if getattr(dtype, "tz", None) is not None:
+            column = column.dt.tz_convert(tz).dt.tz_localize(None)
+        unit = _unit(dtype)
+        moments = column.to_numpy(f"datetime64[{unit}]")
+    except (ValueError, TypeError, OverflowError):  # the first and the last day that there are
+        return None
+    missing = np.isnat(moments)
+    # not by numpy's conversion to days: it makes another day of the first one that there is
+    numbers = moments.view(np.int64) // _A_DAY[unit]
+    if missing.all():
+        return np.full(len(column), -1, np.int32), []
+    highest = int(numbers.max())
+    lowest = int(numbers.min(where=~missing, initial=highest))
+    if not _DAYS[0] <= lowest <= highest <= _DAYS[1]:
+        return None
+    keys = np.where(missing, 0, numbers - (lowest - 1)).astype(np.int32)
+    codes, first = numbered(keys, highest - lowest + 2)
+    before = date(1970, 1, 1).toordinal() + lowest - 1
+    values = [date.fromordinal(before + key) if key else None for key in keys[first].tolist()]
+    return codes, list(values)
+
+
+def _unit(dtype: Any) -> str:  # noqa: ANN401 - of pandas or of Arrow
+    """What moments are counted in; Arrow's dates, in days."""
+    return (
+        np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else getattr(dtype, "unit", "D")
+    )
+
+
+def _read(value: object, inputs: Inputs) -> date | Refusal:
+    try:
+        return day_of(value, inputs.tz) or NO_DATE
+    except ValueError as error:
+        return Refusal("invalid", str(error))
+
+
+def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the number of its distinct combination, and each one's first row.
+
+    Combinations are numbered as they appear. Missing values of all kinds are equal.
+
+    Raises:
+        TypeError: a column holds lists, or other values that are no single ones.
+    """
+    return combined([factorized(frame[label], label)[0] for label in labels], len(frame))
+
+
+def _distinct(
+    frame: pd.DataFrame, labels: list[Hashable]
+) -> tuple[np.ndarray, dict[Hashable, _Column], int]:
+    """For each row the number of its distinct combination, their columns, and their number."""
+    known = {label: factorized(frame[label], label) for label in labels}
+    codes, first = combined([by_row for by_row, _ in known.values()], len(frame))
+    columns = {
+        label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()
+    }
+    return codes, columns, len(first)
+
+
+def factorized(column: pd.Series, label: Hashable) -> tuple[np.ndarray, list[object]]:
+    """For each row the number of its value (-1: missing), and the values. In no certain order.
+
+    Raises:
+        TypeError: the column holds lists, or other values that are no single ones.
+    """
+    numbers = _numbers(column)
+    if numbers is not None:
+        codes, first = numbers
+        return codes, column.take(first).tolist()
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:
+        odd = next((value for value in column.array if not _is_hashable(value)), None)
+        if odd is None:
+            raise
+        raise TypeError(
+            f"column {label!r} holds values that are no text, number or date, such as {odd!r}"
+        ) from None
+    return codes, values.tolist()
+
+
+def numbered(keys: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """Keys from 0 up to `span` by their distinct values, numbered as they appear.
+
+    A table with a place for every possible key: faster than hashing while it is small.
+
+    Returns:
+        For each row the number of its key, and for each number the first row.
+    """
+    kind = np.int32 if len(keys) < 2**31 else np.int64
+    table: np.ndarray[tuple[int], np.dtype[np.int64]] = np.full(span, -1, kind)
+    firsts = [np.empty(0, np.intp)]
+    known = 0
+    for start in range(0, len(keys), _BLOCK):
+        block = keys[start : start + _BLOCK]
+        new = np.flatnonzero(table.take(block) < 0)
+        if not len(new):
+            continue
+        unknown = block[new]
+        order = np.arange(len(unknown), dtype=kind)
+        table[unknown[::-1]] = order[::-1]  # the first row of a key is written last
+        is_first = np.flatnonzero(table[unknown] == order)
+        table[unknown[is_first]] = np.arange(known, known + len(is_first), dtype=kind)
+        firsts.append(new[is_first] + start)
+        known += len(is_first)
+    codes = pc.take(pa.array(table), pa.array(keys), boundscheck=False)
+    return codes.to_numpy(), np.concatenate(firsts)
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
+    """Codes and a row of each for texts that read as small numbers: six times faster.
+
+    That is where every row has a text, all are of one length, and they are two bytes at most or
+    three to six digits. `None` for every other column.
+    """
+    if not isinstance(column.dtype, pd.StringDtype) or len(column) < _WORTH_IT:
+        return None
+    array = pa.array(column.array)
+    if isinstance(array, pa.ChunkedArray):
+        if array.num_chunks != 1:
+            return None
+        array = array.chunk(0)
+    if not pa.types.is_large_string(array.type) or array.null_count:
+        return None
+    offsets = np.frombuffer(array.buffers()[1], np.int64)
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    length = int(offsets[1] - offsets[0])
+    digits = _DIGITS[0] <= length <= _DIGITS[1]
+    if not (digits or 0 < length <= _SHORT) or (np.diff(offsets) != length).any():
+        return None
+    text = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+    if digits and (text.min() < _ZERO or text.max() > _NINE):
+        return None
+    base = 10 if digits else 256
+    by_place = text.reshape(-1, length)
+    keys = by_place[:, 0].astype(np.int32)
+    for place in range(1, length):
+        keys *= base
+        keys += by_place[:, place]
+    if digits:
+        keys -= int(_ZERO) * int("1" * length)
+    return numbered(keys, base**length)
+
+
+def combined(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """One dense code for each combination of codes, and the first row of each.
+
+    Args:
+        columns: for each column the number of each row's value, -1 where it is missing.
+        count: the number of rows.
+    """
+    if not columns:
+        return np.zeros(count, np.intp), np.zeros(min(count, 1), np.intp)
+    limit = max(_DENSE_SPAN * count, _SMALL_SPAN)
+    kind = np.int32 if limit < _INT32 else np.int64
+    codes: np.ndarray | None = None
+    span = 1
+    for column in columns:
+        size = int(column.max(initial=-1)) + 2
+        if codes is None:
+            codes = column.astype(kind)
+            codes += 1  # 0: missing
+        else:
+            if span * size > limit:
+                codes, first = _by_hash(codes)
+                span = len(first)
+                if span * size > limit:
+                    codes = codes.astype(np.int64)
+            np.multiply(codes, size, out=codes)
+            codes += column.astype(codes.dtype, copy=False)
+            codes += 1
+        span *= size
+    assert codes is not None  # noqa: S101 - there are columns
+    return _by_hash(codes) if span > limit else numbered(codes, span)
+
+
+def _by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    dense, uniques = pd.factorize(codes)
+    first = np.empty(len(uniques), np.intp)
+    first[dense[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return dense.astype(codes.dtype, copy=False), first

@@ -1,0 +1,483 @@
+"""What a report of an enriched frame says, as plain values for the workbook and the page."""
+
+# MERGED report_columns: The columns of an enriched frame as a report shows them: in which order, and in which form.
+# MERGED report_terms: How the rates were looked up and how the tax was computed, in the words of a report.
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from svc_tools.display import exact_dollars
+from svc_tools.frames.arrow import coded, first_column
+from svc_tools.frames.lookup_columns import (
+    DETAIL_COLUMNS,
+    LEVEL_TAX_COLUMNS,
+    LOOKUP_COLUMNS,
+    RANGE_COLUMNS,
+    RATE_COLUMNS,
+    TAX_COLUMNS,
+    TAX_OPTION_COLUMNS,
+    require_columns,
+)
+from svc_tools.frames.money import Money, dollars, money, sums_by
+from svc_tools.frames.reports.xlsx import Column, column_kind
+from svc_tools.frames.review import BASES, reviewed
+from svc_tools.frames.row_states import Attention, attention, states_of_rows
+from svc_tools.frames.summary import Summary, summarize
+from svc_tools.frames.taxes.due import terms_of
+from svc_tools.frames.taxes.tax import amount_label
+from svc_tools.frames.texts import COLUMN_MEANINGS, codes_in, meaning_of, notes_under, what_to_do
+from svc_tools.lookup.review import MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+    from decimal import Decimal
+
+    from svc_tools.frames.review import Review
+
+_CODE_COLUMNS = (
+    "lookup_status",
+    "confidence",
+    "warnings",
+    "lookup_review_reason",
+    "tax_review",
+    "tax_due_reason",
+)
+_SHARE = 90
+"""Per cent: how few rows carry that much of the dollars at stake."""
+
+_WIDEST, _WIDEST_WRAPPED = 64, 48  # characters
+_MAIN = (
+    "combined_rate",
+    "tax",
+    "at_stake",
+    "tax_due",
+    "lookup_status",
+    "confidence",
+    "warnings",
+)
+"""The columns of ours that stand first on the sheet Lines, and are printed."""
+_MONEY = (
+    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
+    *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
+)
+_OURS = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+
+_NOTED = {
+    "service": "Service asked",
+    "asked": "Distinct places asked in this lookup",
+    "cached": "Distinct places answered from what was kept",
+    "requests": "Requests made",
+    "grain": "Dates asked by",
+    "stopped": "The lookup ended early",
+}
+_ROUNDINGS = {
+    "half_up": "to the cent, half a cent away from zero",
+    "half_even": "to the cent, half a cent to the even cent",
+    "up": "to the cent, away from zero",
+    "down": "to the cent, toward zero",
+}
+_PER_LINE = "each line on its own"
+
+_OF_ANSWERS = frozenset({"confidence", "warnings"})
+"""Columns whose words are the service's: what they ask for is said by those of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """What the tax may differ by where places could not be told apart, US dollars.
+
+    `low` and `high` are what the tax of these rows comes to at the lowest and the highest rate.
+    """
+
+    rows: int
+    low: Decimal
+    high: Decimal
+    at_stake: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The tax that the seller owes, and why none is due on other rows (reason, rows, their tax)."""
+
+    rows: int
+    tax: Decimal
+    not_due: tuple[tuple[str, int, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code that occurs in the lines: in how many rows, what it means, what to do about it."""
+
+    column: str
+    code: str
+    rows: int
+    meaning: str
+    to_do: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """What a report says.
+
+    Attributes:
+        title: its title.
+        prefix: the prefix of the lookup's columns.
+        amount: the column of amounts; `None` in a frame without taxes.
+        summary: counts and totals.
+        need: the rows that need a person, and why.
+        review: the same rows as `df.svc.review()` lists them, the most dollars first.
+        reviewed: where these stand in the frame, counted from 0.
+        figures: further sums by name, US dollars (taxable and exempt amounts, tax on delivery).
+        levels: the tax of whole rows by level of jurisdiction, and what no level is known for;
+            empty where the frame does not tell.
+        stake: what the tax may differ by; `None` where the frame does not tell.
+        stakes_by_state: the same in dollars, by state; states where nothing is at stake left out.
+        due: what the seller owes; `None` where the frame does not tell.
+        lookup: how the rates were looked up, as names and texts.
+        terms: how the tax was computed, as names and texts.
+        notes: what these rates are and are not.
+        columns: the columns of ours on the frame, each with its meaning.
+        codes: the codes that occur, by column, the most frequent first.
+    """
+
+    title: str
+    prefix: str
+    amount: Hashable | None
+    summary: Summary
+    need: Attention
+    review: Review
+    reviewed: np.ndarray
+    figures: tuple[tuple[str, Decimal], ...]
+    levels: tuple[tuple[str, Decimal], ...]
+    stake: Stake | None
+    stakes_by_state: Mapping[str, Decimal]
+    due: Due | None
+    lookup: tuple[tuple[str, str], ...]
+    terms: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    codes: tuple[Code, ...]
+
+
+def facts_of(
+    frame: pd.DataFrame,
+    *,
+    amount: Hashable | None = None,
+    title: str | None = None,
+    prefix: str = "",
+    summary: Summary | None = None,
+) -> Facts:
+    """Gather what a report says.
+
+    Args:
+        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        amount: the column of amounts; by default the one that the tax was computed from.
+        title: the report's title.
+        prefix: the prefix of the lookup's columns.
+        summary: what `summarize(frame)` said, if you have it; otherwise it is made here.
+
+    Raises:
+        ValueError: the frame has not been looked up, or has a tax and no such amounts.
+    """
+    require_columns(frame, (f"{prefix}lookup_status",), "look the rates up first: df.svc.lookup()")
+    taxed = f"{prefix}tax" in frame.columns
+    column = amount_column(frame, amount, prefix)
+    if taxed:
+        require_columns(frame, (column,), "name the column of amounts: amount='…'")
+    need = attention(frame, amount=column, prefix=prefix)
+    summary = summary or summarize(frame, amount=column, prefix=prefix, need=need)
+    whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
+    whole &= ~need.tax.missing
+    stake, stakes_by_state = _stake(frame, need, prefix)
+    known = column if column in frame.columns else None
+    review, places = reviewed(frame, amount=known, share=_SHARE, prefix=prefix)
+    return Facts(
+        title=title or "Sales-tax rates",
+        prefix=prefix,
+        amount=column if taxed else None,
+        summary=summary,
+        need=need,
+        review=review,
+        reviewed=places,
+        figures=_figures(frame, prefix) if taxed else (),
+        levels=_levels(frame, need.tax, whole, prefix) if taxed else (),
+        stake=stake,
+        stakes_by_state=stakes_by_state,
+        due=_due(frame, need.tax, prefix) if taxed else None,
+        lookup=lookup_facts(frame, prefix),
+        terms=tax_terms(frame, prefix) if taxed else (),
+        notes=notes_under(terms_of(frame, prefix)),
+        columns=tuple(
+            (f"{prefix}{name}", meaning)
+            for name, meaning in COLUMN_MEANINGS.items()
+            if f"{prefix}{name}" in frame.columns
+        ),
+        codes=(*_codes(frame, prefix), *_bases(review)),
+    )
+
+
+def amount_column(frame: pd.DataFrame, amount: Hashable | None, prefix: str) -> Hashable:
+    """The column of amounts: the one named, else the one that the tax was computed from."""
+    label = amount_label(frame, prefix, amount)
+    if label is not None:
+        return label
+    known = str(terms_of(frame, prefix).get("amount", "amount"))
+    # the terms hold a label that is no text as it reads
+    same = [name for name in frame.columns if str(name) == known]
+    return same[0] if len(same) == 1 else known
+
+
+def _figures(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, Decimal], ...]:
+    with_delivery = ", delivery included" if f"{prefix}shipping_tax" in frame.columns else ""
+    names = {
+        "taxable_amount": f"Taxable amounts{with_delivery}",
+        "exempt_amount": f"Exempt amounts{with_delivery}",
+        "shipping_tax": "Tax on delivery (in the tax)",
+    }
+    sums = [(label, money(frame, f"{prefix}{name}").total()) for name, label in names.items()]
+    return tuple((label, total) for label, total in sums if total is not None)
+
+
+def _levels(
+    frame: pd.DataFrame, tax: Money, whole: np.ndarray, prefix: str
+) -> tuple[tuple[str, Decimal], ...]:
+    if f"{prefix}{LEVEL_TAX_COLUMNS[0]}" not in frame.columns:
+        return ()
+    labels = ("State", "County", "City", "Districts")
+    parts = [
+        (label, money(frame, f"{prefix}{name}").total(whole) or dollars(0))
+        for label, name in zip(labels, LEVEL_TAX_COLUMNS, strict=True)
+    ]
+    rest = (tax.total(whole) or dollars(0)) - sum(part for _, part in parts)
+    return (*parts, ("Not told by level", rest)) if rest else tuple(parts)
+
+
+def _stake(
+    frame: pd.DataFrame, need: Attention, prefix: str
+) -> tuple[Stake | None, Mapping[str, Decimal]]:
+    if f"{prefix}at_stake" not in frame.columns:
+        return None, {}
+    open_ = need.at_stake.cents != 0
+    low, high = (money(frame, f"{prefix}{name}") for name in ("tax_low", "tax_high"))
+    none = dollars(0)
+    states = states_of_rows(frame, prefix=prefix)
+    sums = sums_by(states.codes, need.at_stake.cents, len(states.values))
+    return (
+        Stake(
+            int(open_.sum()),
+            low.total(open_) or none,
+            high.total(open_) or none,
+            need.at_stake.total(open_) or none,
+        ),
+        {state: dollars(cents) for state, cents in zip(states.values, sums, strict=True) if cents},
+    )
+
+
+def _due(frame: pd.DataFrame, tax: Money, prefix: str) -> Due | None:
+    if f"{prefix}tax_due" not in frame.columns:
+        return None
+    due = money(frame, f"{prefix}tax_due")
+    reasons = coded(frame, f"{prefix}tax_due_reason")
+    size = len(reasons.values)
+    sums = sums_by(reasons.codes, tax.cents, size)
+    rows = np.bincount(reasons.codes, minlength=size).tolist()
+    not_due = [
+        (reason, counted, dollars(cents))
+        for reason, counted, cents in zip(reasons.values, rows, sums, strict=True)
+        if reason and counted
+    ]
+    return Due(
+        int((~due.missing).sum()),
+        due.total() or dollars(0),
+        tuple(sorted(not_due, key=lambda one: (-one[1], one[0]))),
+    )
+
+
+def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
+    found = []
+    for name in _CODE_COLUMNS:
+        if first_column(frame, f"{prefix}{name}") is None:
+            continue
+        counted: dict[str, int] = {}
+        for cell, rows in coded(frame, f"{prefix}{name}").counts():
+            for code in codes_in(cell):
+                counted[code] = counted.get(code, 0) + rows
+        often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+        found += [
+            Code(f"{prefix}{name}", code, rows, _meaning(name, code), _advice(name, code))
+            for code, rows in often_first
+        ]
+    return tuple(found)
+
+
+def _bases(review: Review) -> list[Code]:
+    """What the dollars of the review rest on."""
+    name = f"{review.prefix}review_basis"
+    counts = coded(review.rows, name).counts()
+    often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
+    return [Code(name, code, rows, BASES[code], "") for code, rows in often_first if code]
+
+
+def _meaning(column: str, code: str) -> str:
+    return MEANINGS.get(code, "") if column in _OF_ANSWERS else meaning_of(code)
+
+
+def _advice(column: str, code: str) -> str:
+    silent = column in _OF_ANSWERS or code == "ok"
+    return "" if silent else what_to_do(code)
+
+
+def stake_sentence(facts: Facts) -> str | None:
+    """What the tax may differ by where places were not told apart; `None` where nothing does."""
+    stake = facts.stake
+    if stake is None or not stake.rows:
+        return None
+    low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
+    refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
+    return (
+        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
+        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
+    )
+
+
+def main_columns(prefix: str) -> list[str]:
+    """The names of our main columns, in the order in which they are shown."""
+    return [f"{prefix}{name}" for name in _MAIN]
+
+
+def _kinds(facts: Facts) -> Mapping[str, str]:
+    prefix = facts.prefix
+    return (
+        {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
+        | {f"{prefix}{name}": "money" for name in _MONEY}
+        | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
+        | {f"{prefix}lookup_status": "indented"}  # it stands after a number
+        | ({} if facts.amount is None else {str(facts.amount): "money"})
+    )
+
+
+def _index_columns(frame: pd.DataFrame) -> list[Column]:
+    """The levels of an index that says something; one that only counts the rows does not."""
+    if isinstance(frame.index, pd.RangeIndex):
+        return []
+    names = ["index" if name is None else str(name) for name in frame.index.names]
+    return [
+        _column(name, pd.Series(frame.index.get_level_values(level).array), {})
+        for level, name in enumerate(names)
+    ]
+
+
+def _column(name: str, data: pd.Series, kinds: Mapping[str, str]) -> Column:
+    kind = kinds.get(name) or column_kind(data)
+    return Column(name, data, kind, _WIDEST_WRAPPED if kind == "wrapped" else _WIDEST)
+
+
+class ReportColumns(NamedTuple):
+    """The frame's columns as the sheets show them: the main ones first."""
+
+    main: list[Column]
+    details: list[Column]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, facts: Facts) -> ReportColumns:
+        """The user's columns with the main ones of ours after them; and the details of ours."""
+        prefix = facts.prefix
+        kinds = _kinds(facts)
+        ours = {f"{prefix}{name}": f"{prefix}{name}" in main_columns(prefix) for name in _OURS}
+        columns = [
+            _column(str(name), frame.iloc[:, place], kinds)
+            for place, name in enumerate(frame.columns)
+        ]
+        first = [*_index_columns(frame), *(one for one in columns if one.name not in ours)]
+        main = [one for name in main_columns(prefix) for one in columns if one.name == name]
+        rest = [one for one in columns if ours.get(one.name) is False]
+        return cls([*first, *main], rest)
+
+    def named(self, name: Hashable) -> int | None:
+        """The place of a column on the sheet Lines."""
+        names = [column.name for column in (*self.main, *self.details)]
+        return names.index(str(name)) if str(name) in names else None
+
+
+def lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+    """How the rates were looked up, as the lookup noted it on the frame.
+
+    A frame that has since been cut or joined carries the note along: what it counts is left out.
+    """
+    note = frame.attrs.get("svc_lookup")
+    note = note if isinstance(note, dict) and note.get("prefix", prefix) == prefix else {}
+    whole = note.get("rows") == len(frame)
+    facts = [
+        (label, _shown(note[name]))
+        for name, label in _NOTED.items()
+        if note.get(name) is not None and (whole or name in {"service", "grain"})
+    ]
+    facts += _answered_at(frame, prefix)
+    if whole:
+        facts += [("Noted by the lookup", str(text)) for text in note.get("notes") or ()]
+    elif note:
+        facts.append(
+            (
+                "Rows",
+                f"the lookup was over {_shown(note.get('rows'))} rows, these are {len(frame):,}",
+            )
+        )
+    return tuple(facts)
+
+
+def _answered_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
+    column = first_column(frame, f"{prefix}looked_up_at")
+    if column is None:
+        return []
+    there = pd.to_datetime(column.dropna(), utc=True, errors="coerce").dropna()
+    if there.empty:
+        return []
+    first, last = there.min(), there.max()
+    return [("Answers given", f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC")]
+
+
+def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
+    """How the tax was computed, as the tax noted it on the frame."""
+    terms = terms_of(frame, prefix)
+    if not terms:
+        return (("Terms of the tax", "not recorded on this frame"),)
+    return (
+        ("Amounts", f"column {terms.get('amount')!r}"),
+        ("Delivery", _column_term(terms, "shipping", "not given: no tax on delivery")),
+        ("Exempt", _column_term(terms, "exempt", "nothing was said to be exempt")),
+        ("Rounding", _ROUNDINGS.get(str(terms.get("rounding")), _shown(terms.get("rounding")))),
+        ("Rounded", _per_invoice(terms)),
+        (
+            "Partial rates",
+            "taxed from what is known of them, as asked"
+            if terms.get("partial") == "use"
+            else "not taxed",
+        ),
+        (
+            "Register of nexus",
+            _column_term(terms, "nexus", "not given: tax at the destination only"),
+        ),
+        ("Sales channel", _column_term(terms, "channel", "not given")),
+        ("Shipped from", _column_term(terms, "ship_from", "not given")),
+    )
+
+
+def _per_invoice(terms: Mapping[str, object]) -> str:
+    invoice = terms.get("invoice")
+    return _PER_LINE if invoice is None else f"once an invoice (column {invoice!r})"
+
+
+def _column_term(terms: Mapping[str, object], name: str, absent: str) -> str:
+    value = terms.get(name)
+    if value is None:
+        return absent
+    return f"column {value!r}" if isinstance(value, str) else _shown(value)
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
