@@ -12,9 +12,9 @@ from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.frames.texts import WHAT_TO_DO, meaning_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
-from svc_tools.service.ratebook import advisories
+from svc_tools.service.ratebook import rating
 
-OF_SERVICE = set(re.findall(r'"code": "(\w+)"', Path(advisories.__file__).read_text()))
+OF_SERVICE = set(re.findall(r'"code": "(\w+)"', Path(rating.__file__).read_text()))
 OF_COLUMNS = {*STATUSES, *CONFIDENCES, *OF_SERVICE, *REVIEW_REASONS, *TAX_REVIEW, *TAX_DUE_REASONS}
 OF_REVIEWS = {"no_tax", "needs_review"}
 

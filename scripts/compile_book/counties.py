@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from bokeh_sampledata.us_counties import records
 
-from svc_tools.service.ratebook.fips import present_county
 from svc_tools.service.ratebook.formats.draft import (
     RowError,
     iso_date,
@@ -18,6 +17,7 @@ from svc_tools.service.ratebook.formats.draft import (
     quarter_end,
     slug,
 )
+from svc_tools.service.ratebook.names import present_county
 from svc_tools.service.ratebook.schema import Area, County, Source, ZipCounties
 
 from .facts import ADDED, RENAMED

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.service.ratebook.book import ZipIndex
 from svc_tools.service.ratebook.formats.draft import RowError, iso_date, percent_text, slug
 from svc_tools.service.ratebook.schema import Area, Source
-from svc_tools.service.ratebook.zips import ZipIndex
 
 from .files import month_later, percent_units
 

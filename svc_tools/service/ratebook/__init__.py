@@ -6,10 +6,9 @@ with an `Answer`, or raises `NotResolved` where nothing honest can be said.
 
 from __future__ import annotations
 
-from svc_tools.service.ratebook.answer import Answer
 from svc_tools.service.ratebook.book import Book
 from svc_tools.service.ratebook.imports.overlay import load_book
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import resolve
+from svc_tools.service.ratebook.resolver import Answer, resolve
 
 __all__ = ["Answer", "Book", "NotResolved", "Query", "load_book", "resolve"]

@@ -12,8 +12,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.ratebook.figures import rate_text
 from svc_tools.service.ratebook.query import NotResolved, Query
+from svc_tools.service.ratebook.rating import rate_text
 from svc_tools.service.ratebook.resolver import resolve
 
 try:

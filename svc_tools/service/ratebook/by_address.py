@@ -1,5 +1,7 @@
 """From an address to the areas it may lie in: by its ZIP, else by its city."""
 
+# MERGED zip_city: From a ZIP and the city a caller names beside it: the city chooses, or it contradicts.
+
 from __future__ import annotations
 
 import re
@@ -9,26 +11,27 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.address_line import (
     Parts,
+    abroad,
     county_of,
     military,
     parse_line,
+    split_state,
+    without_country,
     without_county,
 )
-from svc_tools.service.ratebook.advisories import address_not_matched, zip_not_used
-from svc_tools.service.ratebook.by_place import locate_place
-from svc_tools.service.ratebook.by_zip import locate_zip
-from svc_tools.service.ratebook.namesakes import in_county
-from svc_tools.service.ratebook.place_names import is_place
-from svc_tools.service.ratebook.query import NotResolved
-from svc_tools.service.ratebook.state_ending import abroad, split_state, without_country
-from svc_tools.service.ratebook.zip_city import goes_by, locate_zip_and_city
+from svc_tools.service.ratebook.by_place import in_county, locate_place
+from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip
+from svc_tools.service.ratebook.names import BOROUGHS, NEW_YORK_CITY, name_key
+from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
+from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.rating import address_not_matched, place_mismatch, zip_not_used
 
 if TYPE_CHECKING:
-    from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.location import Location
-    from svc_tools.service.ratebook.query import Query
+    from collections.abc import Sequence
 
-__all__ = ["locate_address", "locate_written", "parts_of"]
+    from svc_tools.service.ratebook.book import Book, ZipPlace
+    from svc_tools.service.ratebook.query import Query
+    from svc_tools.service.ratebook.schema import Area
 
 _ZIP = re.compile(r"\W*(\d{5})(?:-(\d{4}))?\W*", re.ASCII)
 _HOLDS_ZIP = re.compile(r"(?<!\d)\d{5}(?!\d)", re.ASCII)
@@ -162,3 +165,155 @@ def _used(found: Location, parts: Parts) -> str:
     if found.via == "zip5":
         return f"ZIP {found.zip}"
     return (parts.city or found.what).strip()
+
+
+_OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
+"""A ZIP in the city that is not the one given: the city is a mismatch by it alone."""
+
+
+def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Location:
+    """Where a ZIP leads, with the city the caller names beside it.
+
+    A city that is a name of the ZIP chooses among its areas. Any other is a mismatch: the ZIP
+    decides, and where the city would lead becomes a candidate.
+
+    Raises:
+        NotResolved: as `locate_zip`.
+    """
+    found = locate_zip(book, state, zip_code)
+    city = city.strip()
+    place = book.zips.state(state).get(found.zip or "")
+    if place is None:  # a ZIP of another state: its names are names of places there
+        return _across(book, state, found, city)
+    keys = keys_of(place_names(book, state), city)
+    name = next((name for name in _names_of(place) if name_key(name) in keys), None)
+    if name is None:
+        county = _own_county(book, state, found, keys)
+        return county or _mismatch(book, state, found, city, place.city)
+    return _choose_by(book, state, found, name, keys) if found.options else found
+
+
+def goes_by(book: Book, state: str, zip_code: str, city: str) -> bool:
+    """Whether a city is a name of a ZIP; so is any of one that no table has in the state."""
+    place = book.zips.state(state).get(zip_code)
+    keys = keys_of(place_names(book, state), city)
+    return place is None or any(name_key(name) in keys for name in _names_of(place))
+
+
+def _names_of(place: ZipPlace) -> list[str]:
+    """Every name that is right for a ZIP: all of New York City is "New York"."""
+    names = [place.city, *place.accepted, *place.refused]
+    if place.state == "NY" and place.county in BOROUGHS:
+        names += [BOROUGHS[place.county], *NEW_YORK_CITY]
+    return names
+
+
+def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequence[str]) -> Location:
+    """Put the area first that a name of the ZIP means."""
+    areas = [area for area in _city_areas(book, state, found) if _called(area, keys)]
+    own = found.options[0].area
+    if own is not None:  # an overlay of another county is not where most of the ZIP lies
+        areas = [a for a in areas if a.kind != "overlay" or own.counties[0] in a.counties]
+    if areas:
+        chosen = min(areas, key=lambda area: (area.rank, area.id))
+        named = _choose(found, chosen, f"is called {chosen.name}, the city given")
+        by_city = book.states[state].local == "city"
+        decided = "named_city" if by_city and chosen.kind != "county" else found.decided
+        via = "place" if decided == "named_city" else "zip5"
+        same = [area for area in areas if area.kind != "overlay"]
+        return replace(named, via=via, decided=decided, city=city, ambiguous=len(same) > 1)
+    found = _also_named(book, state, found, keys)
+    first = found.options[0].area
+    if first is not None and first.kind in {"city", "overlay"}:
+        # the ZIP's other names: not the city that levies the rate
+        others = [o for o in found.options if o.area is not None and o.area.kind in BASE_KINDS]
+        if others and others[0].area is not None:
+            found = _choose(found, others[0].area, others[0].why)
+    return replace(found, city=city)
+
+
+def _also_named(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location:
+    """Add the taxing city that is called so and lies elsewhere: its limits are not known."""
+    cities = place_names(book, state).cities
+    have = {option.area.id for option in found.options if option.area}
+    more = [
+        Option(area, f"is called {area.name}, the city given")
+        for key in keys
+        for area in cities.get(key, ())
+        if area.kind == "city" and area.id not in have
+    ]
+    return replace(found, options=(*found.options, *dict.fromkeys(more)))
+
+
+def _across(book: Book, state: str, found: Location, city: str) -> Location:
+    """A ZIP of another state reaches in: only a place of this state there is no mismatch."""
+    named = _named(book, state, city)
+    inside = {fips for o in found.options if o.area for fips in o.area.counties} | {found.county}
+    if named is not None and named.county in inside:
+        keys = keys_of(place_names(book, state), city)
+        return _choose_by(book, state, found, city, keys) if found.options else found
+    county = book.counties.get((state, found.county or ""))
+    return _mismatch(book, state, found, city, county.name if county else book.states[state].name)
+
+
+def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location | None:
+    """The ZIP in the one of its counties that the caller names instead of a city, if any."""
+    if not found.options:
+        codes = (*book.zips.touched(found.zip or "", state), found.county or "")
+        counties = [fips for fips in codes if (state, fips) in book.counties]
+        named = [f for f in counties if name_key(book.counties[state, f].name) in keys]
+        return replace(found, county=named[0]) if named else None
+    touched = [o for o in found.options if o.area is not None and o.area.kind in BASE_KINDS]
+    for option in touched:
+        area = option.area
+        if area and name_key(book.counties[state, area.counties[0]].name) in keys:
+            return _choose(found, area, "lies in the county given")
+    return None
+
+
+def _city_areas(book: Book, state: str, found: Location) -> list[Area]:
+    """The city areas of every county the ZIP touches."""
+    bases = (o.area for o in found.options if o.area and o.area.kind in BASE_KINDS)
+    counties = {fips: None for area in bases for fips in area.counties}
+    counties |= dict.fromkeys(book.zips.touched(found.zip or "", state))
+    counties |= dict.fromkeys([found.county] if found.county else [])
+    areas = {a.id: a for fips in counties for a in book.county_areas.get((state, fips), ())}
+    return [area for area in areas.values() if area.kind in {"city", "overlay", "county"}]
+
+
+def _called(area: Area, keys: Sequence[str]) -> bool:
+    return any(name_key(city) in keys for city in area.cities)
+
+
+def _choose(found: Location, area: Area, why: str) -> Location:
+    """Put one area first."""
+    rest = tuple(option for option in found.options if option.area is not area)
+    return replace(found, options=(Option(area, why), *rest), county=area.counties[0])
+
+
+def _named(book: Book, state: str, city: str) -> Location | None:
+    """Where the city would lead without the ZIP; `None` where it is no place of the state."""
+    try:
+        return locate_place(book, state, _OTHER_ZIP.sub("", city).strip(" ,"), codes=False)
+    except NotResolved:
+        return None
+
+
+def _mismatch(book: Book, state: str, found: Location, given: str, resolved: str) -> Location:
+    """Say that the city is not the ZIP's, and add where it would lead."""
+    named = _named(book, state, given)
+    options = named.options if named else ()
+    have = {option.area.id for option in found.options if option.area}
+    more = tuple(
+        Option(option.area, f"is where {given} lies, the city given")
+        for option in options
+        if option.area and option.area.id not in have
+    )
+    return replace(
+        found,
+        what=f"{found.what} with the city {given}",
+        options=(*found.options, *more),
+        mismatch=True,
+        named_area=options[0].area.id if options and options[0].area else None,
+        advisories=(*found.advisories, place_mismatch(given, resolved)),
+    )

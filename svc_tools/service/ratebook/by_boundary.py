@@ -14,14 +14,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.address_line import Parts
-from svc_tools.service.ratebook.advisories import codes_without_rate
 from svc_tools.service.ratebook.imports.boundary import BoundaryStore, Search
 from svc_tools.service.ratebook.imports.boundary_lines import LOCATION_CODES, day_number, levied
 from svc_tools.service.ratebook.imports.common import quarter_begin
-from svc_tools.service.ratebook.location import Location, Option
 from svc_tools.service.ratebook.place_names import keys_of, place_names
-from svc_tools.service.ratebook.query import NotResolved
-from svc_tools.service.ratebook.rating import Rated, rate_area
+from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.rating import Rated, codes_without_rate, rate_area
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.boundary_lines import Composition
     from svc_tools.service.ratebook.imports.database import Edition
 
-__all__ = ["boundary_edition", "locate_by_boundary"]
 
 _FINER = frozenset({"address_not_matched", "zip_of_another_state"})
 """Warnings that a record of the very address or ZIP+4 settles."""

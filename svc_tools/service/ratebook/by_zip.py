@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.advisories import zip_crosses_state_line, zip_of_another_state
-from svc_tools.service.ratebook.fips import OUTSIDE
-from svc_tools.service.ratebook.location import Location, Option
-from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.names import OUTSIDE, name_key
 from svc_tools.service.ratebook.place_names import place_names
-from svc_tools.service.ratebook.query import NotResolved
+from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_another_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.book import Book, ZipPlace
     from svc_tools.service.ratebook.schema import Area
-    from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["BASE_KINDS", "has_base", "locate_zip", "no_rate", "options_for"]
 
 BASE_KINDS = frozenset({"county", "unincorporated"})
 """Kinds of area that hold whatever no city of a county takes."""

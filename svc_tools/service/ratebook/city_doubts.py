@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import RateRow
 
-__all__ = ["CITY_DOUBTS", "CityDoubt", "is_city_doubt"]
-
 
 class CityDoubt(NamedTuple):
     """What a city's rate may hold already; it is read so, and no source at hand decides.

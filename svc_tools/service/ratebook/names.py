@@ -1,12 +1,13 @@
 """Comparing place names: case, accents, punctuation and the usual short forms do not count."""
 
+# MERGED nicknames: Names that people use and no table has: nicknames, short forms, joined counties.
+# MERGED fips: Codes of places: the states and territories, and counties whose code changed.
+
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
-
-__all__ = ["bare_county", "name_key", "name_keys", "title_name"]
 
 _SHORT = {
     "st": "saint", "ste": "sainte", "sta": "santa", "mt": "mount", "mtn": "mountain",
@@ -28,16 +29,130 @@ _SHORT = {
     "co": "county", "cnty": "county", "cty": "county",
 }  # fmt: skip
 """The usual short forms; both names are written out before they are compared."""
-
 _OTHERWISE = {"pt": "port", "cty": "city", "no": "north", "mt": "mountain"}
 """What a short form may mean too: tried where the first meaning leads nowhere."""
-
-_WORD = re.compile(r"[a-z0-9]+")
 _KINDS = {
     "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",
     "county": "county", "parish": "parish",
 }  # fmt: skip
 """Words in "Town of Vienna", and what stands behind the bare name in the full one."""
+
+NICKNAMES = {
+    "AZ": {"Lake Havasu": "Lake Havasu City"},
+    "CA": {
+        "LA": "Los Angeles",
+        "SF": "San Francisco",
+        "San Fran": "San Francisco",
+        "LA County": "Los Angeles County",
+        "City Industry": "City of Industry",
+        "El Paso de Robles": "Paso Robles",
+        "San Buenaventura": "Ventura",
+        "City of Angels": "Angels Camp",
+    },
+    "DC": {
+        "DC": "Washington",
+        "Wash": "Washington",
+        "Wash DC": "Washington",
+        "Washington DC": "Washington",
+    },
+    "FL": {
+        "Dade County": "Miami-Dade County",
+        "Jax": "Jacksonville",
+        "St Pete": "Saint Petersburg",
+    },
+    "GA": {
+        "ATL": "Atlanta",
+        "Athens-Clarke": "Clarke County",
+        "Athens-Clarke County": "Clarke County",
+        "Augusta-Richmond": "Richmond County",
+        "Augusta-Richmond County": "Richmond County",
+        "Columbus-Muscogee": "Muscogee County",
+        "Macon-Bibb": "Bibb County",
+        "Macon-Bibb County": "Bibb County",
+    },
+    "HI": {"Big Island": "Hawaii County", "Oahu": "Honolulu County", "Waikiki": "Honolulu"},
+    "IL": {"Chgo": "Chicago", "Hyde Park": "Chicago", "Lincoln Park": "Chicago"},
+    "IN": {"Indy": "Indianapolis"},
+    "KY": {"Lexington-Fayette": "Fayette County", "Louisville-Jefferson": "Jefferson County"},
+    "LA": {"NOLA": "New Orleans"},
+    "MN": {"Mpls": "Minneapolis"},
+    "MO": {"KC": "Kansas City", "KCMO": "Kansas City", "STL": "Saint Louis"},
+    "NC": {"Charlotte-Mecklenburg": "Mecklenburg County"},
+    "NM": {"ABQ": "Albuquerque"},
+    "NV": {"NLV": "North Las Vegas", "Vegas": "Las Vegas"},
+    "NY": {
+        "NYC": "New York",
+        "New York City": "New York",
+        "City of New York": "New York",
+        "Manhattan": "New York County",
+        "Queens": "Queens County",
+        "The Bronx": "Bronx County",
+        "LIC": "Long Island City",
+        "Harlem": "New York County",
+        "SoHo": "New York County",
+        "Tribeca": "New York County",
+        "Bay Ridge": "Kings County",
+        "Bedford-Stuyvesant": "Kings County",
+        "Bushwick": "Kings County",
+        "Coney Island": "Kings County",
+        "Flatbush": "Kings County",
+        "Park Slope": "Kings County",
+        "Williamsburg": "Kings County",
+    },
+    "OK": {"OKC": "Oklahoma City"},
+    "PA": {"Phila": "Philadelphia", "Philly": "Philadelphia"},
+    "TN": {"Nashville-Davidson": "Davidson County"},
+    "UT": {"SLC": "Salt Lake City"},
+}
+"""Names in use, by state, and the name of the book that each means."""
+BOROUGHS = {
+    "005": "Bronx",
+    "047": "Brooklyn",
+    "061": "Manhattan",
+    "081": "Queens",
+    "085": "Staten Island",
+}
+"""The boroughs of New York City by the FIPS code of their county."""
+NEW_YORK_CITY = ("New York", "New York City")
+"""Names of the city that are right for a place in any of its boroughs."""
+
+STATE_CODES = {
+    "Alabama": "AL", "Alaska": "AK", "Arizona": "AZ", "Arkansas": "AR", "California": "CA",
+    "Colorado": "CO", "Connecticut": "CT", "Delaware": "DE", "District of Columbia": "DC",
+    "Florida": "FL", "Georgia": "GA", "Hawaii": "HI", "Idaho": "ID", "Illinois": "IL",
+    "Indiana": "IN", "Iowa": "IA", "Kansas": "KS", "Kentucky": "KY", "Louisiana": "LA",
+    "Maine": "ME", "Maryland": "MD", "Massachusetts": "MA", "Michigan": "MI", "Minnesota": "MN",
+    "Mississippi": "MS", "Missouri": "MO", "Montana": "MT", "Nebraska": "NE", "Nevada": "NV",
+    "New Hampshire": "NH", "New Jersey": "NJ", "New Mexico": "NM", "New York": "NY",
+    "North Carolina": "NC", "North Dakota": "ND", "Ohio": "OH", "Oklahoma": "OK", "Oregon": "OR",
+    "Pennsylvania": "PA", "Rhode Island": "RI", "South Carolina": "SC", "South Dakota": "SD",
+    "Tennessee": "TN", "Texas": "TX", "Utah": "UT", "Vermont": "VT", "Virginia": "VA",
+    "Washington": "WA", "West Virginia": "WV", "Wisconsin": "WI", "Wyoming": "WY",
+}  # fmt: skip
+"""Full name -> two-letter code of the 50 states and the District of Columbia."""
+_TERRITORY = "is a territory with a tax of its own, outside the states' sales taxes"
+_MILITARY = "is a military mail region, not a place in a state: give the place the goods go to"
+_FREE = "is a state in free association with the United States, not one of them"
+OUTSIDE = {
+    "PR": f"Puerto Rico {_TERRITORY}",
+    "VI": f"the U.S. Virgin Islands: {_TERRITORY}",
+    "GU": f"Guam {_TERRITORY}",
+    "AS": f"American Samoa {_TERRITORY}",
+    "MP": f"the Northern Mariana Islands: {_TERRITORY}",
+    "FM": f"Micronesia {_FREE}",
+    "MH": f"the Marshall Islands: {_FREE}",
+    "PW": f"Palau {_FREE}",
+    "AA": f"AA (armed forces, Americas) {_MILITARY}",
+    "AE": f"AE (armed forces, Europe and elsewhere) {_MILITARY}",
+    "AP": f"AP (armed forces, Pacific) {_MILITARY}",
+}
+"""Codes that mail uses like states and that are none, and why there is no rate for them."""
+COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
+"""Counties of the 2009 boundaries under their present code: Shannon County is Oglala Lakota
+County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
+2013."""
+
+_WORD = re.compile(r"[a-z0-9]+")
 _SUFFIXES = frozenset({"city", "town", "village", "borough", "cdp"})
 _COUNTY_WORDS = frozenset({"county", "parish", "borough", "city"})
 
@@ -108,3 +223,8 @@ def title_name(text: str) -> str:
     for word in ("Rta", "Ptba", "Hbz", "Non-rta"):
         lowered = re.sub(rf"\b{word}\b", word.upper(), lowered)
     return re.sub(r"\b(Of|The|And)\b", lambda found: found.group().lower(), lowered)
+
+
+def present_county(fips: str) -> str:
+    """The five-digit code a county of the boundary set has today."""
+    return COUNTY_CHANGES.get(fips, fips)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from svc_tools.service.ratebook.names import bare_county, name_key, name_keys
-from svc_tools.service.ratebook.nicknames import NICKNAMES
+from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
 
 if TYPE_CHECKING:
-    from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.book import Book, ZipPlace
     from svc_tools.service.ratebook.schema import Area
-    from svc_tools.service.ratebook.zips import ZipPlace
 
-__all__ = ["PlaceNames", "is_place", "keys_of", "place_names"]
 
 _Item = TypeVar("_Item")
 

@@ -1,13 +1,17 @@
 """What a lookup asks: one question in exactly one mode (SPEC 4.4)."""
 
+# MERGED location: Where a lookup leads, before any rate is looked at.
+
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import date
 
-__all__ = ["NotResolved", "Query"]
+    from svc_tools.service.ratebook.rating import Advisory
+    from svc_tools.service.ratebook.schema import Area
 
 
 class Query(NamedTuple):
@@ -53,3 +57,81 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
         self.code = code
         self.message = message
         self.detail = detail
+
+
+class Option(NamedTuple):
+    """One area that a lookup may lie in, and why."""
+
+    area: Area | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What a ZIP, an address, a name or a point leads to.
+
+    Attributes:
+        via: the finest thing that decides: `address`, `zip4`, `zip5`, `place`, `coordinates`,
+            `state` (WIRE `resolved_via`).
+        decided: what decides, as `confidence.Grounds.decided`.
+        what: the place in words, for messages.
+        options: the areas it may be, the one to answer for first; empty where the state alone
+            is known.
+        zip: five digits, where a ZIP was given.
+        city: the city's name, where one is known.
+        county: three-digit FIPS code, where one is known.
+        no_crosswalk: the county is the postal table's single one.
+        across: the ZIP is one of another state and reaches into this one.
+        near_boundary: the point is near a boundary that matters.
+        off_map: the point lies in no county of the map, but beside one of the state.
+        mismatch: the city given is none of the ZIP's.
+        named_area: id of the area that the city given would lead to, where it is a mismatch.
+        zip_not_used: the ZIP given leads nowhere, and the city decides in its place.
+        ambiguous: the name leads to several places, one of them likelier than the rest.
+        tied: ids of areas of one name between which nothing decides; empty where one is likelier.
+        advisories: warnings that came up on the way.
+        point: latitude and longitude as given.
+        nearest_zip: the ZIP place nearest to the point.
+        records: the user's own boundary file whose records decide; empty where none do.
+        unknown_code: one of them names a code that no rate is known for.
+        history_from: the first day of the records, where the day lies before it.
+        edition_end: the last day that the records are good for.
+        kind: of places of one kind, everything else that rates and doubts depend on is the same;
+            empty: alone of its kind. A copy that `replace` makes is of no kind.
+    """
+
+    via: str
+    decided: str
+    what: str
+    options: tuple[Option, ...] = ()
+    zip: str | None = None
+    city: str | None = None
+    county: str | None = None
+    no_crosswalk: bool = False
+    across: bool = False
+    near_boundary: bool = False
+    off_map: bool = False
+    mismatch: bool = False
+    named_area: str | None = None
+    zip_not_used: bool = False
+    ambiguous: bool = False
+    tied: tuple[str, ...] = ()
+    advisories: tuple[Advisory, ...] = ()
+    point: tuple[float, float] | None = None
+    nearest_zip: str | None = None
+    records: str = ""
+    unknown_code: bool = False
+    history_from: date | None = None
+    edition_end: date | None = None
+    kind: tuple[object, ...] = field(default=(), init=False, compare=False)
+
+    def of_kind(self, *kind: object) -> Location:
+        """The same place, of a kind."""
+        found = replace(self)
+        object.__setattr__(found, "kind", kind)
+        return found
+
+    @property
+    def by_record(self) -> bool:
+        """Whether boundary records of the user's own book decide."""
+        return bool(self.records)

@@ -1,21 +1,34 @@
 """What the rates of one area add up to on one day."""
 
+# MERGED confidence: How far an answer may be trusted: one table of rules, each with its name and its reason.
+#
+# MERGED confidence: The first rule of `STARTS` that applies gives the level to start from; then every rule of
+# MERGED confidence: `LIMITS` that applies holds it down, in order. `none` is not here: it comes with a 404.
+# MERGED advisories: The warnings of an answer: objects with a `code`, a sentence and the fields behind it (WIRE).
+# MERGED figures: Rates as text, written once: a book has a few hundred different ones.
+
 from __future__ import annotations
 
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.figures import rate_text
+from svc_sdk.rates import units_to_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
-
-__all__ = ["Absent", "Component", "Rated", "rate_area"]
+    from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source, StateRow
 
 _MEMO_LIMIT = 100_000
+
+LEVELS = ("low", "medium", "high", "exact")
+"""The levels an answer with a rate may have, the weakest first."""
+
+Advisory = dict[str, object]
+"""One warning, ready for JSON."""
+
 _DAY = timedelta(days=1)
 
 
@@ -183,3 +196,402 @@ def _between(rows: tuple[RateRow, ...], day: date) -> bool:
     return bool(rows[0].begin and rows[0].begin <= day) and any(
         row.begin is not None and day < row.begin for row in rows
     )
+
+
+class Grounds(NamedTuple):
+    """What an answer rests on.
+
+    Attributes:
+        tier: the state's tier: `A`, `B`, `C`, `D`, `E`, or `none`.
+        decided: what decided the rate: `state`, `code` (an official location code),
+            `named_city`, `named_county`, `county` (of a ZIP or point), `zip_city` (the city name
+            of a ZIP or of the nearest one), `guessed_place` (a name that is no taxing city).
+        several: more than one area is possible.
+        no_crosswalk: the ZIP is not in the crosswalk; its county is the postal table's.
+        across: the ZIP is one of another state.
+        mismatch: the city given is none of the ZIP's: `same` where it has the same rate or no
+            known one, `differs` where it has another; empty without a mismatch.
+        zip_not_used: the ZIP given is unknown or damaged, and the city decided in its place.
+        overlay: a part of the county is under a further district whose limits are not known.
+        near_boundary: the point lies near a boundary that matters.
+        off_map: the point lies in no county of the map.
+        ambiguous: the name leads to several areas with different rates.
+        third_hand: a row that decides is third hand.
+        conflict_cap: the most that rows in conflict allow; empty without any.
+        districts_unplaced: districts had rates on that day that the book cannot place.
+        before_history: the day lies before the oldest row.
+        after_edition: the day lies after what the edition covers.
+        unknown_code: a boundary record names a code that no rate is known for.
+        state_part: only the state part is known there.
+    """
+
+    tier: str
+    decided: str
+    several: bool = False
+    no_crosswalk: bool = False
+    across: bool = False
+    mismatch: str = ""
+    zip_not_used: bool = False
+    overlay: bool = False
+    near_boundary: bool = False
+    off_map: bool = False
+    ambiguous: bool = False
+    third_hand: bool = False
+    conflict_cap: str = ""
+    districts_unplaced: bool = False
+    before_history: bool = False
+    after_edition: bool = False
+    unknown_code: bool = False
+    state_part: bool = False
+
+
+class Rule(NamedTuple):
+    """One row of the table: `level` is a level, or `down` for one step less."""
+
+    name: str
+    applies: Callable[[Grounds], bool]
+    level: str
+    reason: str
+
+
+STARTS = (
+    Rule(
+        "boundary_record",
+        lambda g: g.decided in {"address", "zip4"},
+        "exact",
+        "a boundary record of the ZIP+4 or the address decides",
+    ),
+    Rule(
+        "boundary_street",
+        lambda g: g.decided == "street",
+        "high",
+        "a boundary record of the only street of that name with that number decides",
+    ),
+    Rule(
+        "boundary_zip",
+        lambda g: g.decided == "boundary_zip",
+        "high",
+        "boundary records of the ZIP decide",
+    ),
+    Rule("state_alone", lambda g: g.tier == "A", "high", "no local tax: the state decides"),
+    Rule("state_part_only", lambda g: g.tier == "E", "low", "local rates are not covered"),
+    Rule(
+        "official_code",
+        lambda g: g.decided == "code",
+        "exact",
+        "an official location code names the rate",
+    ),
+    Rule(
+        "county_decides",
+        lambda g: g.tier == "B",
+        "high",
+        "the county, or a taxing city named, decides",
+    ),
+    Rule(
+        "city_named",
+        lambda g: g.tier == "C" and g.decided in {"named_city", "named_county"},
+        "medium",
+        "the city or county is named; its limits are not known",
+    ),
+    Rule(
+        "city_is_county",
+        lambda g: g.tier == "C" and g.decided == "county",
+        "medium",
+        "the county decides: it is a city too, or no city of the name has a rate of its own",
+    ),
+    Rule(
+        "city_of_zip",
+        lambda g: g.tier == "C",
+        "low",
+        "only the city name of a ZIP, or a name that is no taxing city, decides",
+    ),
+    Rule(
+        "main_cities",
+        lambda g: g.tier == "D",
+        "low",
+        "counties and main cities of a transcribed table; further districts are not resolved",
+    ),
+    Rule(
+        "towns_of_a_table",
+        lambda g: g.tier == "none",
+        "low",
+        "a town of a transcribed table, with rates that change by season",
+    ),
+)
+"""Where confidence starts: the first that applies."""
+LIMITS = (
+    Rule("several_areas", lambda g: g.several, "medium", "more than one area is possible"),
+    Rule(
+        "no_crosswalk",
+        lambda g: g.no_crosswalk and g.tier != "A",
+        "medium",
+        "the county is the postal table's single one, or its city's",
+    ),
+    Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
+    Rule("place_mismatch", lambda g: bool(g.mismatch), "medium", "the city is not the ZIP's"),
+    Rule(
+        "place_mismatch_rate",
+        lambda g: g.mismatch == "differs",
+        "low",
+        "the city is not the ZIP's and has another rate",
+    ),
+    Rule(
+        "zip_not_used",
+        lambda g: g.zip_not_used and g.tier != "A",
+        "medium",
+        "the ZIP given leads nowhere, and the city decides in its place",
+    ),
+    Rule(
+        "transit_overlay",
+        lambda g: g.overlay,
+        "medium",
+        "a part of the county has a transit tax, told only by the names of its cities",
+    ),
+    Rule(
+        "near_boundary",
+        lambda g: g.near_boundary,
+        "medium",
+        "within about a kilometre of a boundary that matters",
+    ),
+    Rule("off_map", lambda g: g.off_map, "low", "in no county of the map, beside the nearest"),
+    Rule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
+    Rule("conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"),
+    Rule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),
+    Rule("unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"),
+    Rule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
+    Rule("after_edition", lambda g: g.after_edition, "down", "later than the edition covers"),
+    Rule("districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"),
+    Rule("state_part_there", lambda g: g.state_part, "low", "only the state part is known there"),
+    Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
+)
+"""What holds confidence down: every one that applies, in order."""
+
+
+@lru_cache(maxsize=1024)
+def confidence(grounds: Grounds) -> str:
+    """The level an answer on these grounds may claim."""
+    level = LEVELS.index(next(rule.level for rule in STARTS if rule.applies(grounds)))
+    for rule in LIMITS:
+        if rule.applies(grounds):
+            level = max(level - 1, 0) if rule.level == "down" else min(level, _INDEX[rule.level])
+    return LEVELS[level]
+
+
+_INDEX = {level: index for index, level in enumerate(LEVELS)}
+
+_DOUBTS = frozenset({"place_input_mismatch", "address_not_matched", "zip_not_used"})
+"""Warnings that say what decided in place of what was given."""
+
+
+def place_mismatch(given: str, resolved: str) -> Advisory:
+    """The caller's city is not the place that decided (SPEC 2.4)."""
+    return {
+        "code": "place_input_mismatch",
+        "message": f"The place given, {given}, is not the one the rate is for: {resolved}.",
+        "customer_input_place": given,
+        "resolved_place_name": resolved,
+    }
+
+
+def several_areas(what: str, rated: Sequence[Rated]) -> Advisory:
+    """A ZIP, name or point leads to several areas; the lowest and highest of their rates."""
+    combined = [option.combined for option in rated]
+    lowest, highest = min(combined), max(combined)
+    low, high = rate_text(lowest), rate_text(highest)
+    spread = f"all at {low}" if lowest == highest else f"with rates from {low} to {high}"
+    return {
+        "code": "zip_spans_jurisdictions",
+        "message": f"{what} may lie in any of {len(rated)} jurisdictions, {spread}.",
+        "candidates": len(rated),
+        "lowest_combined_rate": low,
+        "highest_combined_rate": high,
+    }
+
+
+def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory:
+    """The post office counts the ZIP to another state; some of it lies in the one asked for."""
+    return {
+        "code": "zip_of_another_state",
+        "message": f"ZIP {zip5} belongs to {' and '.join(homes)}; only a part of it lies in"
+        f" {name}: make sure that the place does.",
+        "zip": zip5,
+        "states": tuple(homes),
+    }
+
+
+def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> Advisory:
+    """Some of the ZIP lies in another state, whose rates are not in the answer."""
+    return {
+        "code": "zip_crosses_state_line",
+        "message": f"A part of ZIP {zip5} lies in {' and '.join(others)}: the rate is that of its"
+        f" places in {name}. Make sure of the state.",
+        "zip": zip5,
+        "states": tuple(others),
+    }
+
+
+def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
+    """A warning of a doubt about the place, with the lowest and highest rate that are at stake."""
+    if advisory["code"] not in _DOUBTS:
+        return advisory
+    combined = [option.combined for option in rated]
+    return {
+        **advisory,
+        "lowest_combined_rate": rate_text(min(combined)),
+        "highest_combined_rate": rate_text(max(combined)),
+    }
+
+
+def near_state_line(what: str, states: Sequence[str]) -> Advisory:
+    """The point is so near another state that the simplified boundaries do not decide."""
+    return {
+        "code": "near_state_line",
+        "message": f"Within about a kilometre of {what} lies {' and '.join(states)}, and"
+        " the boundaries of the map are not finer than that. Make sure of the state.",
+        "states": tuple(states),
+    }
+
+
+def near_map_edge(what: str) -> Advisory:
+    """The point is near the end of the map: the sea, or another country."""
+    return {
+        "code": "near_map_edge",
+        "message": f"Within about a kilometre of {what} the map of the United States ends, and its"
+        " boundaries are not finer than that. Make sure of the country.",
+    }
+
+
+def off_map(what: str, county: str) -> Advisory:
+    """The point lies in no county, and the nearest one answers."""
+    return {
+        "code": "point_off_map",
+        "message": f"{what[0].upper()}{what[1:]} lies in no county of the map: it may be at sea or"
+        f" in another country. The rate is that of {county}, which is nearest.",
+        "county": county,
+    }
+
+
+def local_rates_not_covered(state: StateRow) -> Advisory:
+    """The answer is the state part alone, and there is more to pay."""
+    return {
+        "code": "local_rates_not_covered",
+        "message": f"Only the state part is known: {state.name} also has local rates that this"
+        " book does not cover.",
+        "state": state.state,
+    }
+
+
+def districts_not_covered(state: StateRow, until: date) -> Advisory:
+    """Districts had rates on that day and the book cannot say where they applied."""
+    still = until == date.max
+    span = "have" if still else "had"
+    told: Advisory = {
+        "code": "districts_not_covered",
+        "message": f"{'S' if still else f'Until {until} s'}pecial districts of {state.name} {span}"
+        " rates that the book cannot place on the map: the rate may be too low.",
+        "state": state.state,
+    }
+    return told if still else {**told, "until": until.isoformat()}
+
+
+def districts_possible(state: StateRow, area: str) -> Advisory:
+    """A district that the book cannot place may apply in an area."""
+    return {
+        "code": "districts_not_covered",
+        "message": f"A special district of {state.name} that the book cannot place on the map may"
+        f" apply in {area}: the rate may be too low.",
+        "state": state.state,
+    }
+
+
+def main_cities_only(state: StateRow) -> Advisory:
+    """The state's table or rate file has counties and at most main cities, no further district."""
+    return {
+        "code": "districts_not_covered",
+        "message": f"Of {state.name} the book has the rates of counties and at most of main cities:"
+        " other cities and special districts may add to the rate.",
+        "state": state.state,
+    }
+
+
+def seasonal_rates(state: StateRow) -> Advisory:
+    """Towns of the state change their rate with the season, and the table has one."""
+    return {
+        "code": "seasonal_rates",
+        "message": f"Several towns of {state.name} have other rates in winter: the table's is"
+        " mostly the summer's.",
+        "state": state.state,
+    }
+
+
+def codes_without_rate(codes: Sequence[str], file: str) -> Advisory:
+    """Boundary records name codes that the state's rate file has no row for."""
+    listed = ", ".join(codes)
+    return {
+        "code": "districts_not_covered",
+        "message": f"Boundary records of {file} name codes without a rate ({listed}): the rate may"
+        " be too low. Import the state's rate file of the same quarter.",
+        "codes": tuple(codes),
+    }
+
+
+def before_history(day: date, oldest: date) -> Advisory:
+    """The day lies before the oldest row, which was used."""
+    return {
+        "code": "as_of_before_history",
+        "message": f"The book knows this rate from {oldest} on; for {day} it gives the oldest one"
+        " it has.",
+        "as_of": day.isoformat(),
+        "oldest": oldest.isoformat(),
+    }
+
+
+@lru_cache(maxsize=1024)
+def after_edition(day: date, end: date) -> Advisory:
+    """The day lies after what the edition covers; the newest row was used."""
+    return {
+        "code": "as_of_after_edition",
+        "message": f"The edition is good until {end}; for {day} it gives the newest rate it has,"
+        " which may have changed since.",
+        "as_of": day.isoformat(),
+        "edition_end": end.isoformat(),
+    }
+
+
+def address_not_matched(used: str) -> Advisory:
+    """The street was not looked at; the ZIP or the place of the address decided."""
+    return {
+        "code": "address_not_matched",
+        "message": f"The street address was not matched: the rate is that of {used}.",
+        "used": used,
+    }
+
+
+def zip_not_used(zip5: str, city: str, why: str) -> Advisory:
+    """The ZIP of an address leads nowhere, and its city decided."""
+    return {
+        "code": "zip_not_used",
+        "message": f"The rate is that of {city}, not of ZIP {zip5}: {why}.",
+        "zip": zip5,
+        "used": city,
+    }
+
+
+def source_conflict(component: Component) -> Advisory:
+    """Sources disagree about a row that decides."""
+    row, name = component.row, component.jurisdiction.name
+    advisory: Advisory = {
+        "code": "source_conflict",
+        "message": f"Sources disagree about {name}. {row.note}",
+        "jurisdiction": name,
+        "rate": rate_text(row.units),
+    }
+    if row.conflict_units is not None:
+        advisory["other_rate"] = rate_text(row.conflict_units)
+    return advisory
+
+
+@lru_cache(maxsize=4096)
+def rate_text(units: int) -> str:
+    """The five-decimal string of a rate in units of 10^-5: `8250` gives `"0.08250"`."""
+    return units_to_rate(units)

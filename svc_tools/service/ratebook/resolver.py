@@ -1,34 +1,38 @@
 """Answering one lookup: locate it, rate the areas it may lie in, say how sure that is."""
 
+# MERGED answer: An answer: the rate of a place on a day, what it rests on, and how it is written (SPEC 2).
+
 from __future__ import annotations
 
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook import advisories
-from svc_tools.service.ratebook.answer import Answer
+from svc_tools.service.ratebook import rating
 from svc_tools.service.ratebook.by_address import locate_address, locate_written, parts_of
 from svc_tools.service.ratebook.by_boundary import boundary_edition, locate_by_boundary
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_point import locate_point
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.city_doubts import is_city_doubt
-from svc_tools.service.ratebook.confidence import Grounds, confidence
-from svc_tools.service.ratebook.figures import rate_text
-from svc_tools.service.ratebook.fips import OUTSIDE
-from svc_tools.service.ratebook.location import Option
-from svc_tools.service.ratebook.query import NotResolved
-from svc_tools.service.ratebook.rating import Absent, Rated, rate_area
+from svc_tools.service.ratebook.names import OUTSIDE
+from svc_tools.service.ratebook.query import NotResolved, Option
+from svc_tools.service.ratebook.rating import (
+    Absent,
+    Grounds,
+    Rated,
+    confidence,
+    rate_area,
+    rate_text,
+)
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.address_line import Parts
-    from svc_tools.service.ratebook.advisories import Advisory
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.location import Location
-    from svc_tools.service.ratebook.query import Query
+    from svc_tools.service.ratebook.query import Location, Query
+    from svc_tools.service.ratebook.rating import Advisory, Component
     from svc_tools.service.ratebook.schema import StateRow
 
-__all__ = ["resolve"]
+_ZERO = "0.00000"
 
 
 class _Verdict(NamedTuple):
@@ -71,8 +75,8 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     notes = location.advisories
     if verdict.several:
         possible = [option for option, _ in verdict.rated]
-        ranged = [advisories.with_range(note, possible) for note in notes]
-        notes = (*ranged, advisories.several_areas(location.what, possible))
+        ranged = [rating.with_range(note, possible) for note in notes]
+        notes = (*ranged, rating.several_areas(location.what, possible))
     return Answer(
         book,
         state,
@@ -136,20 +140,20 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     )
     notes: list[Advisory] = []
     if (state.local == "unknown" and not location.by_record) or lacks == "local":
-        notes.append(advisories.local_rates_not_covered(state))
+        notes.append(rating.local_rates_not_covered(state))
     elif state.tier == "D" and not location.by_record:
-        notes.append(advisories.main_cities_only(state))
+        notes.append(rating.main_cities_only(state))
     elif lacks == "districts" and chosen.area:
-        notes.append(advisories.districts_possible(state, chosen.area.name))
+        notes.append(rating.districts_possible(state, chosen.area.name))
     if unplaced and state.districts_until:
-        notes.append(advisories.districts_not_covered(state, state.districts_until))
+        notes.append(rating.districts_not_covered(state, state.districts_until))
     if state.tier == "none" and not location.by_record:
-        notes.append(advisories.seasonal_rates(state))
-    notes += [advisories.source_conflict(component) for component in conflicts]
+        notes.append(rating.seasonal_rates(state))
+    notes += [rating.source_conflict(component) for component in conflicts]
     if history:
-        notes.append(advisories.before_history(day, history))
+        notes.append(rating.before_history(day, history))
     if after:
-        notes.append(advisories.after_edition(day, end))
+        notes.append(rating.after_edition(day, end))
     return _Verdict(rated, several, level, tuple(notes))
 
 
@@ -279,3 +283,145 @@ def _absent(absent: Absent, state: StateRow, day: date) -> NotResolved:
         f"no rate for {name}, {state.state}, on {day}: {reason}",
         {"state": state.state, "jurisdiction": name, "as_of": day.isoformat()},
     )
+
+
+class Answer(NamedTuple):
+    """One resolved lookup. Immutable; `simple` and `full` write it as JSON objects.
+
+    Attributes:
+        book: the book it came from.
+        state: what the book claims for the state.
+        location: where the lookup led.
+        rated: the rates of the possible areas with why each is one, the answered one first.
+        day: the day the rate is for.
+        confidence: `low`, `medium`, `high` or `exact`.
+        advisories: the warnings.
+        period: the quarter code as the caller gave it.
+    """
+
+    book: Book
+    state: StateRow
+    location: Location
+    rated: tuple[tuple[Rated, str], ...]
+    day: date
+    confidence: str
+    advisories: tuple[Advisory, ...]
+    period: str | None
+
+    @property
+    def chosen(self) -> Rated:
+        """The rates that are answered."""
+        return self.rated[0][0]
+
+    def simple(self) -> dict[str, object]:
+        """`{"rate": ..., "meta": ...}`: SPEC 2.2 and 2.3, with `source` and `edition`."""
+        return {"rate": self._rate(), "meta": self._meta()}
+
+    def full(self) -> dict[str, object]:
+        """The simple body and `candidates`, `components`, `resolved_place` (SPEC 2.5)."""
+        return {
+            **self.simple(),
+            "candidates": [
+                _candidate(rank, rated, why, self.book)
+                for rank, (rated, why) in enumerate(self.rated, 1)
+            ],
+            "components": [_component(component) for component in self.chosen.components],
+            "resolved_place": self._place(),
+        }
+
+    def _rate(self) -> dict[str, object]:
+        location, rated = self.location, self.chosen
+        rate: dict[str, object] = {
+            "state": self.state.state,
+            "zip": location.zip,
+            "city": location.city,
+            "county": _county_name(self.book, self.state.state, location.county),
+            "country": "US",
+            "country_rate": _ZERO,
+            **rated.written,
+            "freight_taxable": self.state.freight_taxable,
+        }
+        if self.state.freight_note:
+            rate["freight_note"] = self.state.freight_note
+        return rate
+
+    def _meta(self) -> dict[str, object]:
+        effective, (name, edition) = self.chosen.effective, self.chosen.origin
+        meta: dict[str, object] = {
+            "resolved_via": self.location.via,
+            "confidence": self.confidence,
+            "effective_date": effective.isoformat() if effective else None,
+            "effective_date_basis": "publisher_effective_date" if effective else "edition_only",
+            "period": self.period,
+            "warnings": [dict(advisory) for advisory in self.advisories],
+            "source": name,
+            "edition": edition,
+        }
+        if accepted := self._accepted_names():
+            meta["accepted_places"] = accepted
+        return meta
+
+    def _accepted_names(self) -> list[str]:
+        """The further names a ZIP goes by: a caller's city that is one of them is no mismatch."""
+        zip5 = self.location.zip
+        place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
+        return [*place.accepted, *place.refused] if place else []
+
+    def _place(self) -> dict[str, object]:
+        location, area = self.location, self.chosen.area
+        place: dict[str, object] = {
+            "state": self.state.state,
+            "state_name": self.state.name,
+            "tier": self.state.tier,
+            "zip": location.zip,
+            "city": location.city,
+            "county": _county_name(self.book, self.state.state, location.county),
+            "county_fips": f"{self.state.fips}{location.county}" if location.county else None,
+            "area": area.name if area else None,
+            "area_code": (area.code or None) if area else None,
+            "as_of": self.day.isoformat(),
+        }
+        if location.by_record:
+            place["records"] = location.records
+        if location.point:
+            place["lat"], place["lng"] = location.point
+            place["nearest_zip"] = location.nearest_zip
+        return place
+
+
+def _county_name(book: Book, state: str, fips: str | None) -> str | None:
+    county = book.counties.get((state, fips)) if fips else None
+    return county.name if county else None
+
+
+def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, object]:
+    area = rated.area
+    fips = area.counties[0] if area and area.counties else None
+    return {
+        "rank": rank,
+        "chosen": rank == 1,
+        "name": area.name if area else None,
+        "code": (area.code or None) if area else None,
+        "county": _county_name(book, area.state, fips) if area else None,
+        "why": why,
+        **rated.written,
+    }
+
+
+def _component(component: Component) -> dict[str, object]:
+    jurisdiction, row, source = component
+    written: dict[str, object] = {
+        "level": jurisdiction.level,
+        "name": jurisdiction.name,
+        "code": jurisdiction.code,
+        "rate": rate_text(row.units),
+        "begin": row.begin.isoformat() if row.begin else None,
+        "end": row.end.isoformat() if row.end else None,
+        "effective_date": row.effective.isoformat() if row.effective else None,
+        "source": source.name,
+        "edition": source.edition,
+        "trust": row.trust,
+    }
+    if row.note:
+        written["note"] = row.note
+    return written

@@ -19,20 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = [
-    "TABLES",
-    "Area",
-    "County",
-    "Jurisdiction",
-    "RateRow",
-    "Setting",
-    "Source",
-    "StateRow",
-    "ZipCounties",
-    "read_rows",
-    "write_rows",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.address_line import parse_line
-from svc_tools.service.ratebook.fips import STATE_CODES
-from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.names import STATE_CODES, name_key
 from svc_tools.service.ratebook.place_names import is_place
 
 

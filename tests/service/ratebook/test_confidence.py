@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.ratebook.confidence import (
-    LEVELS,
-    LIMITS,
-    STARTS,
-    Grounds,
-    confidence,
-)
+from svc_tools.service.ratebook.rating import LEVELS, LIMITS, STARTS, Grounds, confidence
 
 BEST = Grounds("B", "county")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from zipcodes import haversine
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.geo import counties_at, places_near
+from svc_tools.service.ratebook.by_point import counties_at, places_near
 
 NEW = date(2026, 5, 1)
 

@@ -8,7 +8,7 @@ import pytest
 from compile_book.facts import TIERS
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.confidence import LEVELS
+from svc_tools.service.ratebook.rating import LEVELS
 
 DAY = date(2026, 5, 1)
 BY_COUNTY_OR_CITY = (TIERS["B"] + " " + TIERS["C"]).split()

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.service.ratebook.book import ZipIndex
 from svc_tools.service.ratebook.formats.draft import (
     RowError,
     fraction_units,
@@ -18,7 +19,6 @@ from svc_tools.service.ratebook.formats.draft import (
 )
 from svc_tools.service.ratebook.names import name_key, title_name
 from svc_tools.service.ratebook.schema import Area
-from svc_tools.service.ratebook.zips import ZipIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

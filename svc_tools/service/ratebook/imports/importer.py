@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.fips import STATE_CODES
 from svc_tools.service.ratebook.formats.draft import Finding
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.common import (
@@ -54,6 +53,7 @@ from svc_tools.service.ratebook.imports.states import (
     read_texas,
     read_washington,
 )
+from svc_tools.service.ratebook.names import STATE_CODES
 
 if TYPE_CHECKING:
     import sqlite3
