@@ -22,7 +22,7 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
-from svc_tools.nexus.service import Listed, compared
+from svc_tools.nexus.service import FIELDS, Listed, compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Record
     from svc_tools.nexus.register import Register, Registration
 
-FIELDS = ("registered_at", "address", "notes")
-"""What of a record is compared and added again, beside its state and type."""
 _TOLD = 80
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)

@@ -28,7 +28,6 @@ from svc_tools.nexus.receipt import (
     write_records,
 )
 from svc_tools.nexus.requests import (
-    FIELDS,
     ApplyError,
     Verdict,
     addition,
@@ -39,7 +38,7 @@ from svc_tools.nexus.requests import (
     misfit,
     removal,
 )
-from svc_tools.nexus.service import compared, listed
+from svc_tools.nexus.service import FIELDS, compared, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

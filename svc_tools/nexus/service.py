@@ -21,7 +21,6 @@ from svc_tools.nexus.register import (
     read_register,
     state_of,
 )
-from svc_tools.nexus.requests import FIELDS
 from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
 _GIVE_YOUR_OWN = (
     "give your own register: a CSV with state, nexus_type, registered_at, address and notes"
 )
+
+FIELDS = ("registered_at", "address", "notes")
+"""What of a record is compared and added again, beside its state and type."""
 
 
 class NotListedError(ValueError):
