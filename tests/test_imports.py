@@ -45,7 +45,7 @@ EXTRAS = {
         "shapely",
         "bokeh_sampledata",
     },
-    "postgres": {"pg8000"},
+    "postgres": {"psycopg"},
     "excel": {"xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring"},
 }
 

@@ -81,7 +81,7 @@ def serve(  # noqa: PLR0917 - Typer reads the signature
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes that serve; they share keys, limits and records.")
+        int, typer.Option(help="Processes that serve; they share keys, quotas and records.")
     ] = 1,
     faults: Annotated[
         str | None,

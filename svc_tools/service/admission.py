@@ -6,37 +6,35 @@
 429 RATE_LIMITED      too fast; Retry-After says when the next request will be let in
 429 QUOTA_EXCEEDED    the month's lookups are used up; waiting some seconds would not help
 
-The rate limit counts every request under /v1/ that gets as far as to it. The quota counts lookups
-that were answered, with a rate (200) or with the news that there is none (404); whatever else a
-lookup ends with is given back.
+The rate limit counts every request under /v1/ that gets as far as to it, in each process for
+itself. The quota counts lookups that were answered, with a rate (200) or with the news that there
+is none (404), in the database for all processes: counted before the work, given back after it
+where the lookup ended with anything else.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
+import anyio
 from starlette.concurrency import run_in_threadpool
 
-from svc_tools.service.clock import microseconds
 from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem
 from svc_tools.service.errors import StoreError
-from svc_tools.service.limit_store import LimitStore, Returned
-from svc_tools.service.limits import LEASE_SECONDS, SECOND, whole_seconds
-from svc_tools.service.meter import Decision, Meter
+from svc_tools.service.limit_store import LimitStore
+from svc_tools.service.limits import SECOND, Bucket, Month, Rate, month_of, whole_seconds
 from svc_tools.service.plans import FEATURES, demanded_features, is_lookup
 from svc_tools.service.request_log import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable
     from datetime import date
 
     from starlette.types import Scope
 
     from svc_tools.service.keys import Grant, KeyRing
-    from svc_tools.service.plans import Terms
 
 __all__ = ["ACCOUNT", "Admission", "Ticket"]
 
@@ -52,49 +50,44 @@ _NEEDED = {
     "nexus": "Keeping nexus records",
 }
 
+_COUNTING = 2
+"""How many lookups are counted at the same time: more would only wait for each other's locks."""
 
-class _Desk:
-    """A key's meter, and the lock behind which one request asks the database for all."""
-
-    def __init__(self, key_id: str, terms: Terms) -> None:
-        self.key_id = key_id
-        self.meter = Meter(terms)
-        self.lock = asyncio.Lock()
-        # the last lease that failed: when it was asked for, and why
-        self.failed: tuple[float, StoreError] | None = None
+_T = TypeVar("_T")
+_Headers = list[tuple[bytes, bytes]]
 
 
 class Ticket:
     """A request of a limited key that was let in.
 
     Args:
-        headers: what its answer says about the limits.
-        settle: takes the status of the answer; `None` where no quota counts the request.
+        headers: what its response says about the limits.
+        give_back: uncounts the lookup; `None` where no quota counts the request.
     """
 
     def __init__(
-        self, headers: list[tuple[bytes, bytes]], settle: Callable[[int | None], None] | None
+        self, headers: _Headers, give_back: Callable[[], Awaitable[None]] | None = None
     ) -> None:
         self.headers = headers
-        self._settle = settle
+        self._give_back = give_back
 
-    def answered(self, status: int | None) -> None:
-        """Settle what the quota counts, once; `None` where no answer was sent."""
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            settle(status)
+    async def answered(self, status: int | None) -> None:
+        """Settle what the quota counts, once; `None` where no response was sent."""
+        give_back, self._give_back = self._give_back, None
+        if give_back is not None and status not in _COUNTED:
+            await give_back()
 
 
 class Admission:
     """Decides about every request under `/v1/`. Used by one event loop.
 
-    A key without limits is let in from memory. A limited one is let in from what this process
-    leased for it; a lease is a transaction in a worker thread.
+    A key without a quota is let in from memory; a quota is counted in the database, by a worker
+    thread.
 
     Args:
         keys: what keys stand for.
         today: the day that a lookup without a date is about.
-        now: microseconds since 1970.
+        now: the time in UTC.
         ticks: seconds that never go back.
     """
 
@@ -103,7 +96,7 @@ class Admission:
         keys: KeyRing,
         today: Callable[[], date],
         *,
-        now: Callable[[], int] = microseconds,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = keys
@@ -111,26 +104,22 @@ class Admission:
         self._today = today
         self._now = now
         self._ticks = ticks
-        self._desks: dict[str, _Desk] = {}
-        self._owed: list[Returned] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._settling = False
+        self._counting = anyio.CapacityLimiter(_COUNTING)
+        self._buckets: dict[str, Bucket] = {}
 
     async def admit(self, scope: Scope, key: bytes) -> Ticket | None:
         """Let a request in, or not; the account goes into the scope.
 
         Returns:
-            What is to be told of the answer, or `None` where the key has no limits.
+            What has to hear of the response, or `None` where the key has no limits.
 
         Raises:
             Problem: see the head of this module.
             StoreError: the database is needed, and does not answer.
         """
         known = self._keys.recall(key) if key else None
-        if known is None:
-            known = await run_in_threadpool(self._keys.verify, key) if key else None
-        elif self._keys.is_due(known):
-            self._in_background(self._ask_again(key))
+        if known is None and key:
+            known = await run_in_threadpool(self._keys.verify, key)
         grant = known.grant if known else None
         if grant is None:
             raise Problem(
@@ -141,16 +130,6 @@ class Admission:
             )
         scope[ACCOUNT] = grant.account
         return None if grant.free else await self._admit_limited(scope, grant)
-
-    async def close(self) -> None:
-        """Give back what is leased, once no request can come any more."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        owed = self._collect()
-        if owed:
-            try:
-                await run_in_threadpool(self._limits.settle, owed, self._now())
-            except StoreError as error:
-                log.warning("What this process had leased of the limits is lost: %s", error)
 
     async def _admit_limited(self, scope: Scope, grant: Grant) -> Ticket | None:
         if grant.past_due:
@@ -168,151 +147,54 @@ class Admission:
                     raise _not_in_plan(feature, terms.plan)
         if grant.key_id is None or (terms.rate is None and terms.monthly_quota is None):
             return None
-        desk = self._desks.get(grant.key_id)
-        if desk is None:
-            desk = self._desks[grant.key_id] = _Desk(grant.key_id, terms)
-        elif desk.meter.terms != terms:
-            desk.meter.change_terms(terms)
-        return await self._pass(desk, lookup=is_lookup(path) and terms.monthly_quota is not None)
-
-    async def _pass(self, desk: _Desk, *, lookup: bool) -> Ticket:
-        """Take from the key's meter what the request needs; lease where it is empty."""
-        meter = desk.meter
-        decision = meter.decide(lookup=lookup, now=self._now(), ticks=self._ticks())
-        if decision is Decision.LEASE:
-            came = self._ticks()
-            meter.waiting += 1
-            meter.waiting_lookups += lookup
-            try:
-                async with desk.lock:
-                    if desk.failed is not None and desk.failed[0] > came:
-                        # each asking for itself would wait one after the other, for ever
-                        raise _again(desk.failed[1])
-                    decision = await self._lease(desk, lookup=lookup)
-            finally:
-                meter.waiting -= 1
-                meter.waiting_lookups -= lookup
-        headers = self._headers(meter, lookup=lookup)
-        if decision is Decision.RATE_LIMITED:
-            raise self._too_fast(meter, headers)
-        if decision is Decision.QUOTA_EXCEEDED:
-            raise _used_up(meter, headers)
-        if not lookup or meter.terms.monthly_quota is None:
-            return Ticket(headers, None)
-        month = meter.month.name
-
-        def settle(status: int | None) -> None:
-            meter.answered(month, counts=status in _COUNTED)
-            self._settle_soon()
-
-        return Ticket(headers, settle)
-
-    async def _lease(self, desk: _Desk, *, lookup: bool) -> Decision:
-        """Ask the database until there is a decision; the caller holds the key's lock."""
-        meter = desk.meter
-        while True:
-            now = self._now()
-            decision = meter.decide(lookup=lookup, now=now, ticks=self._ticks())
-            if decision is not Decision.LEASE:
-                return decision
-            wanted = meter.wanted(now)
-            try:
-                lease = await run_in_threadpool(
-                    self._limits.lease,
-                    desk.key_id,
-                    meter.terms,
-                    wanted=wanted,
-                    now=now,
-                    month=meter.month.name,
-                )
-            except StoreError as error:
-                desk.failed = (self._ticks(), _again(error))
-                raise
-            meter.receive(lease, wanted, self._ticks())
-            self._settle_soon()
-
-    def _headers(self, meter: Meter, *, lookup: bool) -> list[tuple[bytes, bytes]]:
-        now, terms = self._now(), meter.terms
-        headers = []
+        headers: _Headers = []
         if terms.rate is not None:
-            reset = -(-meter.until_full(now) // SECOND)
-            headers += [
-                (b"ratelimit-limit", b"%d" % terms.rate.burst),
-                (b"ratelimit-remaining", b"%d" % meter.remaining(now)),
-                (b"ratelimit-reset", b"%d" % reset),
-            ]
-        if lookup and terms.monthly_quota is not None:
-            headers += [
-                (b"x-quota-limit", b"%d" % terms.monthly_quota),
-                (b"x-quota-remaining", b"%d" % meter.lookups_remaining),
-            ]
-        return headers
+            self._take_token(grant.key_id, terms.rate, headers)
+        if terms.monthly_quota is None or not is_lookup(path):
+            return Ticket(headers)
+        return await self._count_lookup(grant.key_id, terms.monthly_quota, headers)
 
-    def _too_fast(self, meter: Meter, headers: list[tuple[bytes, bytes]]) -> Problem:
-        rate = meter.terms.rate
-        per_minute = rate.per_minute if rate else 0
-        return Problem(
-            429,
-            "RATE_LIMITED",
-            f"Too many requests: this API key may make {per_minute} a minute",
-            extra={"requests_per_minute": per_minute, "burst": rate.burst if rate else 0},
-            headers=_text(headers),
-            retry_after=whole_seconds(meter.until_next(self._now())),
-        )
+    def _take_token(self, key_id: str, rate: Rate, headers: _Headers) -> None:
+        now = int(self._ticks() * SECOND)
+        bucket = self._buckets.get(key_id)
+        if bucket is None:
+            bucket = self._buckets[key_id] = Bucket(rate, now)
+        taken = bucket.take(rate, now)
+        headers += [
+            (b"ratelimit-limit", b"%d" % rate.burst),
+            (b"ratelimit-remaining", b"%d" % bucket.tokens),
+            (b"ratelimit-reset", b"%d" % -(-bucket.wait_for(rate.burst, rate) // SECOND)),
+        ]
+        if not taken:
+            raise Problem(
+                429,
+                "RATE_LIMITED",
+                f"Too many requests: this API key may make {rate.per_minute} a minute",
+                extra={"requests_per_minute": rate.per_minute, "burst": rate.burst},
+                headers=_text(headers),
+                retry_after=whole_seconds(bucket.wait_for(1, rate)),
+            )
 
-    def _settle_soon(self) -> None:
-        """See to it that what is leased and not needed goes back within a second or so."""
-        if not self._settling:
-            self._settling = True
-            loop = asyncio.get_running_loop()
-            loop.call_later(LEASE_SECONDS, lambda: self._in_background(self._settle()))
+    async def _count_lookup(self, key_id: str, quota: int, headers: _Headers) -> Ticket:
+        month = month_of(self._now())
+        left = await self._count(self._limits.take, key_id, quota, month.name)
+        headers += [
+            (b"x-quota-limit", b"%d" % quota),
+            (b"x-quota-remaining", b"%d" % (left or 0)),
+        ]
+        if left is None:
+            raise _used_up(quota, month, headers)
 
-    async def _settle(self) -> None:
-        self._settling = False
-        owed = self._collect()
-        if not owed:
-            return
-        try:
-            await run_in_threadpool(self._limits.settle, owed, self._now())
-        except StoreError:
-            self._owed += owed
-            self._settle_soon()
+        async def give_back() -> None:
+            try:
+                await self._count(self._limits.give_back, key_id, month.name)
+            except StoreError as error:
+                log.warning("A lookup that failed stays counted in a quota: %s", error)
 
-    def _collect(self) -> list[Returned]:
-        """What the database is to get back, and to know, at this moment."""
-        owed, self._owed = self._owed, []
-        now = self._now()
-        for desk in self._desks.values():
-            for spent in desk.meter.settle(now):
-                owed.append(Returned(desk.key_id, desk.meter.terms, spent))
-        return _summed(owed)
+        return Ticket(headers, give_back)
 
-    async def _ask_again(self, key: bytes) -> None:
-        # where the database does not answer, what is known holds to its end
-        with suppress(StoreError):
-            await run_in_threadpool(self._keys.verify, key)
-
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)  # the loop itself holds it weakly
-        task.add_done_callback(self._tasks.discard)
-
-
-def _again(error: StoreError) -> StoreError:
-    """The same failure for another request, without the frames (and files) that this one holds."""
-    return type(error)(*error.args)
-
-
-def _summed(owed: Iterable[Returned]) -> list[Returned]:
-    """One entry for each key and month, however long the database did not answer."""
-    sums: dict[tuple[str, str], Returned] = {}
-    for one in owed:
-        spent = one.spent
-        where = (one.key_id, spent.month)
-        if where in sums:
-            spent = spent.plus(sums[where].spent)
-        sums[where] = Returned(one.key_id, one.terms, spent)
-    return list(sums.values())
+    async def _count(self, work: Callable[..., _T], *arguments: str | int) -> _T:
+        return await anyio.to_thread.run_sync(work, *arguments, limiter=self._counting)
 
 
 def _not_in_plan(feature: str, plan: str) -> Problem:
@@ -325,8 +207,7 @@ def _not_in_plan(feature: str, plan: str) -> Problem:
     )
 
 
-def _used_up(meter: Meter, headers: list[tuple[bytes, bytes]]) -> Problem:
-    quota, month = meter.terms.monthly_quota, meter.month
+def _used_up(quota: int, month: Month, headers: _Headers) -> Problem:
     return Problem(
         429,
         "QUOTA_EXCEEDED",
@@ -337,5 +218,5 @@ def _used_up(meter: Meter, headers: list[tuple[bytes, bytes]]) -> Problem:
     )
 
 
-def _text(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _text(headers: _Headers) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in headers}

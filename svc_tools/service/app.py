@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from svc_tools.service.nexus import add_nexus_routes
 from svc_tools.service.rates import add_rate_routes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from svc_tools.service.book_keeper import BookKeeper
     from svc_tools.service.faults import FaultPlan
@@ -89,13 +88,6 @@ def create_app(
         today: the day that a lookup without a date is about.
         faults: what goes wrong on purpose; `None` for nothing.
     """
-    admission = Admission(keys, today)
-
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        await admission.close()
-
     app = _App(
         title="Sales-tax rates",
         version=__version__,
@@ -105,12 +97,11 @@ def create_app(
         redirect_slashes=False,
         default_response_class=Response,  # every route hands out a body that is ready
         telemetry=_NO_TELEMETRY,
-        lifespan=lifespan,
     )
     if faults is not None:
         app.add_middleware(Faults, plan=faults)
     # the last one added is the outermost
-    app.add_middleware(Guard, admission=admission, loopback=loopback)
+    app.add_middleware(Guard, admission=Admission(keys, today), loopback=loopback)
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
     health = Health(books, store.database.ping)

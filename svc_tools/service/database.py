@@ -1,6 +1,6 @@
-"""The database of accounts, keys, use and nexus records: a SQLite file, or PostgreSQL by a URL.
+"""The database of accounts, keys, usage and nexus records: a SQLite file, or PostgreSQL by a URL.
 
-Whatever keeps it from answering is said as one of two errors: busy, or unavailable. Neither lasts
+Whatever keeps it from answering is raised as one of two errors: busy, or unavailable. Neither lasts
 longer than its cause: the next transaction starts from the beginning.
 """
 
@@ -8,40 +8,70 @@ from __future__ import annotations
 
 import os
 import re
-import weakref
-from contextlib import contextmanager
+import sqlite3
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from platformdirs import user_data_dir
 from pydantic import SecretStr
+from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.pool import NullPool
 
+from svc_tools.service.clock import utc_now
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.migrations import bring_up, is_current
-from svc_tools.service.sqlite_file import SqliteFile
-from svc_tools.service.tables import buckets
-from svc_tools.service.trouble import Backend, Trouble
+from svc_tools.service.keys import LOCAL_ACCOUNT
+from svc_tools.service.tables import (
+    accounts,
+    api_keys,
+    metadata,
+    nexus,
+    schema_version,
+    usage,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from sqlalchemy.dialects import postgresql, sqlite
+__all__ = ["SCHEMA_VERSION", "Database", "default_path", "is_address"]
 
-__all__ = ["Database", "default_path", "is_address"]
+# Earlier releases made databases of this version with a column and a table more: they go unread.
+SCHEMA_VERSION = 2
 
-_T = TypeVar("_T")
+BUSY_SECONDS = 5.0
+"""How long a statement waits for other transactions: half of a client's default timeout."""
 
-_ATTEMPTS = 5
-"""How often `transact` tries what others keep getting in the way of."""
-
-# a key that nobody has, and one that no page has room for beside others: to take it, SQLite has
-# to find a page more; an index of PostgreSQL takes up to 2700 bytes
-_TRIAL = {"key_id": "trial" * 400, "tokens": 0, "updated_at": 0}
-
+_FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 _URLS = ("postgresql://", "postgres://")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
 _INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
+_CREATE_LOCK = 0x5376_6353_6368_656D  # any number that no other program locks
+
+_EVERY_VERSION = {table.name for table in (schema_version, accounts, api_keys, nexus)}
+_WRITE = "svc_write"
+
+# a key that nobody has, too long for the free room of a page: inserting it makes SQLite find a new
+# page; an index entry of PostgreSQL can have up to 2700 bytes
+_TRIAL = {"key_id": "trial" * 400, "month": ""}
+
+_SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_SQLITE_UNAVAILABLE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+# SQLite has no error code of its own for another file in the place of the database.
+_SQLITE_OTHER_FILE = ("no such table", "no such column", "has no column named")
+# lock, statement timeout, connections, in use, serialization failure, deadlock
+_POSTGRESQL_BUSY = {"55P03", "57014", "53300", "55006", "40001", "40P01"}
+# no such schema, no right, no such column, no such table
+_POSTGRESQL_UNAVAILABLE = {"3F000", "42501", "42703", "42P01"}
 
 
 def default_path() -> Path:
@@ -52,21 +82,19 @@ def default_path() -> Path:
 def is_address(target: str) -> bool:
     """Whether a target is the address of a server; else it is the path of a file.
 
-    One that is mistyped is an address too: as a path, messages would repeat its password.
+    A mistyped address is an address too: as a path, messages would repeat its password.
     """
     return _ADDRESS.match(target) is not None
 
 
 class Database:
-    """Transactions over a database whose tables are those of this release (`tables`).
+    """Transactions over a database with the tables of this release (`tables`).
 
-    Made, it is there and of this release: a new file is filled, an older one brought up. A file
-    that disappears later is not made again, so that lost records do not look like removed ones.
-    Safe to use from many threads; a forked child may go on using its copy.
+    The constructor creates the tables where there are none. A file that disappears later is not
+    created again, so that lost records do not look like removed ones. Thread-safe.
 
     Args:
-        target: the path of a SQLite file, or a `postgresql://` address; a secret one is read
-            here and nowhere else.
+        target: the path of a SQLite file, or a `postgresql://` address.
 
     Attributes:
         name: the database in messages; never with a password.
@@ -77,23 +105,20 @@ class Database:
     """
 
     def __init__(self, target: Path | str | SecretStr) -> None:
-        self._backend = _backend(target)
-        self.name = self._backend.name
-        self._ready = False
-        self._lost_a_write = False
+        if isinstance(target, SecretStr):
+            target = target.get_secret_value()
+        if isinstance(target, str) and is_address(target):
+            self.name, self._engine = _postgresql(target)
+            self._path = None
+        else:
+            self.name, self._path = str(target), Path(os.path.abspath(target))  # noqa: PTH100 - links stay
+            self._engine = _sqlite(self._path)
+        self._writer = self._engine.execution_options(**{_WRITE: True})
+        self._write_failed = False
         try:
-            with self._explained():
-                self._backend.make()
-                self._prepare(create=True)
-                self._backend.settle()
+            self._prepare()
         except StoreUnavailableError as error:
-            self._backend.close()
             raise StoreError(f"{error}; {ANOTHER}") from error
-        except BaseException:
-            self._backend.close()
-            raise
-        weakref.finalize(self, self._backend.close)
-        _open.add(self)
 
     def __repr__(self) -> str:
         """The database, without a password."""
@@ -101,161 +126,234 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """A transaction that reads: all of it sees one state (SQLite), or each statement one.
+        """A transaction that reads.
 
         Raises:
             StoreBusyError: others kept it locked for longer than we wait.
             StoreUnavailableError: it cannot be used at the moment.
         """
-        with self._transaction(write=False) as connection:
+        with self._explained(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """A transaction that writes: committed at the end of the block, or nothing of it is.
+        """A transaction that writes: committed at the end of the block, or rolled back.
 
-        On SQLite it is alone from its first moment. On PostgreSQL others write beside it: lock
-        what you read and then change (`with_for_update()`), or say it in one statement.
-
-        Raises:
-            StoreBusyError: others kept it locked for longer than we wait, or it met others in a
-                deadlock; `transact` tries those again.
-            StoreUnavailableError: it cannot be used at the moment.
-        """
-        with self._transaction(write=True) as connection:
-            yield connection
-
-    def transact(self, work: Callable[[sa.Connection], _T]) -> _T:
-        """Do work within a transaction that writes, again from the start where others collide.
-
-        Args:
-            work: what to do; it may be called several times, so it does nothing else.
+        On SQLite it is alone from its first moment. On PostgreSQL others write at the same time:
+        lock what you read and then change (`with_for_update()`), or use one statement.
 
         Raises:
             StoreBusyError: others kept it locked for longer than we wait.
             StoreUnavailableError: it cannot be used at the moment.
         """
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                with self.write() as connection:
-                    return work(connection)
-            except _ConflictError:
-                continue
-        with self.write() as connection:
-            return work(connection)
+        try:
+            with self._explained(), self._writer.begin() as connection:
+                yield connection
+        except StoreUnavailableError:
+            self._write_failed = True
+            raise
 
     def insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-        """An insert that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
-        return self._backend.insert(table)
+        """An insert with `on_conflict_do_nothing` and `on_conflict_do_update`."""
+        return sqlite.insert(table) if self._path else postgresql.insert(table)
 
     def ping(self) -> None:
-        """One small read that shows that it answers, and that it is still of this release.
+        """Check that the database answers, and that it is still the one of this release.
 
-        Once a write could not be done (the disk is full, the database read-only), that it answers
-        is not enough: then one small write follows, until that is done. It leaves nothing behind.
+        After a write that failed (the disk is full, the database read-only) reading is not enough:
+        then one small write follows, until it succeeds. It leaves nothing behind.
 
         Raises:
             StoreBusyError: others keep it locked.
             StoreUnavailableError: it cannot be used at the moment.
         """
         with self.read() as connection:
-            current = is_current(connection)
-        if not current:
-            self._ready = False
-            with self.read():  # says what is wrong, or has brought an older one up
-                pass
-        if self._lost_a_write:
+            try:
+                there = self._has_tables(connection)
+            except StoreError as error:
+                raise StoreUnavailableError(str(error)) from error
+        if not there:
+            raise StoreUnavailableError(
+                f"{self.name} is empty; put the database back, or start the service again"
+            )
+        if self._write_failed:
             with self.write() as connection:
-                connection.execute(buckets.insert().values(_TRIAL))
-                connection.execute(buckets.delete().where(buckets.c.key_id == _TRIAL["key_id"]))
-            # by nothing else: a transaction of others may have had nothing to write
-            self._lost_a_write = False
+                connection.execute(usage.insert().values(_TRIAL))
+                connection.execute(usage.delete().where(usage.c.key_id == _TRIAL["key_id"]))
+            # not after any other write: it may have changed nothing
+            self._write_failed = False
 
     def close(self) -> None:
         """Close idle connections; using the database afterwards opens new ones."""
-        self._backend.close()
+        self._engine.dispose()
 
-    def after_fork(self) -> None:
-        """In a forked child: let go of what is the parent's. Called for every database."""
-        self._backend.after_fork()
+    def _prepare(self) -> None:
+        """Create file and tables where there are none; check them where they are."""
+        if self._path:
+            _create_file(self._path, self.name)
+        with self.read() as connection:
+            there = self._has_tables(connection)
+        if not there:
+            with self.write() as connection:
+                if not self._path:
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})")
+                if not self._has_tables(connection):  # another process may have been first
+                    metadata.create_all(connection)
+                    connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+                    local = {"account": LOCAL_ACCOUNT, "created_at": utc_now()}
+                    connection.execute(accounts.insert().values(local))
+        if self._path:  # only once it is known not to be another program's
+            _use_wal(self._engine)
+            if os.name == "posix" and self._path.stat().st_mode & 0o077:
+                self._path.chmod(0o600)
 
-    @contextmanager
-    def _transaction(self, *, write: bool) -> Iterator[sa.Connection]:
-        try:
-            with self._explained():
-                if not self._ready:
-                    self._prepare(create=False)
-                with self._backend.transaction(write=write) as connection:
-                    yield connection
-        except StoreUnavailableError:
-            if write:
-                self._lost_a_write = True
-            raise
+    def _has_tables(self, connection: sa.Connection) -> bool:
+        """Whether our tables are there; false where the database is empty.
 
-    def _prepare(self, *, create: bool) -> None:
-        """See that the tables are those of this release; most often they are."""
-        with self._backend.transaction(write=False) as connection:
-            current = is_current(connection)
-        if not current:
-            with self._backend.transaction(write=True) as connection:
-                self._backend.lock_schema(connection)
-                try:
-                    bring_up(connection, self.name, create=create, shared=self._backend.shared)
-                except StoreError as error:
-                    if create:
-                        raise
-                    raise StoreUnavailableError(str(error)) from error
-        self._ready = True
+        Raises:
+            StoreError: it is another program's, of another release, or damaged.
+        """
+        tables = set(sa.inspect(connection).get_table_names())
+        # a PostgreSQL schema often holds tables of several programs; a SQLite file does not
+        if not (tables if self._path else tables & metadata.tables.keys()):
+            return False
+        if not tables >= _EVERY_VERSION:
+            raise StoreError(f"{self.name} is a database of another program; {ANOTHER}")
+        found = list(connection.execute(sa.select(schema_version.c.version)).scalars())
+        if found != [SCHEMA_VERSION]:
+            said = found[0] if len(found) == 1 else "unknown"
+            raise StoreError(
+                f"{self.name} has schema version {said}, this release expects {SCHEMA_VERSION};"
+                f" use the release that made it, or {ANOTHER}"
+            )
+        if lacking := metadata.tables.keys() - tables:
+            raise StoreError(
+                f"{self.name} is damaged: it lacks the table {min(lacking)}; put a copy of it back,"
+                f" or {ANOTHER}"
+            )
+        return True
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what keeps the database from answering as an error of ours."""
+        """Raise what keeps the database from answering as a `StoreError`."""
         try:
             yield
         except sa.exc.SQLAlchemyError as error:
-            trouble = self._backend.judge(error)
-            if trouble is None:
+            kind = _trouble(error)
+            if kind is None:
                 raise
-            if trouble is Trouble.UNAVAILABLE:
-                # whatever is there next may be another database, or an older one put back
-                self._ready = False
-                reason = self._backend.reason(error)
-                raise StoreUnavailableError(
-                    f"{self.name} cannot be used as the database: {reason}"
-                ) from error
-            kind = _ConflictError if trouble is Trouble.CONFLICT else StoreBusyError
-            raise kind(f"The database {self.name} is locked by another process") from error
+            if kind is StoreBusyError:
+                raise kind(f"The database {self.name} is locked by another process") from error
+            reason = " ".join(str(getattr(error, "orig", error)).split())
+            raise kind(f"{self.name} cannot be used as the database: {reason}") from error
 
 
-class _ConflictError(StoreBusyError):
-    """Two transactions got in each other's way, and this one was the one to give up."""
+def _create_file(path: Path, name: str) -> None:
+    """Create the file, readable by its owner only, where there is none."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Only a new file is opened here: closing a descriptor of a database that another
+        # connection of this process uses would drop that connection's locks.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"The database {name} cannot be made or opened: {error.strerror or error}; {ANOTHER}"
+        ) from error
 
 
-_open: weakref.WeakSet[Database] = weakref.WeakSet()
+def _sqlite(path: Path) -> sa.Engine:
+    """The engine of a file, which is open for one transaction and no longer.
+
+    So a copy of the idle file is complete, and a file that is put back is the one opened next.
+    """
+    # mode=rw: a file that is gone is an error, not a new and empty database
+    url = sa.URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": "rw"})
+    engine = sa.create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
+        hide_parameters=True,  # the values are the user's: they do not belong in a log
+    )
+    event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "begin", _on_begin)
+    return engine
 
 
-def _after_fork() -> None:
-    for database in list(_open):
-        database.after_fork()
+def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_after_fork)
+def _on_begin(connection: sa.Connection) -> None:
+    # a writer locks at once: two that read first and write then would fail instead of waiting
+    write = _WRITE in connection.get_execution_options()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _backend(target: Path | str | SecretStr) -> Backend:
-    if isinstance(target, SecretStr):
-        target = target.get_secret_value()
-    if isinstance(target, str) and is_address(target):
-        if not target.startswith(_URLS):
-            scheme = target.partition(":")[0]
-            raise StoreError(
-                f"A database of the kind {scheme!r} is not supported;"
-                " give the path of a SQLite file, or a postgresql:// address"
-            )
-        try:
-            from svc_tools.service.postgres import Postgres  # noqa: PLC0415 - an extra of its own
-        except ModuleNotFoundError as error:
-            raise StoreError(f"{_INSTALL} ({error})") from error
-        return Postgres(target)
-    return SqliteFile(Path(target))
+def _use_wal(engine: sa.Engine) -> None:
+    """Let readers go on while one writes. A property of the file, which it keeps."""
+    raw = engine.raw_connection()
+    # in use elsewhere: all works without, and the next start sets it
+    with suppress(sqlite3.OperationalError):
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
+    raw.close()
+
+
+def _postgresql(address: str) -> tuple[str, sa.Engine]:
+    """The name without password, and the engine of a database on a server."""
+    if not address.startswith(_URLS):
+        raise StoreError(
+            f"A database of the kind {address.partition(':')[0]!r} is not supported;"
+            " give the path of a SQLite file, or a postgresql:// address"
+        )
+    try:
+        url = sa.make_url(address).set(drivername="postgresql+psycopg")
+        understood = "@" not in (url.host or "")  # an @ in a password has to be written %40
+    except (sa.exc.ArgumentError, ValueError):
+        understood = False
+    if not understood:  # outside of the handler: the cause may repeat the password
+        raise StoreError(
+            f"The address of the database is not understood; expected {_FORM}, special characters"
+            " of the password percent-encoded"
+        )
+    shown = url.set(drivername="postgresql").difference_update_query(["password", "sslpassword"])
+    milliseconds = round(BUSY_SECONDS * 1000)
+    try:
+        engine = sa.create_engine(
+            url,
+            pool_size=4,
+            max_overflow=6,
+            pool_timeout=BUSY_SECONDS,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+            hide_parameters=True,  # the values are the user's: they do not belong in a log
+            connect_args={
+                "application_name": "svc-tools",
+                "client_encoding": "utf8",
+                "connect_timeout": max(2, round(2 * BUSY_SECONDS)),
+                "options": f"-c statement_timeout={milliseconds}"
+                f" -c idle_in_transaction_session_timeout={6 * milliseconds}",
+            },
+        )
+    except ModuleNotFoundError as error:
+        raise StoreError(f"{_INSTALL} ({error})") from error
+    return shown.render_as_string(hide_password=True), engine
+
+
+def _trouble(error: sa.exc.SQLAlchemyError) -> type[StoreError] | None:
+    """Which state of the database an error comes from; `None` where it is the statement's fault."""
+    if isinstance(error, sa.exc.TimeoutError):
+        return StoreBusyError
+    cause = getattr(error, "orig", None)
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        kind = code & 0xFF  # the low byte is the kind; the rest says more about it
+        if kind in _SQLITE_BUSY:
+            return StoreBusyError
+        elsewhere = any(text in str(cause) for text in _SQLITE_OTHER_FILE)
+        return StoreUnavailableError if kind in _SQLITE_UNAVAILABLE or elsewhere else None
+    state = getattr(cause, "sqlstate", None)
+    if state in _POSTGRESQL_BUSY:
+        return StoreBusyError
+    lost = isinstance(error, sa.exc.OperationalError | sa.exc.InternalError | sa.exc.InterfaceError)
+    return StoreUnavailableError if lost or state in _POSTGRESQL_UNAVAILABLE else None

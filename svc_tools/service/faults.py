@@ -8,47 +8,36 @@ Only requests that were let in (SPEC 5) count and fail; `/healthz` and `/openapi
 
 Before the work, so that nothing was done:
 
-    400 401 402 403 404 422 429 500 502 503 504   that answer; 429 and 503 with `Retry-After: 1`
+    400 401 402 403 404 422 429 500 502 503 504   that status; 429 and 503 with `Retry-After: 1`
     429q        429 `QUOTA_EXCEEDED`, without `Retry-After`
-    hang        no answer until the client gives up
-    reset       the connection is reset
+    hang        no response until the client gives up
+    reset       the connection ends before the body
 
-After the work, so that a nexus record was added or removed and the caller does not hear it:
+After the work, so that a nexus record was added or removed and the caller does not know:
 
-    reset-after the connection is reset
+    reset-after the connection ends before the body
+    truncated   the connection ends in the middle of the body
     malformed   200 with a page that is not JSON
-    truncated   the answer ends in the middle, and with it the connection
-    slow        the answer comes in pieces, over two seconds
+    slow        the response comes in pieces, over two seconds
 
-An answer that was made wrong says so in the header `X-Fault`. No quota counts a request that failed
-on purpose; rate limits do.
+Such a response has the header `X-Fault`. No quota counts a request that failed on purpose; rate
+limits do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
-import socket
-import struct
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from svc_tools.service.envelope import (
-    WWW_AUTHENTICATE,
-    Problem,
-    json_response,
-    request_id_of,
-)
+from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem, json_response, request_id_of
 from svc_tools.service.errors import StartError
-from svc_tools.service.http_protocol import CONNECTION, hang
 from svc_tools.service.request_log import log, told_address
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["FAULT", "KINDS", "FaultPlan", "Faults"]
@@ -56,9 +45,8 @@ __all__ = ["FAULT", "KINDS", "FaultPlan", "Faults"]
 FAULT = "svc.fault"
 """The key of the ASGI scope under which the kind of fault stands, where a request is to fail."""
 
-FAULT_HEADER = "X-Fault"
-
-_STATUSES = {
+_HEADER = "X-Fault"
+_CODES = {
     "400": "INVALID_INPUT",
     "401": "UNAUTHORIZED",
     "402": "BILLING_REQUIRED",
@@ -71,17 +59,14 @@ _STATUSES = {
     "503": "TEMPORARILY_UNAVAILABLE",
     "504": "UPSTREAM_ERROR",
 }
-_RETRY_AFTER = {"429": 1, "503": 1}
-_HEADERS = {"401": WWW_AUTHENTICATE}
-_VALIDATION = "422"
+KINDS = frozenset(
+    {*_CODES, "422", "hang", "reset", "reset-after", "truncated", "malformed", "slow"}
+)
 _EXAMPLE = "429:5%,503:3%,hang:1%"
 _SCALE = 1_000_000  # shares are counted in ten-thousandths of a percent
 _ENTRY = re.compile(r"([a-z0-9-]+):([0-9]{1,3}(?:\.[0-9]{1,4})?)%", re.ASCII)
 _SHORT = 40
-
 _PAGE = b"<html><body><h1>It works!</h1></body></html>"
-# a close that lingers for no time at all: the system sends RST
-_NO_LINGERING = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _PIECES = 8
 _PIECE_SECONDS = 0.25
 
@@ -147,7 +132,7 @@ class Faults:
         self._asked = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or fail it."""
+        """Respond to one request, or fail it."""
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
@@ -158,123 +143,67 @@ class Faults:
             return
         scope[FAULT] = kind
         log.info("%s: fault %s, on purpose [%s]", told_address(scope), kind, request_id_of(scope))
-        await KINDS[kind](_Failing(self._app, kind, scope, receive, send))
+        if kind == "hang":
+            while (await receive())["type"] != "http.disconnect":
+                pass
+        elif kind == "reset":
+            while (await receive()).get("more_body"):
+                pass
+            await _send_broken(send, _start(kind, len(_PAGE)), b"")
+        elif kind == "422":
+            item = {"loc": ["query"], "msg": "This request fails on purpose", "type": "fault"}
+            body = {"detail": [item]}
+            await json_response(body, status=422, headers={_HEADER: kind})(scope, receive, send)
+        elif kind in _CODES:
+            raise _refusal(kind)
+        else:
+            await self._spoil(kind, scope, receive, send)
 
-
-class _Failing(NamedTuple):
-    """One request that is to fail."""
-
-    app: ASGIApp
-    kind: str
-    scope: Scope
-    receive: Receive
-    send: Send
-
-    @property
-    def mark(self) -> tuple[bytes, bytes]:
-        return FAULT_HEADER.lower().encode(), self.kind.encode()
-
-    async def answer(self) -> tuple[Message, bytes]:
-        """Let the work be done; the start of its answer, marked, and its body."""
-        start: Message = {}
-        body = b""
+    async def _spoil(self, kind: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the work be done, and spoil the response."""
+        messages: list[Message] = []
 
         async def keep(message: Message) -> None:
-            nonlocal body
-            if message["type"] == "http.response.start":
-                start.update(message)
-            else:
-                body += message.get("body", b"")
+            messages.append(message)
 
-        await self.app(self.scope, self.receive, keep)
-        return {**start, "headers": [*start["headers"], self.mark]}, body
-
-    async def say(self, body: bytes, *, more: bool = False) -> None:
-        await self.send({"type": "http.response.body", "body": body, "more_body": more})
-
-    async def leave(self) -> None:
-        """Wait until the connection has ended: then nobody expects an answer."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
-
-    async def reset(self) -> None:
-        """End the connection with a TCP reset."""
-        transport = self.scope[CONNECTION]
-        connection = transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
-        transport.abort()
-        await self.leave()
+        await self._app(scope, receive, keep)
+        start = messages[0]
+        start["headers"] = [*start["headers"], (_HEADER.lower().encode(), kind.encode())]
+        body = b"".join(message.get("body", b"") for message in messages[1:])
+        if kind == "reset-after":
+            await _send_broken(send, start, b"")
+        elif kind == "truncated":
+            await _send_broken(send, start, body[: len(body) // 2])
+        elif kind == "malformed":
+            await send(_start(kind, len(_PAGE)))
+            await send({"type": "http.response.body", "body": _PAGE})
+        else:
+            await send(start)
+            size = len(body) // _PIECES + 1
+            for begin in range(0, len(body), size):
+                await asyncio.sleep(_PIECE_SECONDS)
+                piece = body[begin : begin + size]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
 
 
-async def _refuse(failing: _Failing) -> None:
-    kind = failing.kind
-    raise Problem(
+def _start(kind: str, length: int) -> Message:
+    headers = {"content-type": "text/html", "content-length": str(length), _HEADER.lower(): kind}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return {"type": "http.response.start", "status": 200, "headers": raw}
+
+
+async def _send_broken(send: Send, start: Message, body: bytes) -> None:
+    """Send less than was announced: whoever returns like this makes the server disconnect."""
+    await send(start)
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _refusal(kind: str) -> Problem:
+    return Problem(
         int(kind[:3]),
-        _STATUSES[kind],
+        _CODES[kind],
         f"This request fails on purpose: the service was started with a share of {kind} faults",
-        headers={FAULT_HEADER: kind, **_HEADERS.get(kind, {})},
-        retry_after=_RETRY_AFTER.get(kind),
+        headers={_HEADER: kind} | (WWW_AUTHENTICATE if kind == "401" else {}),
+        retry_after=1 if kind in {"429", "503"} else None,
     )
-
-
-async def _invalidate(failing: _Failing) -> None:
-    item = {"loc": ["query"], "msg": "This request fails on purpose", "type": "fault"}
-    response = json_response(
-        {"detail": [item]}, status=int(failing.kind), headers={FAULT_HEADER: failing.kind}
-    )
-    await response(failing.scope, failing.receive, failing.send)
-
-
-async def _hang(failing: _Failing) -> None:
-    await hang(failing.scope, failing.receive)
-
-
-async def _reset(failing: _Failing) -> None:
-    # all of it is taken: who is still sending would hear of a broken pipe instead
-    while (await failing.receive()).get("more_body"):
-        pass
-    await failing.reset()
-
-
-async def _reset_after(failing: _Failing) -> None:
-    await failing.answer()
-    await failing.reset()
-
-
-async def _garble(failing: _Failing) -> None:
-    await failing.answer()
-    length = str(len(_PAGE)).encode()
-    headers = [(b"content-type", b"text/html"), (b"content-length", length), failing.mark]
-    await failing.send({"type": "http.response.start", "status": 200, "headers": headers})
-    await failing.say(_PAGE)
-
-
-async def _truncate(failing: _Failing) -> None:
-    start, body = await failing.answer()
-    await failing.send(start)
-    await failing.say(body[: len(body) // 2], more=True)
-    failing.scope[CONNECTION].close()
-    await failing.leave()
-
-
-async def _drip(failing: _Failing) -> None:
-    start, body = await failing.answer()
-    await failing.send(start)
-    size = len(body) // _PIECES + 1
-    for begin in range(0, len(body), size):
-        await asyncio.sleep(_PIECE_SECONDS)
-        await failing.say(body[begin : begin + size], more=True)
-    await failing.say(b"")
-
-
-KINDS: dict[str, Callable[[_Failing], Awaitable[Any]]] = {
-    **dict.fromkeys(_STATUSES, _refuse),
-    _VALIDATION: _invalidate,
-    "hang": _hang,
-    "reset": _reset,
-    "reset-after": _reset_after,
-    "malformed": _garble,
-    "truncated": _truncate,
-    "slow": _drip,
-}
-"""What each kind of fault does."""

@@ -83,7 +83,7 @@ class Guard:
             await envelope(problem, request_id)(scope, receive, answer)
         finally:
             if answer.ticket is not None:
-                answer.ticket.answered(None)
+                await answer.ticket.answered(None)
 
 
 class _Answer:
@@ -107,7 +107,7 @@ class _Answer:
             if self.ticket is not None:
                 headers += self.ticket.headers
                 # what failed on purpose was not the caller's lookup: it is given back
-                self.ticket.answered(None if FAULT in self._scope else status)
+                await self.ticket.answered(None if FAULT in self._scope else status)
             message["headers"] = headers
             meant = self._scope.get(FAULT, "").startswith(str(status))  # has its line already
             if status >= _FIRST_ERROR and not self.logged and not meant:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.clock import microseconds, utc_now
+from svc_tools.service.clock import utc_now
 from svc_tools.service.database import Database, default_path, is_address
 from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.key_store import ACTIVE, PAST_DUE, KeyRow, KeyStore
 from svc_tools.service.keys import hash_key, new_key
-from svc_tools.service.limit_store import LimitStore, Use
+from svc_tools.service.limit_store import LimitStore
 from svc_tools.service.limits import month_of
 from svc_tools.service.plans import UNLIMITED, Overrides, feature_text
 
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 __all__ = ["KeyDesk"]
-
-_UNUSED = Use(leased=0, used=0)
-
-
-def _left(quota: int | None, use: Use) -> int | None:
-    """The lookups that nobody has leased: what a killed process held is not among them."""
-    return None if quota is None else max(0, quota - use.leased)
 
 
 class KeyDesk:
@@ -81,7 +75,7 @@ class KeyDesk:
 
     def describe(self) -> list[dict[str, Any]]:
         """Every key in plain values: its limits as they are in the end, its use this month."""
-        month = month_of(microseconds())
+        month = month_of(datetime.now(UTC))
         uses = self._limits.uses(month.name)
         now = utc_now()
         return [
@@ -93,8 +87,8 @@ class KeyDesk:
                 "rate_per_minute": row.terms.rate.per_minute if row.terms.rate else None,
                 "burst": row.terms.rate.burst if row.terms.rate else None,
                 "monthly_quota": row.terms.monthly_quota,
-                "used": uses.get(row.id, _UNUSED).used,
-                "left": _left(row.terms.monthly_quota, uses.get(row.id, _UNUSED)),
+                "used": uses.get(row.id, 0),
+                "left": _left(row.terms.monthly_quota, uses.get(row.id, 0)),
                 "month": month.name,
                 "features": sorted(row.terms.features),
                 "status": row.status(now),
@@ -126,3 +120,7 @@ class KeyDesk:
     def set_account_past_due(self, account: str, *, past_due: bool) -> int:
         """Say whether an account has paid; how many keys it has."""
         return self._store.set_account_status(account, PAST_DUE if past_due else ACTIVE)
+
+
+def _left(quota: int | None, used: int) -> int | None:
+    return None if quota is None else max(0, quota - used)

@@ -27,7 +27,6 @@ __all__ = ["LOCAL_ACCOUNT", "Grant", "KeyRing", "Known", "checked_key", "hash_ke
 LOCAL_ACCOUNT = "local"
 """The account of whoever runs the service on this machine."""
 
-_ASK_AGAIN_SECONDS = 2.0
 _VALID_SECONDS = 4.0
 """A key that is revoked, or changed, is refused, or treated so, within this time everywhere."""
 
@@ -84,13 +83,12 @@ class Grant:
     free: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Known:
     """What is known of a key for a while; `grant` is `None` where the key is not valid."""
 
     grant: Grant | None
     until: float
-    ask_again: float
 
 
 class KeyRing:
@@ -121,7 +119,7 @@ class KeyRing:
         if run_key is not None:
             terms = terms_of(UNLIMITED.name, Overrides())
             grant = Grant(LOCAL_ACCOUNT, None, terms, past_due=False, free=True)
-            self._known[hash_key(run_key)] = Known(grant, inf, inf)
+            self._known[hash_key(run_key)] = Known(grant, inf)
 
     def recall(self, key: bytes) -> Known | None:
         """What was found out about a key a moment ago, or `None`; never blocks.
@@ -131,13 +129,6 @@ class KeyRing:
         digest = hash_key(key)
         known = self._known.get(digest) or self._refused.get(digest)
         return known if known is not None and self._now() < known.until else None
-
-    def is_due(self, known: Known) -> bool:
-        """Whether it is time to ask again, while the answer still holds; true once."""
-        if self._now() < known.ask_again:
-            return False
-        known.ask_again = inf
-        return True
 
     def verify(self, key: bytes) -> Known:
         """What the database says of a key. Blocks: call it in a worker thread.
@@ -158,10 +149,10 @@ class KeyRing:
                 terms = row.terms
                 free = terms.unlimited and not row.past_due
                 grant = Grant(row.account, row.id, terms, row.past_due, free)
-                known = Known(grant, asked + seconds, asked + _ASK_AGAIN_SECONDS)
+                known = Known(grant, asked + seconds)
                 self._remember(self._known, digest, known, _MOST_REMEMBERED)
                 return known
-        known = Known(None, asked + _INVALID_SECONDS, inf)
+        known = Known(None, asked + _INVALID_SECONDS)
         with self._change:
             self._known.pop(digest, None)
         self._remember(self._refused, digest, known, _MOST_REFUSED)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-    from svc_tools.service.envelope import Problem
-
-__all__ = ["CODE", "log", "log_answer", "log_unread", "logged_to_stderr", "told_address"]
+__all__ = ["CODE", "log", "log_answer", "log_to_stderr", "logged_to_stderr", "told_address"]
 
 CODE = "svc.code"
 """The key of the ASGI scope under which the error code of an answer stands."""
@@ -48,19 +46,20 @@ def log_answer(scope: Scope, status: int, request_id: str) -> None:
         log.log(level, "%s: %d %s [%s]", told_address(scope), status, code, request_id)
 
 
-def log_unread(problem: Problem, request_id: str) -> None:
-    """Note bytes that were refused before they were a request."""
-    log.info("(no request): %d %s [%s]", problem.status_code, problem.code, request_id)
+def log_to_stderr() -> logging.Handler:
+    """Write what this process notes to stderr, callers' errors too."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    return handler
 
 
 @contextmanager
 def logged_to_stderr() -> Iterator[None]:
-    """While this process is the service: what it notes goes to stderr, callers' errors too."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    """While this process is the service, `log_to_stderr`."""
     level = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    handler = log_to_stderr()
     try:
         yield
     finally:

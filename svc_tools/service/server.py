@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 from svc_tools.service.errors import PortInUseError, StartError
-from svc_tools.service.http_protocol import Protocol
 from svc_tools.service.loopback import is_loopback_host
 
 if TYPE_CHECKING:
@@ -17,61 +16,44 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = ["LAST_REQUESTS_SECONDS", "Server", "address_of", "bind", "listens_on_loopback"]
+__all__ = ["OPTIONS", "Server", "address_of", "bind", "listens_on_loopback"]
+
+OPTIONS: dict[str, Any] = {
+    "ws": "none",
+    "lifespan": "off",
+    "log_config": None,
+    # the app logs its own failures; a response that is broken on purpose is none
+    "log_level": "critical",
+    "access_log": False,
+    "proxy_headers": False,
+    "server_header": False,
+    # longer than clients keep idle connections: else a request may meet one just closed
+    "timeout_keep_alive": 75,
+    # how long requests under way may take once the server is told to stop
+    "timeout_graceful_shutdown": 3,
+}
+"""How uvicorn serves the app, in one process and in several."""
 
 _BACKLOG = 2048
 _LAST_PORT = 65_535
-# Longer than clients keep idle connections: else a request may meet a connection just closed.
-_KEEP_ALIVE_SECONDS = 75
-LAST_REQUESTS_SECONDS = 3
-"""How long requests under way may take once the server is told to stop."""
 
 
 class Server(uvicorn.Server):
-    """A server without access log that says when it is really listening.
-
-    The fastest parser and event loop that can be imported are used (httptools, uvloop).
+    """A server that says when it is really listening.
 
     Args:
         app: what answers.
-        on_started: called once connections are being served, on the server's own thread. Where
-            it fails, the server stops, and `run` raises what it raised.
+        on_started: called once connections are being served, on the server's own thread.
     """
 
     def __init__(self, app: FastAPI, on_started: Callable[[], None]) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=Protocol,
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                # a stray connection is not the user's concern; the app logs its own failures
-                log_level="error",
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=LAST_REQUESTS_SECONDS,
-            )
-        )
+        super().__init__(uvicorn.Config(app, **OPTIONS))
         self._on_started = on_started
-        self._failure: BaseException | None = None
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop."""
-        super().run(sockets)
-        if self._failure is not None:
-            raise self._failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start as uvicorn does, then say so."""
         await super().startup(sockets)
-        try:
-            self._on_started()
-        except BaseException as error:  # noqa: BLE001 - raised again once all is shut down
-            self._failure = error
-            self.should_exit = True
+        self._on_started()
 
 
 def bind(host: str, port: int) -> socket.socket:

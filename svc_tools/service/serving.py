@@ -2,67 +2,72 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
+import os
+import signal
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import uvicorn
+from pydantic import SecretStr
+
 from svc_tools.service.app import create_app
-from svc_tools.service.book_keeper import keep_book
+from svc_tools.service.book_keeper import BookKeeper, keep_book
 from svc_tools.service.database import Database, default_path
 from svc_tools.service.errors import StartError
+from svc_tools.service.faults import FaultPlan
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import LOCAL_ACCOUNT, KeyRing, checked_key, hash_key, new_key
 from svc_tools.service.ratebook.imports.database import own_book_path
-from svc_tools.service.request_log import logged_to_stderr
-from svc_tools.service.server import Server, address_of, bind, listens_on_loopback
+from svc_tools.service.request_log import log, log_to_stderr, logged_to_stderr
+from svc_tools.service.server import OPTIONS, address_of, bind, listens_on_loopback
 from svc_tools.service.store import Store
-from svc_tools.service.workers import MOST_WORKERS, Workers, can_have_workers
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
     from pathlib import Path
 
     from fastapi import FastAPI
-    from pydantic import SecretStr
 
-    from svc_tools.service.faults import FaultPlan
+__all__ = ["serve", "worker_app"]
 
-__all__ = ["Job", "serve"]
+_MOST_WORKERS = 64
+_SETTINGS = "SVC_TOOLS_WORKER"
+"""The environment variable through which workers get their settings: no list of processes has it,
+and uvicorn takes nothing else along."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What every process that serves has to know; it travels to workers over a pipe.
+class _Settings:
+    """What each process that serves has to know."""
 
-    Attributes:
-        db: the database, as `Database` takes it.
-        run_key: a key that is valid for this run, if any.
-        loopback: whether the server listens on this machine only.
-        faults: what goes wrong on purpose, if anything.
-    """
-
-    db: Path | SecretStr
+    db: SecretStr
     run_key: SecretStr | None
     loopback: bool
     faults: FaultPlan | None
 
-    def app(self) -> tuple[FastAPI, str]:
-        """The app, and the rate book that it answers from in a few words.
-
-        Raises:
-            StartError: the database cannot be used.
-        """
-        database = Database(self.db)
-        books = keep_book(own_book_path())
-        app = create_app(
+    def app(self, database: Database, books: BookKeeper) -> FastAPI:
+        return create_app(
             books=books,
             store=Store(database),
             keys=KeyRing(KeyStore(database), self.run_key),
             loopback=self.loopback,
             faults=self.faults,
         )
-        return app, books.told
+
+    def to_json(self) -> str:
+        key = self.run_key and self.run_key.get_secret_value()
+        plan = self.faults and (self.faults.text, self.faults.seed)
+        return json.dumps([self.db.get_secret_value(), key, self.loopback, plan])
+
+    @classmethod
+    def from_json(cls, text: str) -> _Settings:
+        db, key, loopback, plan = json.loads(text)
+        run_key = None if key is None else SecretStr(key)
+        return cls(SecretStr(db), run_key, loopback, plan and FaultPlan.read(*plan))
 
 
 def serve(
@@ -75,43 +80,64 @@ def serve(
     workers: int = 1,
     faults: FaultPlan | None = None,
 ) -> None:
-    """Run the service in the foreground until it is interrupted: `admin.serve` has the words."""
+    """Run the service in the foreground until it is interrupted: see `admin.serve`."""
     run_key = None if api_key is None else checked_key(api_key)
-    if not 1 <= workers <= MOST_WORKERS:
-        raise StartError(f"--workers is {workers}; expected 1 to {MOST_WORKERS}")
-    if workers > 1 and not can_have_workers():
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise StartError(f"--workers is {workers}; expected 1 to {_MOST_WORKERS}")
+    if workers > 1 and os.name != "posix":
         raise StartError("Several workers need Linux or macOS; leave --workers out: one serves")
-    with bind(host, port) as listener:
-        target = db or default_path()
-        job = Job(target, run_key, listens_on_loopback(listener), faults)
-        store = KeyStore(Database(target))  # said before anything else where it cannot be used
-
-        def say(edition: str) -> None:
-            with_workers = f", {workers} workers" if workers > 1 else ""
-            echo(f"Serving on {address_of(listener)} (rate book {edition}{with_workers})")
-            echo(f"Database: {store.database.name}")
-            if run_key is None:
-                _say_key(store, echo)
-            if faults is not None:
-                echo(f"Faults on purpose: {faults.text} (seed {faults.seed})")
-            if not job.loopback:
-                echo(
-                    f"Warning: {host} can be reached from other machines, and requests (their"
-                    " keys too) travel unencrypted. Listen on 127.0.0.1, or put TLS in front."
-                )
-            echo("Stop with Ctrl+C.")
-
-        if workers > 1:
-            with logged_to_stderr():
-                Workers(job, listener, workers).run(say)
+    if not isinstance(db, SecretStr):
+        db = SecretStr(str((db or default_path()).absolute()))
+    with bind(host, port) as listener, logged_to_stderr(), suppress(KeyboardInterrupt):
+        settings = _Settings(db, run_key, listens_on_loopback(listener), faults)
+        database = Database(db)
+        books = keep_book(own_book_path())
+        with_workers = f", {workers} workers" if workers > 1 else ""
+        echo(f"Serving on {address_of(listener)} (rate book {books.told}{with_workers})")
+        echo(f"Database: {database.name}")
+        if run_key is None:
+            _say_key(KeyStore(database), echo)
+        if faults is not None:
+            echo(f"Faults on purpose: {faults.text} (seed {faults.seed})")
+        if not settings.loopback:
+            echo(
+                f"Warning: {host} can be reached from other machines, and requests (their"
+                " keys too) travel unencrypted. Listen on 127.0.0.1, or put TLS in front."
+            )
+        echo("Stop with Ctrl+C.")
+        if workers == 1:
+            app = settings.app(database, books)
+            uvicorn.Server(uvicorn.Config(app, **OPTIONS)).run(sockets=[listener])
         else:
-            _serve_alone(job, listener, say)
+            database.close()
+            del books  # each worker reads its own
+            os.environ[_SETTINGS] = settings.to_json()
+            uvicorn.run(
+                f"{__name__}:{worker_app.__name__}",
+                factory=True,
+                workers=workers,
+                fd=listener.fileno(),
+                **OPTIONS,
+            )
 
 
-def _serve_alone(job: Job, listener: socket.socket, say: Callable[[str], None]) -> None:
-    with logged_to_stderr(), suppress(KeyboardInterrupt):
-        app, edition = job.app()
-        Server(app, on_started=lambda: say(edition)).run(sockets=[listener])
+def worker_app() -> FastAPI:
+    """The app of one worker: uvicorn calls this in each process."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    log_to_stderr()
+    settings = _Settings.from_json(os.environ[_SETTINGS])
+    try:
+        return settings.app(Database(settings.db), keep_book(own_book_path()))
+    except StartError as error:
+        log.error("A worker cannot start: %s", error)
+        raise SystemExit(1) from None
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when its parent is gone: else an orphan would keep the port."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _say_key(store: KeyStore, echo: Callable[[str], None]) -> None:

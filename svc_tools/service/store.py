@@ -76,11 +76,8 @@ class Store:
             set_={"updated_at": _later_of(nexus.c.updated_at, now), **fields},
         )
         try:
-            return self.database.transact(
-                lambda connection: dict(
-                    connection.execute(kept.returning(*_RECORD)).mappings().one()
-                )
-            )
+            with self.database.write() as connection:
+                return dict(connection.execute(kept.returning(*_RECORD)).mappings().one())
         except sa.exc.IntegrityError as error:
             # it was there when the key was checked: another database stands in its place
             raise StoreUnavailableError(
@@ -90,7 +87,8 @@ class Store:
     def remove_nexus(self, account: str, state: str, nexus_type: str | None = None) -> int:
         """Remove an account's records of a state, all or of one type; how many there were."""
         removal = nexus.delete().where(*_aim(account, state, nexus_type))
-        return self.database.transact(lambda connection: connection.execute(removal).rowcount)
+        with self.database.write() as connection:
+            return connection.execute(removal).rowcount
 
 
 def _later_of(kept: sa.Column[str], now: str) -> sa.ColumnElement[str]:

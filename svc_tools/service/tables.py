@@ -1,10 +1,10 @@
-"""The tables of the database, the same on every engine. `migrations` brings older ones here."""
+"""The tables of the database, the same on every engine."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = ["accounts", "api_keys", "buckets", "metadata", "nexus", "schema_version", "usage"]
+__all__ = ["accounts", "api_keys", "metadata", "nexus", "schema_version", "usage"]
 
 metadata = sa.MetaData()
 
@@ -41,23 +41,13 @@ api_keys = sa.Table(
     sa.Column("features", sa.Text),
 )
 
-# How much of a month's quota the workers hold (leased), and how much of that was used.
+# The lookups of a key with a quota, by calendar month.
 usage = sa.Table(
     "usage",
     metadata,
     sa.Column("key_id", sa.Text, primary_key=True),
     sa.Column("month", sa.Text, primary_key=True),
-    sa.Column("leased", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
-)
-
-# Token buckets: the level in the units of `limits`, and its time in microseconds since 1970.
-buckets = sa.Table(
-    "buckets",
-    metadata,
-    sa.Column("key_id", sa.Text, primary_key=True),
-    sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("updated_at", sa.BigInteger, nullable=False),
 )
 
 nexus = sa.Table(

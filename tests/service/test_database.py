@@ -19,12 +19,12 @@ from pydantic import SecretStr
 from sqlalchemy import event
 from support.postgres import GUARDED, USER
 
-from svc_tools.service import postgres_wire, sqlite_file
+from svc_tools.service import database as database_module
 from svc_tools.service.database import Database, default_path
 from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
 from svc_tools.service.tables import accounts
 
-OURS = ["accounts", "api_keys", "buckets", "nexus", "schema_version", "usage"]
+OURS = ["accounts", "api_keys", "nexus", "schema_version", "usage"]
 OPEN_FILES = Path("/proc/self/fd")
 
 
@@ -39,8 +39,7 @@ def opened(database_url):
 @pytest.fixture
 def impatient(monkeypatch):
     """Waiting for others ends soon."""
-    for module in (sqlite_file, postgres_wire):
-        monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.2)
 
 
 def add(database, *names):
@@ -108,9 +107,9 @@ def test_who_waits_too_long_is_told_that_the_database_is_busy(impatient, databas
     with holder.write() as connection:
         rename(connection, "local", "held")
         with pytest.raises(StoreBusyError, match="locked by another process"):
-            waiter.transact(lambda other: rename(other, "local", "lost"))
+            waiter.MARK("local", "lost")
         assert names(waiter) == ["local"]  # readers do not wait
-    waiter.transact(lambda other: rename(other, "local", "late"))
+    waiter.MARK("local", "late")
     holder.close()
     waiter.close()
 
@@ -139,74 +138,12 @@ def test_a_statement_that_takes_too_long_is_ended(impatient, on_postgres):
     database.close()
 
 
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(impatient, on_postgres):
-    database = Database(on_postgres)
-
-    def work(connection):
-        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-        connection.exec_driver_sql("SELECT pg_sleep(1)")
-
-    with pytest.raises(StoreUnavailableError):
-        database.transact(work)
-    assert names(database) == ["local"]
-    database.close()
-
-
 @pytest.mark.parametrize("sslmode", ["disable", "prefer"])
 def test_a_server_that_never_answers_is_not_waited_for(impatient, sslmode):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        with pytest.raises(StoreError, match="cannot be used") as error:
+        with pytest.raises(StoreError, match="cannot be used"):
             Database(f"postgresql://user@127.0.0.1:{port}/db?sslmode={sslmode}")
-        called, _ = silent.accept()
-        with called:
-            called.settimeout(20)
-            while called.recv(4096):
-                pass  # until the other end is closed, which nothing but `connect` can have done
-        assert error.tb is not None
-
-
-def test_two_that_lock_the_same_rows_the_other_way_round_both_get_through(opened):
-    add(opened, "a", "b")
-    both_hold_one = threading.Barrier(2)
-    tries = []
-
-    def work_over(first, second):
-        def work(connection):
-            tries.append(first)
-            rename(connection, first, f"{first} then {second}")
-            # the second time, and where there is one writer at a time, nobody else comes
-            with suppress(threading.BrokenBarrierError):
-                both_hold_one.wait(timeout=0.5)
-            rename(connection, second, f"{first} then {second}")
-
-        return work
-
-    with ThreadPoolExecutor(2) as pool:
-        done = [
-            pool.submit(opened.transact, work_over("a", "b")),
-            pool.submit(opened.transact, work_over("b", "a")),
-        ]
-        for future in done:
-            future.result()
-    with opened.read() as connection:
-        rows = connection.execute(sa.select(accounts.c.created_at).where(accounts.c.account < "c"))
-        assert len(set(rows.scalars())) == 1
-    if opened.name.startswith("postgresql"):
-        assert len(tries) > 2  # PostgreSQL ended one of them, and it was done again
-
-
-def test_work_that_always_collides_is_given_up_as_busy(opened, monkeypatch):
-    monkeypatch.setattr(opened._backend, "judge", lambda _: sqlite_file.Trouble.CONFLICT)
-    tries = []
-
-    def work(connection):
-        tries.append(1)
-        connection.exec_driver_sql("nonsense")
-
-    with pytest.raises(StoreBusyError):
-        opened.transact(work)
-    assert len(tries) == 5
 
 
 # --- gone, and back
@@ -325,8 +262,7 @@ def test_an_empty_file_in_the_place_of_the_database_is_not_filled(db):
     database = Database(db)
     good = db.read_bytes()
     db.write_bytes(b"")
-    in_trouble(database, "no such table|is empty")
-    in_trouble(database, "is empty; put the database back")
+    in_trouble(database, "no such table|is empty; put the database back")
     assert db.read_bytes() == b""
     db.write_bytes(good)
     assert names(database) == ["local"]
@@ -338,7 +274,7 @@ def test_an_empty_file_in_the_place_of_the_database_is_not_filled(db):
 def test_a_file_that_takes_no_more_still_answers(db, pragma, said):
     database = Database(db)
     # such a state of the disk cannot be made without owning the disk; SQLite's own switches can
-    engine = database._backend._engine
+    engine = database._engine
 
     def limit(connection, _record):
         connection.execute(f"PRAGMA {pragma}")
@@ -509,37 +445,6 @@ def test_a_unix_socket_works_too(postgres):
     postgres.drop(name)
 
 
-def test_encryption_that_is_required_is_not_given_up(postgres):
-    with pytest.raises(StoreError, match="refuses SSL"):
-        Database(postgres.url("postgres") + "?sslmode=require")
-
-
-def used_tls(url):
-    database = Database(url)
-    with database.read() as connection:
-        used = connection.exec_driver_sql(
-            "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
-        ).scalar_one()
-    database.close()
-    return used
-
-
-def test_encryption_is_used_where_it_is_offered_and_the_server_checked_where_asked(
-    postgres, on_postgres, tmp_path
-):
-    assert not used_tls(on_postgres)
-    with postgres.encrypted() as certificate:
-        assert used_tls(on_postgres)
-        assert used_tls(f"{on_postgres}?sslmode=require")
-        assert not used_tls(f"{on_postgres}?sslmode=disable")
-        checked = f"{on_postgres}?sslmode=verify-full&sslrootcert={certificate}"
-        assert used_tls(checked)
-        with pytest.raises(StoreError, match=r"cannot be used.*certificate verify failed"):
-            Database(f"{on_postgres}?sslmode=verify-full")
-        with pytest.raises(StoreError, match=r"cannot be used.*(hostname|not valid for)"):
-            Database(checked.replace("127.0.0.1", "localhost"))
-
-
 def test_a_password_is_asked_for_and_not_repeated(postgres, on_postgres):
     postgres.execute(f"CREATE ROLE {GUARDED} LOGIN SUPERUSER PASSWORD '{SECRET}'")
     url = on_postgres.replace(USER, GUARDED)
@@ -566,79 +471,7 @@ def test_settings_of_the_server_s_own_change_nothing(postgres, on_postgres, sett
     database.close()
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused(postgres):
-    name = postgres.new_database("ENCODING 'LATIN1' TEMPLATE template0")
-    with pytest.raises(StoreError, match=r"has the encoding LATIN1.*ENCODING 'UTF8'"):
-        Database(postgres.url(name))
-    postgres.drop(name)
-
-
 def test_something_else_that_listens_there_is_no_database(service):
     address = service.base_url.removeprefix("http://")
     with pytest.raises(StoreError, match="cannot be used"):
         Database(f"postgresql://user@{address}/db")
-
-
-FORK = """
-import os, sys, threading, warnings
-from svc_tools.service.database import Database
-from svc_tools.service.tables import accounts
-database = Database(sys.argv[1])
-on_server = database.name.startswith("postgresql")
-def count():
-    with database.read() as connection:
-        return len(connection.execute(accounts.select()).all())
-def add(name):
-    with database.write() as connection:
-        connection.execute(accounts.insert().values(account=name, created_at="now"))
-def connection_on_server():
-    with database.read() as connection:
-        return connection.exec_driver_sql("SELECT pg_backend_pid()").scalar() if on_server else None
-add("parent")
-mine = connection_on_server()
-# another thread is in the middle of a transaction; of several writers in one process it holds
-# the turn, and in the child it is not there to give it back
-held, go_on = threading.Event(), threading.Event()
-def hold():
-    if not on_server:
-        with database._backend._turn:
-            held.set()
-            go_on.wait()
-    else:
-        with database.write() as connection:
-            connection.execute(accounts.update().values(created_at="then"))
-            held.set()
-            go_on.wait()
-thread = threading.Thread(target=hold)
-thread.start()
-held.wait()
-warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is the point
-child = os.fork()
-if child == 0:
-    assert count() == 2
-    add("child")
-    assert not on_server or connection_on_server() != mine
-    os._exit(0)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-go_on.set()
-thread.join()
-child = os.fork()
-if child == 0:
-    add("another child")
-    sys.exit(0)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert connection_on_server() == mine
-print(count())
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is a POSIX matter")
-def test_a_forked_child_and_its_parent_both_go_on(database_url):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", FORK, database_url],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "4\n")

@@ -153,7 +153,7 @@ def test_a_server_s_database_serves_it_too(postgres, db):
     service = embedded.start(SecretStr(postgres.url(name)))
     assert embedded.start(SecretStr(postgres.url(name))) is service
     assert get(service).status_code == 200
-    assert postgres.execute("SELECT account FROM accounts", database=name) == [["local"]]
+    assert postgres.execute("SELECT account FROM accounts", database=name) == [("local",)]
     service.close()
     postgres.drop(name)
     by_path = embedded.start(SecretStr(str(db)))

@@ -128,9 +128,9 @@ def writes_refused(database, request, how):
     def limit(connection, _record):
         connection.execute(f"PRAGMA {how}")
 
-    event.listen(database._backend._engine, "connect", limit)
+    event.listen(database._engine, "connect", limit)
     yield
-    event.remove(database._backend._engine, "connect", limit)
+    event.remove(database._engine, "connect", limit)
 
 
 def test_a_database_that_is_read_only_is_said_once_a_write_fails_and_comes_back(

@@ -122,16 +122,6 @@ def test_a_verified_key_is_remembered_for_less_than_five_seconds(ring, store, cl
     assert ring.recall(key).grant is None
 
 
-def test_a_key_in_use_is_asked_about_early_and_once(ring, store, clock):
-    _, headers = make_key(store)
-    known = ring.verify(key_in(headers))
-    assert not ring.is_due(known)
-    clock.at += 2.0
-    assert ring.is_due(known)
-    assert not ring.is_due(known)
-    assert ring.recall(key_in(headers)) is known
-
-
 def test_a_key_that_is_not_valid_is_not_asked_about_for_a_second(ring, store, clock):
     key = new_key()
     raw = key.get_secret_value().encode()

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 import pytest
 import sqlalchemy as sa
 
-from svc_tools.service import postgres_wire, sqlite_file
+from svc_tools.service import database as database_module
 from svc_tools.service.database import Database
 from svc_tools.service.errors import StoreUnavailableError
 from svc_tools.service.keys import LOCAL_ACCOUNT
@@ -83,8 +83,7 @@ def held(database_url):
 
 
 def test_a_locked_database_is_a_503_that_says_when_to_come_back(run, database_url, monkeypatch):
-    for module in (sqlite_file, postgres_wire):
-        monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.2)
     service = run(database=database_url)
     assert service.client.post(PATH, json={"state": "TX"}).status_code == 200
     with held(database_url):

@@ -17,8 +17,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
-from pg8000 import dbapi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,12 +99,7 @@ class Server:
 
     def execute(self, *statements: str, database: str = "postgres") -> list[tuple]:
         """Run statements outside of a transaction; the rows of the last."""
-        with closing(
-            dbapi.connect(
-                USER, host="127.0.0.1", port=self.port, database=database, ssl_context=False
-            )
-        ) as connection:
-            connection.autocommit = True
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.cursor()
             for statement in statements:
                 cursor.execute(statement)
