@@ -278,13 +278,9 @@ def _ruled(lines: list[str]) -> list[str]:
 
 
 def _use(one: dict[str, Any]) -> str:
-    """What a key used this month: of its quota, and what is left where that is not the rest."""
-    quota, used, left = one["monthly_quota"], one["used"], one["left"]
-    if quota is None:
-        return "no quota"
-    said = f"{used:,} of {quota:,}"
-    # lookups that are in the hands of a process just now, or were when it was killed
-    return said if left == max(0, quota - used) else f"{said} ({left:,} left)"
+    """What a key used of its quota this month."""
+    quota = one["monthly_quota"]
+    return "no quota" if quota is None else f"{one['used']:,} of {quota:,}"
 
 
 def terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import weakref
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,6 +116,7 @@ class Database:
             self._engine = _sqlite(self._path)
         self._writer = self._engine.execution_options(**{_WRITE: True})
         self._write_failed = False
+        weakref.finalize(self, self._engine.dispose)  # the driver warns of connections left open
         try:
             self._prepare()
         except StoreUnavailableError as error:

@@ -7,8 +7,9 @@ import multiprocessing
 import os
 import signal
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -27,6 +28,7 @@ from svc_tools.service.server import OPTIONS, address_of, bind, listens_on_loopb
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from pathlib import Path
 
@@ -92,33 +94,47 @@ def serve(
         settings = _Settings(db, run_key, listens_on_loopback(listener), faults)
         database = Database(db)
         books = keep_book(own_book_path())
-        with_workers = f", {workers} workers" if workers > 1 else ""
-        echo(f"Serving on {address_of(listener)} (rate book {books.told}{with_workers})")
-        echo(f"Database: {database.name}")
-        if run_key is None:
-            _say_key(KeyStore(database), echo)
-        if faults is not None:
-            echo(f"Faults on purpose: {faults.text} (seed {faults.seed})")
-        if not settings.loopback:
-            echo(
-                f"Warning: {host} can be reached from other machines, and requests (their"
-                " keys too) travel unencrypted. Listen on 127.0.0.1, or put TLS in front."
-            )
-        echo("Stop with Ctrl+C.")
+        edition = books.told
+
+        def say() -> None:
+            with_workers = f", {workers} workers" if workers > 1 else ""
+            echo(f"Serving on {address_of(listener)} (rate book {edition}{with_workers})")
+            echo(f"Database: {database.name}")
+            if run_key is None:
+                _say_key(KeyStore(database), echo)
+            if faults is not None:
+                echo(f"Faults on purpose: {faults.text} (seed {faults.seed})")
+            if not settings.loopback:
+                echo(
+                    f"Warning: {host} can be reached from other machines, and requests (their"
+                    " keys too) travel unencrypted. Listen on 127.0.0.1, or put TLS in front."
+                )
+            echo("Stop with Ctrl+C.")
+
         if workers == 1:
             app = settings.app(database, books)
+            say()
             uvicorn.Server(uvicorn.Config(app, **OPTIONS)).run(sockets=[listener])
-        else:
-            database.close()
-            del books  # each worker reads its own
-            os.environ[_SETTINGS] = settings.to_json()
-            uvicorn.run(
-                f"{__name__}:{worker_app.__name__}",
-                factory=True,
-                workers=workers,
-                fd=listener.fileno(),
-                **OPTIONS,
-            )
+            return
+        del books  # each worker reads its own
+        threading.Thread(target=_say_when_served, args=(listener, say), daemon=True).start()
+        os.environ[_SETTINGS] = settings.to_json()
+        uvicorn.run(
+            f"{__name__}:{worker_app.__name__}",
+            factory=True,
+            workers=workers,
+            fd=listener.fileno(),
+            **OPTIONS,
+        )
+
+
+def _say_when_served(listener: socket.socket, say: Callable[[], None]) -> None:
+    """Wait for the first worker: the socket listens already, and a connection to it is queued."""
+    host, port = listener.getsockname()[:2]
+    with closing(HTTPConnection(host, port)) as connection:
+        connection.request("GET", "/healthz")
+        connection.getresponse()
+    say()
 
 
 def worker_app() -> FastAPI:

@@ -10,14 +10,12 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from svc_tools.cli.main import app
-from svc_tools.service.clock import microseconds
 from svc_tools.service.database import Database
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.keys import hash_key
-from svc_tools.service.limit_store import LimitStore, Returned
+from svc_tools.service.limit_store import LimitStore
 from svc_tools.service.limits import month_of
-from svc_tools.service.meter import Spent, Wanted
-from svc_tools.service.plans import PLANS, Overrides, terms_of
+from svc_tools.service.plans import PLANS
 
 
 @pytest.fixture
@@ -121,16 +119,14 @@ def test_what_does_not_fit_into_a_line_of_the_list_stands_below_it(keys, made, w
     assert below == f"    acme, {name}, valid until 3000-01-01 00:00 UTC"
 
 
-def test_lookups_that_a_killed_process_held_are_not_shown_as_left(keys, made, db):
+def test_what_is_used_and_left_of_a_quota_is_shown(keys, made, db):
     _, row = made("--quota", "10")
-    limits, month = LimitStore(Database(db)), month_of(microseconds()).name
-    terms = terms_of("unlimited", Overrides(monthly_quota=10))
-    lost = {"wanted": Wanted(0, 10, 0), "now": microseconds(), "month": month}
-    assert limits.lease(row["id"], terms, **lost).lookups == 10
-    limits.settle([Returned(row["id"], terms, Spent(month, lookups=3, used=4))], microseconds())
-    assert "4 of 10 (3 left)" in keys("list")[1]
+    limits, month = LimitStore(Database(db)), month_of(datetime.now(UTC)).name
+    for _ in range(4):
+        limits.take(row["id"], 10, month)
+    assert "4 of 10" in keys("list")[1]
     (after,) = listed(keys)
-    assert (after["used"], after["left"]) == (4, 3)
+    assert (after["used"], after["left"]) == (4, 6)
 
 
 def test_an_old_name_does_not_move_the_cursor(keys, made, db):

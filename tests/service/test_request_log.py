@@ -93,16 +93,16 @@ def test_each_error_is_logged_once_and_nothing_private_is(db):
         address = (client.base_url.host, client.base_url.port)
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(f"{STREET} {KEY}\r\n\r\n".encode())
-            raw = connection.recv(65536).decode()
+            assert connection.recv(65536).startswith(b"HTTP/1.1 400")
         log = served.log()
     statuses = [answer.status_code for answer in answers]
     assert statuses == [404, 404, 400, 404, 401, 400, 422, 400, 403, 405, 400]
     assert [answer.status_code for answer in good] == [200, 200, 200]
     logged = [LINE.fullmatch(line).groups() for line in log.splitlines()]
     ids = [answer.headers["x-request-id"] for answer in answers]
-    assert [line[3] for line in logged] == [*ids, re.search(r"req_\w+", raw)[0]]
+    assert [line[3] for line in logged] == ids
     told = [line[2].split(" ")[0] for line in logged]
-    assert told == [*map(str, statuses), "400"]
+    assert told == list(map(str, statuses))
     assert {line[0] for line in logged} == {"INFO"}
     for private in (KEY, "svc_somebody-else", "Congress", "Austin", "99999", "evil.example"):
         assert private not in log
@@ -123,7 +123,7 @@ def test_faults_on_purpose_are_said_at_the_start_and_each_in_the_log(db):
                 ids.append(response.headers["x-request-id"])
             except httpx.ReadTimeout:
                 failed.append("hang")
-            except httpx.ReadError:
+            except httpx.RemoteProtocolError:
                 failed.append("reset")
         log = served.log()
     assert failed == [plan.fault(number) for number in range(12)]
@@ -143,9 +143,9 @@ def test_a_request_that_hangs_on_purpose_does_not_hold_up_the_end(db):
             connection.sendall(head.encode())
             served.client.get("/healthz")
             log = served.log()
-            assert connection.recv(1) == b""
-    assert log.count("\n") == 1
+            assert connection.recv(65536).startswith(b"HTTP/1.1 503")
     assert "fault hang, on purpose" in log
+    assert "Traceback" not in log
 
 
 def test_a_plan_of_faults_that_cannot_be_read_is_a_clear_error(db):
