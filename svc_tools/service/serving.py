@@ -124,6 +124,8 @@ def serve(
             factory=True,
             workers=workers,
             fd=listener.fileno(),
+            # a worker that has not imported all within this time is killed and starts over
+            timeout_worker_healthcheck=60,
             **OPTIONS,
         )
 

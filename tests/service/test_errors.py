@@ -264,7 +264,7 @@ def test_a_body_that_breaks_parsers_is_the_caller_s_mistake(shared, content):
 
 
 def test_a_request_that_the_end_of_the_service_meets_is_told_so(db, monkeypatch):
-    monkeypatch.setattr(server, "LAST_REQUESTS_SECONDS", 0.1)
+    monkeypatch.setitem(server.OPTIONS, "timeout_graceful_shutdown", 0.1)
     key, store = new_key(), Store(Database(db))
     begun, free = threading.Event(), threading.Event()
 

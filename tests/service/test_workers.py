@@ -100,6 +100,7 @@ def until(wanted, seconds=30.0):
     ends = time.monotonic() + seconds
     while not (found := wanted()):
         assert time.monotonic() < ends, f"not within {seconds} seconds"
+        time.sleep(0.05)  # each refusal is a line in a pipe that nobody reads yet
     return found
 
 
