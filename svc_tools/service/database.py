@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from platformdirs import user_data_dir
 from pydantic import SecretStr
 from sqlalchemy import event
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool
 
 from svc_tools.service.clock import utc_now
@@ -35,6 +35,8 @@ from svc_tools.service.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sqlalchemy.dialects import postgresql
 
 __all__ = ["SCHEMA_VERSION", "Database", "default_path", "is_address"]
 
@@ -157,7 +159,11 @@ class Database:
 
     def insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         """An insert with `on_conflict_do_nothing` and `on_conflict_do_update`."""
-        return sqlite.insert(table) if self._path else postgresql.insert(table)
+        if self._path:
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - SQLite starts faster without
+
+        return postgresql.insert(table)
 
     def ping(self) -> None:
         """Check that the database answers, and that it is still the one of this release.

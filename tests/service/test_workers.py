@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ import pytest
 from support.api_keys import make_key
 
 from svc_tools.service import admin
+from svc_tools.service import serving as serving_module
 from svc_tools.service.database import Database
 from svc_tools.service.key_store import KeyStore
 from svc_tools.service.limit_store import LimitStore
@@ -75,7 +77,7 @@ class Served:
 
 @contextmanager
 def serving(db, *options):
-    # without -W error: uvicorn's supervisor leaves its copies of the socket to the garbage collector
+    # without -W error: uvicorn's supervisor does not close its copies of the socket
     command = [sys.executable, "-m", "svc_tools", "serve", "--port", "0"]
     command += ["--db", str(db), "--workers", "2", *options]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -213,3 +215,15 @@ def refuse(_line):
 def test_a_number_of_workers_that_makes_no_sense_is_a_clear_error(db, workers):
     with pytest.raises(admin.StartError, match=f"--workers is {workers}; expected 1 to 64"):
         admin.serve("127.0.0.1", 0, db, None, refuse, workers=workers)
+
+
+def test_a_worker_that_cannot_start_says_why_and_ends(tmp_path, monkeypatch, caplog):
+    (tmp_path / "notes.txt").write_text("not a database" * 100)
+    settings = json.dumps([str(tmp_path / "notes.txt"), None, True, None])
+    monkeypatch.setenv("SVC_TOOLS_WORKER", settings)
+    monkeypatch.setattr(serving_module, "log_to_stderr", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        serving_module.worker_app()
+    assert ended.value.code == 1
+    assert "A worker cannot start" in caplog.text
+    assert "notes.txt cannot be used as the database" in caplog.text
