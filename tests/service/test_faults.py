@@ -148,10 +148,10 @@ def test_a_hang_ends_with_the_client_s_patience(run):
 
 
 def broken(response):
-    """What is known of a response whose connection ended too early."""
+    """The fault of a response whose connection ended too early, and the bytes of its body."""
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
         response.read()
-    return response.headers["x-fault"], bytes(response.num_bytes_downloaded)
+    return response.headers["x-fault"], response.num_bytes_downloaded
 
 
 @pytest.mark.parametrize(("kind", "done"), [("reset", False), ("reset-after", True)])
@@ -159,7 +159,7 @@ def test_a_connection_that_ends_before_or_after_the_work(run, kind, done):
     service = run(faults=always(kind))
     body = {"json": {"state": "TX"}}
     with service.client.stream("POST", "/v1/portability/nexus", **body) as response:
-        assert broken(response) == (kind, b"")
+        assert broken(response) == (kind, 0)
     assert bool(service.store.list_nexus("local")) == done
 
 
