@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from benchmarks.load import KEY
 from benchmarks.measure import resident
-from svc_tools.service.server import address_of, bind
+from svc_tools.service.serving import address_of, bind
 
 BODY = b'{"rate":{' + b'"x":1,' * 150 + b'"y":1}}'
 """About as long as the answer of a lookup."""

@@ -21,12 +21,20 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 from starlette.concurrency import run_in_threadpool
 
-from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem
+from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem, log
 from svc_tools.service.errors import StoreError
-from svc_tools.service.limit_store import LimitStore
-from svc_tools.service.limits import SECOND, Bucket, Month, Rate, month_of, whole_seconds
-from svc_tools.service.plans import FEATURES, demanded_features, is_lookup
-from svc_tools.service.request_log import log
+from svc_tools.service.limits import (
+    FEATURES,
+    SECOND,
+    Bucket,
+    LimitStore,
+    Month,
+    Rate,
+    demanded_features,
+    is_lookup,
+    month_of,
+    whole_seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,7 +44,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.keys import Grant, KeyRing
 
-__all__ = ["ACCOUNT", "Admission", "Ticket"]
 
 ACCOUNT = "svc.account"
 """The key of the ASGI scope under which the account of the caller stands."""

@@ -1,36 +1,76 @@
 """The HTTP app: its routes under one guard, described by `/openapi.json`."""
 
+# MERGED rates: The addresses that answer from the rate book: lookup, data age (SPEC 4.3, WIRE "Requests").
+# MERGED nexus: The addresses of an account's nexus records (SPEC 4.1, WIRE "Requests").
+# MERGED bodies: JSON bodies, read strictly: a name that is given twice is refused, as in a query string.
+
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import replace
 from datetime import date
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from svc_sdk._version import __version__
-from svc_tools.service.admission import Admission
-from svc_tools.service.answer_shapes import HealthResponse
-from svc_tools.service.described import answers
-from svc_tools.service.envelope import on_invalid_body, on_problem
+from svc_tools.service.admission import ACCOUNT, Admission
+from svc_tools.service.envelope import (
+    Problem,
+    json_bytes,
+    json_response,
+    on_invalid_body,
+    on_problem,
+    shown,
+)
 from svc_tools.service.faults import Faults
 from svc_tools.service.guard import Guard
 from svc_tools.service.health import Health
-from svc_tools.service.nexus import add_nexus_routes
-from svc_tools.service.rates import add_rate_routes
+from svc_tools.service.params import (
+    NEXUS_TYPE,
+    PARAMETERS,
+    STATE,
+    STATE_IN_PATH,
+    WAYS,
+    checked_nexus_type,
+    checked_state,
+    documented,
+    read_lookup,
+    read_params,
+    read_params_only,
+)
+from svc_tools.service.ratebook import NotResolved, resolve
+from svc_tools.service.ratebook.imports.common import OwnBookChanged
+from svc_tools.service.schemas import (
+    Freshness,
+    HealthResponse,
+    NexusInput,
+    NexusList,
+    NexusRecord,
+    NexusRemoval,
+    TaxResponse,
+    answers,
+    keyed_answers,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
-    from svc_tools.service.book_keeper import BookKeeper
     from svc_tools.service.faults import FaultPlan
+    from svc_tools.service.health import BookKeeper
     from svc_tools.service.keys import KeyRing
+    from svc_tools.service.ratebook import Book
+    from svc_tools.service.schemas import Responses
     from svc_tools.service.store import Store
-
-__all__ = ["create_app", "local_day"]
 
 # Nothing about requests leaves through a telemetry set-up that the host process may have.
 _NO_TELEMETRY: Any = {
@@ -40,10 +80,33 @@ _NO_TELEMETRY: Any = {
     "operation_spans": False,
     "auto_configure": False,
 }
-
 _SCHEMES = {
     "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
     "Bearer": {"type": "http", "scheme": "bearer"},
+}
+
+_REMEMBERED = 16_384
+"""How many simple answers are kept ready: about 1 KB each."""
+_EXACTLY_ONE = f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400."
+_LOOKUP = "/v1/tax/{state}"
+_Given = tuple[tuple[str, str], ...]
+
+_PATH = "/v1/portability/nexus"
+_FILTERS = {parameter.name: parameter for parameter in (STATE, NEXUS_TYPE)}
+_TYPE_ONLY = {NEXUS_TYPE.name: NEXUS_TYPE}
+_WHY_STRICT = (
+    "Nothing was removed: a misspelt nexus_type that was ignored would remove the records of every"
+    " type"
+)
+_THE_RECORD = {
+    "state": "$response.body#/state",
+    "nexus_type": "$response.body#/nexus_type",
+}
+_NO_BODY = {
+    "loc": ("body",),
+    "msg": "A removal has no body; name the type in the address, as ?nexus_type=economic. Nothing"
+    " was removed",
+    "type": "extra_forbidden",
 }
 
 
@@ -120,3 +183,200 @@ def create_app(
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     return app
+
+
+class _Answers:
+    """The answers of one book. It does not change: the same question has the same answer."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self.remembered = lru_cache(_REMEMBERED)(self.find)
+
+    @cached_property
+    def freshness(self) -> bytes:
+        return json_bytes(self.book.freshness())
+
+    def find(self, state: str, given: _Given, day: date) -> bytes:
+        lookup = read_lookup(state, dict(given))
+        try:
+            answer = resolve(self.book, lookup.query, today=day)
+        except NotResolved as missing:
+            raise Problem(404, missing.code, missing.message, extra=missing.detail) from missing
+        return json_bytes(answer.full() if lookup.full else answer.simple())
+
+    def look_up(self, state: str, given: _Given, day: date) -> bytes:
+        full = any(name == "mode" for name, _ in given)
+        return (self.find if full else self.remembered)(state, given, day)
+
+
+def add_rate_routes(
+    app: FastAPI, books: BookKeeper, health: Health, today: Callable[[], date]
+) -> None:
+    """Add the routes over the current book; `today` gives the day that counts as today."""
+    kept: _Answers | None = None
+
+    def answers_of(book: Book) -> _Answers:
+        nonlocal kept
+        if kept is None or kept.book is not book:
+            kept = _Answers(book)  # what the book before answered goes with it
+        return kept
+
+    async def look_up_rate(request: Request) -> Response:
+        health.require_database()
+        given = tuple(read_params(request, PARAMETERS).items())
+        question = (request.path_params["state"], given, today())
+        book = await books.current()
+        try:
+            body = answers_of(book).look_up(*question)
+        except OwnBookChanged:
+            body = answers_of(await books.latest()).look_up(*question)
+        return Response(body, media_type="application/json")
+
+    # The framework's own route costs as much as the rest of a lookup: a plain one answers, and
+    # the framework's, behind it, is there for the description.
+    plain = Route(_LOOKUP, look_up_rate, methods=["GET"], include_in_schema=False)
+    plain.methods = {"GET"}  # HEAD is no method of this address
+    app.router.routes.append(plain)
+    app.get(
+        _LOOKUP,
+        tags=["rates"],
+        operation_id="lookup",
+        summary="Look up the sales-tax rate of a place",
+        description=_EXACTLY_ONE,
+        responses=keyed_answers(TaxResponse, "The rate, and how sure it is", 404, quota=True),
+        openapi_extra={"parameters": documented([STATE_IN_PATH, *PARAMETERS.values()])},
+    )(look_up_rate)
+
+    @app.get(
+        "/v1/freshness",
+        tags=["rates"],
+        operation_id="freshness",
+        summary="How old and how complete the data of each state is",
+        responses=keyed_answers(Freshness, "The book, and each state in it"),
+    )
+    async def say_freshness() -> Response:
+        answers = answers_of(await books.current())
+        return Response(answers.freshness, media_type="application/json")
+
+
+_STATE_IN_PATH = replace(STATE, place="path")
+
+
+def add_nexus_routes(app: FastAPI, store: Store) -> None:
+    """Add the routes over one store. Databases block, so its calls run in worker threads."""
+
+    @app.get(
+        _PATH,
+        tags=["nexus"],
+        operation_id="list_nexus",
+        summary="List the nexus records of the account",
+        responses=keyed_answers(NexusList, "The records, ordered by state, then type"),
+        openapi_extra={"parameters": documented(_FILTERS.values())},
+    )
+    async def list_records(request: Request) -> Response:
+        given = read_params(request, _FILTERS)
+        state = checked_state(given["state"]) if "state" in given else None
+        records = await run_in_threadpool(
+            store.list_nexus, request.scope[ACCOUNT], state, _nexus_type(given)
+        )
+        return json_response({"nexus": records, "count": len(records)})
+
+    async def put_record(request: Request, record: NexusInput) -> Response:
+        state = checked_state(record.state)
+        nexus_type = checked_nexus_type(record.nexus_type)
+        kept = await run_in_threadpool(
+            store.put_nexus, request.scope[ACCOUNT], state, nexus_type, record.given_fields()
+        )
+        return json_response(kept)
+
+    app.router.add_api_route(
+        _PATH,
+        put_record,
+        methods=["POST"],
+        operation_id="add_nexus",
+        tags=["nexus"],
+        summary="Add a nexus record, or update the one of that state and type",
+        responses=_linked(keyed_answers(NexusRecord, "The record as it is now", 408, 422)),
+        route_class_override=StrictJsonRoute,
+        response_class=Response,
+    )
+
+    @app.delete(
+        _PATH + "/{state}",
+        tags=["nexus"],
+        operation_id="remove_nexus",
+        summary="Remove the nexus records of a state, all or of one type",
+        responses=keyed_answers(NexusRemoval, "How many records there were", 422),
+        openapi_extra={"parameters": documented([_STATE_IN_PATH, NEXUS_TYPE])},
+    )
+    async def remove_records(request: Request) -> Response:
+        given = read_params_only(request, _TYPE_ONLY, _WHY_STRICT)
+        if await request.body():
+            raise RequestValidationError([_NO_BODY])
+        state = checked_state(request.path_params["state"])
+        nexus_type = _nexus_type(given)
+        deleted = await run_in_threadpool(
+            store.remove_nexus, request.scope[ACCOUNT], state, nexus_type
+        )
+        return json_response({"deleted": deleted, "state": state, "nexus_type": nexus_type})
+
+
+def _nexus_type(given: dict[str, str]) -> str | None:
+    return checked_nexus_type(given["nexus_type"]) if "nexus_type" in given else None
+
+
+def _linked(responses: Responses) -> Responses:
+    """What can be done with a record that was added, for OpenAPI."""
+    responses[200]["links"] = {
+        "list": {
+            "operationId": "list_nexus",
+            "parameters": _THE_RECORD,
+            "description": "The record is in the list",
+        },
+        "remove": {
+            "operationId": "remove_nexus",
+            "parameters": _THE_RECORD,
+            "description": "The record can be removed",
+        },
+    }
+    return responses
+
+
+class _StrictRequest(Request):
+    """A request whose JSON names each thing once."""
+
+    async def json(self) -> Any:  # noqa: ANN401 - JSON is anything
+        """The body.
+
+        Raises:
+            Problem: 400 for a name that an object holds twice: parsers differ in which they take.
+            ValueError: the body is not JSON.
+        """
+        return json.loads(await self.body(), object_pairs_hook=_each_once)
+
+
+class StrictJsonRoute(APIRoute):
+    """A route that reads its body strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's handler, over such a request."""
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    names = [name for name, _ in pairs]
+    twice = shown(next(name for name in names if names.count(name) > 1))
+    raise Problem(
+        400,
+        "INVALID_INPUT",
+        f"{twice!r}: given more than once in the body, expected once",
+        extra={"parameter": twice, "expected": "one value"},
+    )

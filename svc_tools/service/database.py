@@ -4,6 +4,9 @@ Whatever keeps it from answering is raised as one of two errors: busy, or unavai
 longer than its cause: the next transaction starts from the beginning.
 """
 
+# MERGED tables: The tables of the database, the same on every engine.
+# MERGED clock: The time as the database keeps it.
+
 from __future__ import annotations
 
 import os
@@ -11,6 +14,7 @@ import re
 import sqlite3
 import weakref
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,44 +25,73 @@ from sqlalchemy import event
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool
 
-from svc_tools.service.clock import utc_now
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.keys import LOCAL_ACCOUNT
-from svc_tools.service.tables import (
-    accounts,
-    api_keys,
-    metadata,
-    nexus,
-    schema_version,
-    usage,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.dialects import postgresql
 
-__all__ = ["SCHEMA_VERSION", "Database", "default_path", "is_address"]
-
 # Earlier releases made databases of this version with a column and a table more: they go unread.
 SCHEMA_VERSION = 2
-
+LOCAL_ACCOUNT = "local"
+"""The account of whoever runs the service on this machine."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for other transactions: half of a client's default timeout."""
-
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 _URLS = ("postgresql://", "postgres://")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
 _INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
 _CREATE_LOCK = 0x5376_6353_6368_656D  # any number that no other program locks
 
+metadata = sa.MetaData()
+schema_version = sa.Table(
+    "schema_version", metadata, sa.Column("version", sa.Integer, primary_key=True)
+)
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("account", sa.Text, primary_key=True),
+    sa.Column("created_at", sa.Text, nullable=False),
+    # active, or past_due: then every request is refused with 402
+    sa.Column("status", sa.Text, nullable=False, server_default="active"),
+)
+# A column of limits that is NULL leaves the matter to the plan.
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("sha256", sa.Text, primary_key=True),
+    # what a person calls the key by; the key itself is nowhere
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("account", sa.ForeignKey("accounts.account"), nullable=False),
+    sa.Column("name", sa.Text),
+    sa.Column("plan", sa.Text, nullable=False, server_default="unlimited"),
+    sa.Column("created_at", sa.Text, nullable=False),
+    sa.Column("expires_at", sa.Text),
+    sa.Column("revoked_at", sa.Text),
+    sa.Column("status", sa.Text),
+    sa.Column("rate_per_minute", sa.BigInteger),
+    sa.Column("burst", sa.BigInteger),
+    sa.Column("monthly_quota", sa.BigInteger),
+    sa.Column("features", sa.Text),
+)
+nexus = sa.Table(
+    "nexus",
+    metadata,
+    sa.Column("account", sa.ForeignKey("accounts.account"), primary_key=True),
+    sa.Column("state", sa.Text, primary_key=True),
+    sa.Column("nexus_type", sa.Text, primary_key=True),
+    sa.Column("registered_at", sa.Text),
+    sa.Column("address", sa.Text),
+    sa.Column("notes", sa.Text),
+    sa.Column("created_at", sa.Text, nullable=False),
+    sa.Column("updated_at", sa.Text, nullable=False),
+)
+
 _EVERY_VERSION = {table.name for table in (schema_version, accounts, api_keys, nexus)}
 _WRITE = "svc_write"
-
 # a key that nobody has, too long for the free room of a page: inserting it makes SQLite find a new
 # page; an index entry of PostgreSQL can have up to 2700 bytes
 _TRIAL = {"key_id": "trial" * 400, "month": ""}
-
 _SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _SQLITE_UNAVAILABLE = {
     sqlite3.SQLITE_CANTOPEN,
@@ -75,6 +108,7 @@ _SQLITE_OTHER_FILE = ("no such table", "no such column", "has no column named")
 _POSTGRESQL_BUSY = {"55P03", "57014", "53300", "55006", "40001", "40P01"}
 # no such schema, no right, no such column, no such table
 _POSTGRESQL_UNAVAILABLE = {"3F000", "42501", "42703", "42P01"}
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
 
 
 def default_path() -> Path:
@@ -365,3 +399,18 @@ def _trouble(error: sa.exc.SQLAlchemyError) -> type[StoreError] | None:
         return StoreBusyError
     lost = isinstance(error, sa.exc.OperationalError | sa.exc.InternalError | sa.exc.InterfaceError)
     return StoreUnavailableError if lost or state in _POSTGRESQL_UNAVAILABLE else None
+
+
+# The lookups of a key with a quota, by calendar month.
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("month", sa.Text, primary_key=True),
+    sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+
+def utc_now() -> str:
+    """The time in UTC, ISO 8601, in milliseconds, ending in Z; such texts sort as the times do."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

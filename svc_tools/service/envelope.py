@@ -1,8 +1,17 @@
 """Answers: JSON bodies, the error envelope of WIRE "Errors", and the 422 body of SPEC 4.1."""
 
+# MERGED request_log: What the log says about requests: one line for each error, found by its request id.
+#
+# MERGED request_log: A line names the address, the status, the code and the request id, and nothing that the caller
+# MERGED request_log: sent: no key, no query string, no body, and of the path only what is ours.
+
 from __future__ import annotations
 
+import logging
+import re
 import secrets
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from fastapi import HTTPException
@@ -11,46 +20,23 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.status import HTTP_405_METHOD_NOT_ALLOWED as METHOD_NOT_ALLOWED
 
-from svc_tools.service.request_log import CODE
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fastapi.exceptions import RequestValidationError
     from starlette.requests import Request
     from starlette.types import Scope
 
-__all__ = [
-    "REQUEST_ID",
-    "WWW_AUTHENTICATE",
-    "Problem",
-    "code_of",
-    "envelope",
-    "invalid",
-    "json_bytes",
-    "json_response",
-    "new_request_id",
-    "on_invalid_body",
-    "on_problem",
-    "request_id_of",
-    "shown",
-]
-
 REQUEST_ID = "svc.request_id"
 """The key of the ASGI scope under which a request's id stands."""
-
 WWW_AUTHENTICATE = {"WWW-Authenticate": 'Bearer realm="svc"'}
 """The header of every 401."""
-
 _GIVEN_CUT = 80
 """How much of a value that was not understood is repeated to the caller, in characters."""
-
 _INPUT_CUT = 200
-
 # The framework's own words speak of its insides.
 _NO_OBJECT = "model_attributes_type"
 _OBJECT_EXPECTED = "Expected a JSON object, sent with Content-Type: application/json"
-
 # Only the statuses that the framework itself can raise need a code of their own here.
 _CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
@@ -58,6 +44,11 @@ _MESSAGES = {
     404: "There is nothing at this address; see /openapi.json for what there is",
     405: "This address does not answer that method; the Allow header names those it does",
 }
+
+CODE = "svc.code"
+"""The key of the ASGI scope under which the error code of an answer stands."""
+_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+_LAST_CLIENT_ERROR = 499
 
 
 class Problem(HTTPException):
@@ -202,3 +193,45 @@ def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
             for name, value in context.items()
         }
     return told
+
+
+log = logging.getLogger("svc_tools.service")
+_OURS = re.compile(
+    r"/healthz|/openapi\.json|/v1/freshness|/v1/portability/nexus"
+    r"|/v1/(?:tax|portability/nexus)/[A-Za-z]{2}"
+)
+
+
+def told_address(scope: Scope) -> str:
+    """The method and path of a request; a path that is not ours may hold anything: not told."""
+    path = scope["path"]
+    return f"{scope['method']} {path if _OURS.fullmatch(path) else '(another address)'}"
+
+
+def log_answer(scope: Scope, status: int, request_id: str) -> None:
+    """Note an answer that is an error: the caller's at INFO, ours at WARNING."""
+    level = logging.INFO if status <= _LAST_CLIENT_ERROR else logging.WARNING
+    if log.isEnabledFor(level):
+        code = scope.get(CODE) or "-"
+        log.log(level, "%s: %d %s [%s]", told_address(scope), status, code, request_id)
+
+
+def log_to_stderr() -> logging.Handler:
+    """Write what this process notes to stderr, callers' errors too."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    return handler
+
+
+@contextmanager
+def logged_to_stderr() -> Iterator[None]:
+    """While this process is the service, `log_to_stderr`."""
+    level = log.level
+    handler = log_to_stderr()
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

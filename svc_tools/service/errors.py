@@ -10,17 +10,6 @@ BookUnavailableError    the rate book cannot be read; it answers again once it i
 
 from __future__ import annotations
 
-__all__ = [
-    "ANOTHER",
-    "BookUnavailableError",
-    "PortInUseError",
-    "StartError",
-    "StoreBusyError",
-    "StoreError",
-    "StoreUnavailableError",
-]
-
-
 ANOTHER = "name another database with SVC_DATABASE_URL, or with --db where there is that option"
 """What to do where a database cannot be used."""
 

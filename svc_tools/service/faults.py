@@ -33,14 +33,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem, json_response, request_id_of
+from svc_tools.service.envelope import (
+    WWW_AUTHENTICATE,
+    Problem,
+    json_response,
+    log,
+    request_id_of,
+    told_address,
+)
 from svc_tools.service.errors import StartError
-from svc_tools.service.request_log import log, told_address
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["FAULT", "KINDS", "FaultPlan", "Faults"]
 
 FAULT = "svc.fault"
 """The key of the ASGI scope under which the kind of fault stands, where a request is to fail."""

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 
-from svc_tools.service.envelope import REQUEST_ID, Problem, envelope, new_request_id
+from svc_tools.service.envelope import (
+    CODE,
+    REQUEST_ID,
+    Problem,
+    envelope,
+    log,
+    log_answer,
+    new_request_id,
+    told_address,
+)
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,
@@ -20,7 +29,6 @@ from svc_tools.service.faults import FAULT
 from svc_tools.service.health import unavailable
 from svc_tools.service.loopback import is_loopback_authority, is_loopback_origin
 from svc_tools.service.ratebook.imports.common import OwnBookChanged, OwnBookError
-from svc_tools.service.request_log import CODE, log, log_answer, told_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +37,6 @@ if TYPE_CHECKING:
 
     from svc_tools.service.admission import Admission, Ticket
 
-__all__ = ["MAX_BODY", "MAX_HEADERS", "MAX_PATH", "MAX_QUERY", "Guard"]
 
 MAX_BODY = 64 * 1024
 MAX_HEADERS = 16 * 1024

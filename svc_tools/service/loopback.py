@@ -10,8 +10,6 @@ import functools
 import ipaddress
 import re
 
-__all__ = ["is_loopback_authority", "is_loopback_host", "is_loopback_origin"]
-
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@]+)(?::[0-9]{1,5})?")
 _ORIGIN = re.compile(r"https?://(?P<authority>[^/]+)", re.IGNORECASE)
 

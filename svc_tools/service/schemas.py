@@ -1,22 +1,52 @@
 """The one body that comes in: a nexus record (SPEC 2.7)."""
 
+# MERGED answer_shapes: What answers look like, for `/openapi.json` (SPEC 2): as narrow as the service keeps to.
+#
+# MERGED answer_shapes: Nothing is built from these: an answer is written by the part that knows it. Further fields may
+# MERGED answer_shapes: come (SPEC 9.5), so every shape allows them.
+# MERGED described: The answers of each address for `/openapi.json`: every status, with its headers and body.
+
 from __future__ import annotations
 
 import re
-from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from svc_tools.service.states import NEXUS_TYPE, STATE
+from svc_tools.service.faults import KINDS
+from svc_tools.service.params import NEXUS_TYPE, STATE
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
 
-__all__ = ["NexusInput"]
+_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
+
+Confidence = Literal["exact", "high", "medium", "low"]
+NexusType = Literal["economic", "marketplace", "physical"]
+
+Responses = dict[int | str, dict[str, Any]]
+_Headers = dict[str, dict[str, Any]]
+_COUNT = {"type": "integer", "minimum": 0}
+_MEANINGS = {
+    400: "MISSING_INPUT, INPUT_CONFLICT or INVALID_INPUT: the message says what is expected",
+    401: "UNAUTHORIZED: the API key is missing or not valid",
+    402: "BILLING_REQUIRED: the account is past due",
+    403: "TIER_INSUFFICIENT: the plan does not include this; on a service for one machine only"
+    " also INVALID_HOST and INVALID_ORIGIN",
+    404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
+    408: "REQUEST_TIMEOUT: the request took too long to arrive",
+    422: "The input does not have the right shape; each item says where, and what is wrong",
+    429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
+    " without",
+    500: "INTERNAL: the service failed; its log has the reason under the support reference",
+    503: "TEMPORARILY_UNAVAILABLE: the rate book or the database cannot be used just now",
+}
+_OF_ALL = (400, 403, 500, 503)
+_OF_KEYED = (401, 402, 429)
+_ONLY_ON_PURPOSE = "Only where the service was started to fail on purpose; X-Fault says so"
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
 
 
 def _iso_day(value: object) -> object:
@@ -45,3 +75,279 @@ class NexusInput(BaseModel):
         return {
             name: given[name] for name in ("registered_at", "address", "notes") if name in given
         }
+
+
+RateText = Annotated[
+    str,
+    Field(
+        pattern=r"^(0|[1-9][0-9]*)\.[0-9]{5}$",
+        description="A fraction with exactly five decimals; 0.08250 is 8.25 %",
+        examples=["0.08250"],
+    ),
+]
+StateCode = Annotated[str, Field(pattern="^[A-Z]{2}$", examples=["TX"])]
+Zip = Annotated[str, Field(pattern="^[0-9]{5}$", examples=["78701"])]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Rate(_Shape):
+    """The rate and the place it is for. The five parts add up to `combined_rate` exactly."""
+
+    state: StateCode
+    zip: Zip | None
+    city: str | None
+    county: str | None
+    country: Literal["US"]
+    country_rate: RateText
+    state_rate: RateText
+    county_rate: RateText
+    city_rate: RateText
+    combined_district_rate: RateText
+    combined_rate: RateText
+    freight_taxable: bool | None = Field(
+        description="Whether separately stated delivery is taxable; null where there is no tax"
+    )
+
+
+class AnswerWarning(_Shape):
+    """An advisory. What `code` it may have and which fields explain it: see the documentation."""
+
+    code: str
+    message: str
+
+
+class Meta(_Shape):
+    """How the rate was found and how far it can be trusted."""
+
+    resolved_via: Literal["address", "zip4", "zip5", "place", "coordinates", "state"]
+    confidence: Confidence
+    effective_date: date | None
+    effective_date_basis: Literal["publisher_effective_date", "edition_only", "no_published_date"]
+    period: Annotated[str, Field(pattern="^[0-9]{4}[1-4]$")] | None = Field(deprecated=True)
+    warnings: list[AnswerWarning]
+    source: str
+    edition: str
+
+
+class Candidate(_Shape):
+    """One area that was considered; rank 1 is the one that is answered."""
+
+    rank: Annotated[int, Field(ge=1)]
+    chosen: bool
+    name: str | None
+    why: str
+    state_rate: RateText
+    county_rate: RateText
+    city_rate: RateText
+    combined_district_rate: RateText
+    combined_rate: RateText
+
+
+class Component(_Shape):
+    """One jurisdiction's part of the rate."""
+
+    level: Literal["state", "county", "city", "district"]
+    name: str
+    code: str
+    rate: RateText
+    effective_date: date | None
+    source: str
+    edition: str
+
+
+class ResolvedPlace(_Shape):
+    """The place that the lookup led to."""
+
+    state: StateCode
+    zip: Zip | None
+    city: str | None
+    county: str | None
+    as_of: date
+
+
+class TaxResponse(_Shape):
+    """The answer to a lookup; the last three fields with `mode=full` only."""
+
+    rate: Rate
+    meta: Meta
+    candidates: list[Candidate] | None = None
+    components: list[Component] | None = None
+    resolved_place: ResolvedPlace | None = None
+
+
+class StateFreshness(_Shape):
+    """How old and how complete the data of one state is."""
+
+    state: StateCode
+    name: str
+    tier: Literal["A", "B", "C", "D", "E", "none"]
+    source: str
+    edition: str
+    loaded_at: date
+    covers: str
+    history_from: date
+    covered_until: date
+    confidence: Literal["exact", "high", "medium", "low", "none"]
+    missing: str
+
+
+class BookFreshness(_Shape):
+    """The rate book as a whole."""
+
+    edition: str
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    loaded_at: date
+
+
+class Freshness(_Shape):
+    """The age and coverage of the data, state by state."""
+
+    book: BookFreshness
+    states: list[StateFreshness]
+
+
+class HealthResponse(_Shape):
+    """The service is alive and can serve."""
+
+    status: Literal["ok"]
+
+
+class NexusRecord(_Shape):
+    """A nexus registration, identified by state and type."""
+
+    state: StateCode
+    nexus_type: NexusType
+    registered_at: date | None
+    address: str | None
+    notes: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class NexusList(_Shape):
+    """Nexus registrations of the account, ordered by state, then type."""
+
+    nexus: list[NexusRecord]
+    count: Annotated[int, Field(ge=0)]
+
+
+class NexusRemoval(_Shape):
+    """How many records were removed; 0 where there were none."""
+
+    deleted: Annotated[int, Field(ge=0)]
+    state: StateCode
+    nexus_type: NexusType | None
+
+
+class ErrorBody(_Shape):
+    """What went wrong: for a program (`code`), for a person, and for a question about it."""
+
+    code: Annotated[str, Field(pattern="^[A-Z_]+$")]
+    message: str
+    support_reference: Annotated[str, Field(pattern="^req_[0-9a-f]{24}$")]
+    retry_after_seconds: Annotated[int, Field(ge=1)] | None = None
+    detail: dict[str, Any] | None = None
+
+
+class ErrorEnvelope(_Shape):
+    """The body of every error but 422."""
+
+    error: ErrorBody
+
+
+class ValidationDetail(_Shape):
+    """One thing that is wrong with the body or the query string of a request (SPEC 4.1)."""
+
+    loc: list[str | int]
+    msg: str
+    type: str
+    input: Any = None
+    ctx: dict[str, Any] | None = None
+
+
+class HTTPValidationError(BaseModel):
+    """The body of a 422."""
+
+    detail: Annotated[list[ValidationDetail], Field(min_length=1)]
+
+
+def _header(description: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
+    return {"description": description, "schema": schema, "required": required}
+
+
+_ALWAYS: _Headers = {
+    "X-Request-Id": _header(
+        "Names this request in the service's log; in errors it is the support reference too",
+        {"type": "string", "pattern": "^req_[0-9a-f]{24}$"},
+        required=True,
+    )
+}
+_LIMITS: _Headers = {
+    "RateLimit-Limit": _header("How many requests may come at once; keys with a limit", _COUNT),
+    "RateLimit-Remaining": _header("How many more may come at once; keys with a limit", _COUNT),
+    "RateLimit-Reset": _header("Seconds until as many as at first may come at once", _COUNT),
+    "X-Fault": _header("The kind of fault, where the service fails on purpose", {"type": "string"}),
+}
+_QUOTA: _Headers = {
+    "X-Quota-Limit": _header("The lookups of a month; keys with a quota", _COUNT),
+    "X-Quota-Remaining": _header("How many of them are left; keys with a quota", _COUNT),
+}
+_RETRY_AFTER = _header("Seconds until trying again makes sense", {"type": "integer", "minimum": 1})
+_OWN: dict[int, _Headers] = {
+    401: {
+        "WWW-Authenticate": _header("How keys travel", {"type": "string"}, required=True),
+    },
+    429: {"Retry-After": _RETRY_AFTER},
+    503: {"Retry-After": {**_RETRY_AFTER, "required": True}},
+}
+_ON_PURPOSE = frozenset(int(kind[:3]) for kind in KINDS if kind[:3].isdecimal())
+
+
+def answers(model: type[BaseModel], description: str, *further: int) -> Responses:
+    """The answers of an address that needs no key.
+
+    Args:
+        model: the shape of the body of a 200.
+        description: what a 200 means.
+        further: the statuses that it has beside those that every address has.
+    """
+    return _responses(model, description, {*_OF_ALL, *further}, {})
+
+
+def keyed_answers(
+    model: type[BaseModel], description: str, *further: int, quota: bool = False
+) -> Responses:
+    """The answers of an address that needs a key, with what they say of its limits.
+
+    Args:
+        model: the shape of the body of a 200.
+        description: what a 200 means.
+        further: the statuses that it has beside those that every such address has. Those that
+            only a fault on purpose (`faults`) can send are added by themselves.
+        quota: whether a monthly quota counts it.
+    """
+    limits = {**_LIMITS, **_QUOTA} if quota else _LIMITS
+    own = {*_OF_ALL, *_OF_KEYED, *further}
+    return _responses(model, description, own, limits, _ON_PURPOSE - own)
+
+
+def _responses(
+    model: type[BaseModel],
+    description: str,
+    own: set[int],
+    limits: _Headers,
+    on_purpose: frozenset[int] = frozenset(),
+) -> Responses:
+    found: Responses = {
+        200: {"model": model, "description": description, "headers": {**_ALWAYS, **limits}}
+    }
+    for status in sorted(own | on_purpose):
+        found[status] = {
+            "model": HTTPValidationError if status == 422 else ErrorEnvelope,  # noqa: PLR2004 - the framework's own status
+            "description": _MEANINGS[status] if status in own else _ONLY_ON_PURPOSE,
+            "headers": {**_ALWAYS, **_OWN.get(status, {}), **limits},
+        }
+    return found

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from svc_tools.service.clock import utc_now
+from svc_tools.service.database import nexus, utc_now
 from svc_tools.service.errors import StoreUnavailableError
-from svc_tools.service.tables import nexus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from svc_tools.service.database import Database
 
-__all__ = ["NexusRow", "Store"]
 
 NexusRow = dict[str, str | None]
 """state, nexus_type, registered_at, address, notes, created_at, updated_at."""

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from svc_tools.cli.main import app
 from svc_tools.service.database import Database
-from svc_tools.service.key_store import KeyStore
+from svc_tools.service.keys import KeyStore
 from svc_tools.service.keys import hash_key
-from svc_tools.service.limit_store import LimitStore
+from svc_tools.service.limits import LimitStore
 from svc_tools.service.limits import month_of
-from svc_tools.service.plans import PLANS
+from svc_tools.service.limits import PLANS
 
 
 @pytest.fixture

@@ -14,11 +14,10 @@ import pytest
 from support.postgres import Server, running
 
 from svc_tools.service.app import create_app
-from svc_tools.service.background import BackgroundServer
-from svc_tools.service.book_keeper import BookKeeper
 from svc_tools.service.database import Database
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.keys import KeyRing, new_key
+from svc_tools.service.embedded import BackgroundServer
+from svc_tools.service.health import BookKeeper
+from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.store import Store
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from svc_tools.service.book_keeper import NOTICE_SECONDS, BookKeeper
 from svc_tools.service.errors import BookUnavailableError
+from svc_tools.service.health import NOTICE_SECONDS, BookKeeper
 from svc_tools.service.ratebook import load_book
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from sqlalchemy import event
 from support.postgres import GUARDED, USER
 
 from svc_tools.service import database as database_module
-from svc_tools.service.database import Database, default_path
+from svc_tools.service.database import Database, accounts, default_path, schema_version
 from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.limit_store import LimitStore
-from svc_tools.service.tables import accounts, schema_version
+from svc_tools.service.limits import LimitStore
 
 OURS = ["accounts", "api_keys", "nexus", "schema_version", "usage"]
 OPEN_FILES = Path("/proc/self/fd")

@@ -16,7 +16,8 @@ import pytest
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.service import background, embedded
+from svc_tools.service import embedded
+from svc_tools.service import embedded as background
 from svc_tools.service.errors import StartError, StoreError
 from svc_tools.service.ratebook import load_book
 
@@ -223,7 +224,7 @@ def test_a_program_that_fails_shows_its_own_error(db):
 
 FORK = """
 import os, warnings
-from svc_tools.service.server import bind
+from svc_tools.service.serving import bind
 assert ask(service) == 200
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
 until_child_has_asked, asked = os.pipe()

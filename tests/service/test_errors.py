@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from svc_tools.service import nexus, rates, server
+from svc_tools.service import app as nexus
+from svc_tools.service import app as rates
+from svc_tools.service import serving
 from svc_tools.service.app import create_app
-from svc_tools.service.background import BackgroundServer
-from svc_tools.service.book_keeper import BookKeeper
 from svc_tools.service.database import Database
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.keys import KeyRing, new_key
+from svc_tools.service.embedded import BackgroundServer
+from svc_tools.service.health import BookKeeper
+from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.store import Store
 
@@ -264,7 +265,7 @@ def test_a_body_that_breaks_parsers_is_the_caller_s_mistake(shared, content):
 
 
 def test_a_request_that_the_end_of_the_service_meets_is_told_so(db, monkeypatch):
-    monkeypatch.setitem(server.OPTIONS, "timeout_graceful_shutdown", 0.1)
+    monkeypatch.setitem(serving.OPTIONS, "timeout_graceful_shutdown", 0.1)
     key, store = new_key(), Store(Database(db))
     begun, free = threading.Event(), threading.Event()
 

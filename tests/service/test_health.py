@@ -13,7 +13,7 @@ from support.api_keys import make_key
 
 from svc_sdk import ServiceError, Svc
 from svc_tools.service import health
-from svc_tools.service.book_keeper import BookKeeper
+from svc_tools.service.health import BookKeeper
 from svc_tools.service.ratebook import load_book
 
 PLACE = {"zip": "07030"}

@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 import pytest
 from support.api_keys import make_key
 
-from svc_tools.service.database import Database
+from svc_tools.service.database import LOCAL_ACCOUNT, Database
 from svc_tools.service.errors import StartError, StoreUnavailableError
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.keys import LOCAL_ACCOUNT, KeyRing, checked_key, hash_key, new_key
-from svc_tools.service.plans import FEATURES, NO_LIMIT, Overrides
+from svc_tools.service.keys import KeyRing, KeyStore, checked_key, hash_key, new_key
+from svc_tools.service.limits import FEATURES, NO_LIMIT, Overrides
 
 NEXUS = "/v1/portability/nexus"
 FRESHNESS = "/v1/freshness"

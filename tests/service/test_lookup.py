@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from svc_sdk.models import Freshness, TaxResponse
-from svc_tools.service import rates
+from svc_tools.service import app
 from svc_tools.service.ratebook import load_book
 
 PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
@@ -59,8 +59,8 @@ def test_no_date_means_today(run, monkeypatch):
         seen.append((query.as_of, today))
         return rates_resolve(book, query, today=today)
 
-    rates_resolve = rates.resolve
-    monkeypatch.setattr(rates, "resolve", resolve)
+    rates_resolve = app.resolve
+    monkeypatch.setattr(app, "resolve", resolve)
     client = run(today=lambda: date(2026, 5, 4)).client
     client.get("/v1/tax/NJ", params={"zip": "07030"})
     client.get("/v1/tax/NJ", params={"zip": "07030", "period": "20241"})
@@ -74,8 +74,8 @@ def test_the_same_question_is_answered_anew_when_the_day_changes(run, monkeypatc
         days.append(today)
         return rates_resolve(book, query, today=today)
 
-    rates_resolve = rates.resolve
-    monkeypatch.setattr(rates, "resolve", resolve)
+    rates_resolve = app.resolve
+    monkeypatch.setattr(app, "resolve", resolve)
     clock = iter([date(2026, 5, 4)] * 3 + [date(2026, 5, 5)] * 2)
     client = run(today=lambda: next(clock)).client
     bodies = [client.get("/v1/tax/NJ?zip=07030").content for _ in range(5)]
@@ -86,7 +86,7 @@ def test_the_same_question_is_answered_anew_when_the_day_changes(run, monkeypatc
 
 def test_a_failure_is_not_remembered(run, monkeypatch):
     client = run().client
-    monkeypatch.setattr(rates, "resolve", lambda *_args, **_options: 1 / 0)
+    monkeypatch.setattr(app, "resolve", lambda *_args, **_options: 1 / 0)
     assert client.get("/v1/tax/NJ?zip=07030").status_code == 500
     monkeypatch.undo()
     assert client.get("/v1/tax/NJ?zip=07030").status_code == 200

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.service.envelope import Problem
-from svc_tools.service.lookups import PARAMETERS, read_lookup
+from svc_tools.service.params import PARAMETERS, read_lookup
 from svc_tools.service.ratebook import Query
 
 ADDRESS = "500 W 2nd St, Austin, TX 78701"

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.keys import hash_key, new_key
-from svc_tools.service.states import NEXUS_TYPES, STATES
+from svc_tools.service.keys import KeyStore, hash_key, new_key
+from svc_tools.service.params import NEXUS_TYPES, STATES
 
 PATH = "/v1/portability/nexus"
 FIELDS = ["state", "nexus_type", "registered_at", "address", "notes", "created_at", "updated_at"]

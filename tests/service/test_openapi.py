@@ -8,9 +8,8 @@ from support.api_keys import make_key
 
 from svc_sdk.models import TaxResponse
 from svc_tools.service.faults import KINDS, FaultPlan
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.lookups import PARAMETERS
-from svc_tools.service.states import STATES
+from svc_tools.service.keys import KeyStore
+from svc_tools.service.params import PARAMETERS, STATES
 
 ADDRESSES = {
     ("/healthz", "get"): "health",

@@ -8,8 +8,9 @@ from datetime import date
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 
-from svc_tools.service import book_keeper, embedded, rates
-from svc_tools.service.book_keeper import keep_book
+from svc_tools.service import app, embedded
+from svc_tools.service import health as book_keeper
+from svc_tools.service.health import keep_book
 from svc_tools.service.ratebook.imports.common import OwnBookChanged
 from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
@@ -143,7 +144,7 @@ def test_an_own_book_that_changes_all_the_time_is_a_503_to_try_again(service, mo
     def changed(*_args, **_options):
         raise OwnBookChanged("edition 7 is not in the own book any more")
 
-    monkeypatch.setattr(rates, "resolve", changed)
+    monkeypatch.setattr(app, "resolve", changed)
     response = service.client.get("/v1/tax/IA", params={"zip": "50002"})
     assert response.status_code == 503
     assert response.headers["retry-after"]

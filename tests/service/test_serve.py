@@ -14,8 +14,8 @@ import pytest
 
 from svc_tools.service import admin
 from svc_tools.service.database import Database
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.server import address_of, bind, listens_on_loopback
+from svc_tools.service.keys import KeyStore
+from svc_tools.service.serving import address_of, bind, listens_on_loopback
 
 PROGRAM = """
 import sys

@@ -15,12 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from svc_tools.service import database as database_module
-from svc_tools.service.database import Database
+from svc_tools.service.database import LOCAL_ACCOUNT, Database, nexus
 from svc_tools.service.errors import StoreUnavailableError
-from svc_tools.service.keys import LOCAL_ACCOUNT
-from svc_tools.service.states import NEXUS_TYPES, STATES
+from svc_tools.service.params import NEXUS_TYPES, STATES
 from svc_tools.service.store import Store
-from svc_tools.service.tables import nexus
 
 PATH = "/v1/portability/nexus"
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes are a POSIX matter")

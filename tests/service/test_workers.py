@@ -22,9 +22,8 @@ from support.api_keys import make_key
 from svc_tools.service import admin
 from svc_tools.service import serving as serving_module
 from svc_tools.service.database import Database
-from svc_tools.service.key_store import KeyStore
-from svc_tools.service.limit_store import LimitStore
-from svc_tools.service.limits import month_of
+from svc_tools.service.keys import KeyStore
+from svc_tools.service.limits import LimitStore, month_of
 
 PS = shutil.which("ps")
 pytestmark = [

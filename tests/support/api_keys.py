@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from svc_tools.service.keys import hash_key, new_key
-from svc_tools.service.plans import Overrides
+from svc_tools.service.limits import Overrides
 
 if TYPE_CHECKING:
-    from svc_tools.service.key_store import KeyRow, KeyStore
+    from svc_tools.service.keys import KeyRow, KeyStore
 
 _SET = ("rate_per_minute", "burst", "monthly_quota", "features")
 

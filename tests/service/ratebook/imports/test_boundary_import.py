@@ -23,7 +23,7 @@ from support.boundary_files import (
     write_boundary_file,
 )
 
-from svc_tools.service.book_keeper import keep_book
+from svc_tools.service.health import keep_book
 from svc_tools.service.ratebook import Query, load_book, resolve
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.common import (
