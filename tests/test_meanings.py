@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from svc_tools.frames.lookup_columns import CONFIDENCES
+from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
-from svc_tools.frames.texts import WHAT_TO_DO, meaning_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 from svc_tools.service.ratebook import rating

@@ -16,7 +16,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.summary import other_date_sentence, summarize
-from svc_tools.frames.texts import RATE_NOTE_SHORT
+from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.lookup.review import MEANINGS
 from svc_tools.printing import print_table, print_text
 

@@ -1,9 +1,4 @@
-"""`df.svc`: all that a frame can be asked for. It validates nothing itself; it delegates."""
-
-# MERGED money_methods: The part of `df.svc` that is about money: tax, what was collected, what is filed.
-# MERGED nexus_methods: The part of `df.svc` that is about nexus: where sales have reached a state's threshold.
-# MERGED report_methods: The part of `df.svc` that others get to see: reports and charts.
-# MERGED on_frame: What every part of the accessor stands on: the frame.
+"""`df.svc`: the methods of a frame. It validates nothing itself; each method delegates."""
 
 from __future__ import annotations
 
@@ -12,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
-from svc_tools.frames.freeze import freeze
 from svc_tools.frames.options import Options
+from svc_tools.frames.provenance import freeze
 from svc_tools.frames.review import review
 from svc_tools.frames.taxes.due import TaxTerms
 from svc_tools.frames.taxes.tax import add_tax
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.charting.plots import Plots
-    from svc_tools.frames.freeze import Frozen
+    from svc_tools.frames.provenance import Frozen
     from svc_tools.frames.review import Review
     from svc_tools.frames.taxes.due import Nexus
     from svc_tools.frames.taxes.rounding import Rounding
@@ -45,343 +40,11 @@ if TYPE_CHECKING:
     from svc_tools.places import Grain
 
 
-class OnFrame:
-    """Methods of one frame, which they never change."""
+class SvcAccessor:
+    """Sales-tax rates for the rows of a frame: `df.svc.lookup(...)`, then `df.svc.tax(...)`."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
-
-
-class MoneyMethods(OnFrame):
-    """Tax of an enriched frame, exact to the cent, and the questions that follow."""
-
-    def tax(
-        self,
-        amount: Hashable = "amount",
-        *,
-        shipping: Hashable | None = None,
-        exempt: Hashable | None = None,
-        rounding: Rounding = "half_up",
-        invoice: Hashable | None = None,
-        partial: Literal["use"] | None = None,
-        nexus: Nexus | None = None,
-        channel: Hashable | None = None,
-        ship_from: Hashable | None = None,
-        prefix: str = "",
-        progress: bool = True,
-        errors: Literal["coerce", "raise"] = "coerce",
-    ) -> pd.DataFrame:
-        """Add the tax at the destination, exact to the cent: whole cents times the rate.
-
-        Rows without a whole rate have no tax: neither failed rows nor, unless `partial="use"`,
-        rows whose rate is known to lack its local or district part. A missing tax is missing,
-        never 0; `tax_error` says why. 4.00 at 8.625 % is 0.345 exactly, so 0.35; its refund, -4.00,
-        is -0.35. Rates are general ones: what is exempt, you say with `exempt`.
-
-        Args:
-            amount: the column of what the goods cost, in dollars without tax; negative for
-                refunds. Numbers, decimals and text ($1,234.50, (15.00)) are understood. A float
-                within a millionth of a dollar of a whole cent is that cent; other fractions of a
-                cent leave the row without a tax.
-            shipping: separately stated delivery, a column or one amount for all rows. It is
-                taxed like the goods where `freight_taxable` is true, and not where it is false;
-                where that is not known, at a rate above 0, the row has no tax, and `tax_low` and
-                `tax_high` say what it would be without and with the delivery. Delivery of exempt
-                goods is exempt; of partly exempt ones the share (amount - exempt) / amount of it,
-                rounded to the cent, is taxable.
-            exempt: what is not taxed. A column of truth values (or yes/no, true/false,
-                exempt/taxable) exempts whole rows, delivery included; a column of dollars, from 0
-                to the amount, a part of each row; `True` all rows; one amount that much of each
-                row. Where it is missing, the row has no tax.
-            rounding: of a fraction of a cent: "half_up" (half a cent away from zero), "half_even",
-                "up" (away from zero) or "down" (toward zero). Refunds mirror their sales.
-            invoice: the column that says which rows make up one invoice: its tax is rounded
-                once and its lines add up to it; the cents left over go to the lines with the
-                largest fractions of a cent. A row that names no invoice is one by itself.
-            partial: "use" computes the tax of partial rows too, from what is known of the rate.
-            nexus: where you are registered: records with `state`, `nexus_type` (physical,
-                economic, marketplace) and `registered_at` (may be blank: then always), as a frame,
-                the path of a CSV file, or mappings. Adds `tax_due`: `tax`, or missing with its
-                `tax_due_reason` where no record covers the sale.
-            channel: a column (or one word for all rows) that says "direct" or "marketplace";
-                tax of a facilitated marketplace sale is not due from you. Adds `tax_due` too.
-            ship_from: the state that goods are shipped from, a column or one state; marks sales
-                within states that tax those by their origin.
-            prefix: the prefix that the lookup was given.
-            progress: say how many rows have no tax and why, and how many amounts snapped.
-            errors: "raise" for an exception where a row has no tax; it carries the frame.
-
-        Returns:
-            A new frame, money as decimal128(18, 2), with `tax`, `tax_error`, `taxable_amount` and
-            `exempt_amount` (together amount and shipping), `state_tax`, `county_tax`, `city_tax`
-            and `combined_district_tax` (together `tax`; missing where the rate's parts are),
-            `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate that
-            the answer allows, and their difference), `tax_review` (codes, separated by "; ");
-            with shipping `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
-            `tax_due_reason`. docs/TAX.md has the rule of each. Columns of an earlier tax of
-            this prefix are replaced.
-
-        Raises:
-            ValueError: the frame has not been looked up, a column is missing or is not ours, or an
-                argument is neither a column nor a value that is understood.
-            TypeError: a column of amounts holds truth values.
-            RegisterError: the register of nexus cannot be read; it lists every faulty record.
-            TaxFailedError: with `errors="raise"`; its `frame` is the result.
-        """
-        terms = TaxTerms(
-            amount=amount,
-            shipping=shipping,
-            exempt=exempt,
-            rounding=rounding,
-            invoice=invoice,
-            partial=partial,
-            nexus=nexus,
-            channel=channel,
-            ship_from=ship_from,
-        )
-        return add_tax(self._frame, terms, prefix=prefix, progress=progress, errors=errors)
-
-    def reconcile(
-        self,
-        collected: Hashable = "tax_collected",
-        *,
-        tolerance: Decimal | str | int = "0.01",
-        by: Hashable | list[Hashable] | None = None,
-        period: Period | None = None,
-        date: Hashable | None = None,
-        worst: int = 20,
-        prefix: str = "",
-    ) -> Reconciliation:
-        """Compare what was collected with the tax of each row, exact to the cent.
-
-        What is expected is `tax_due` where the tax was computed with a register or a channel, else
-        `tax`. A row without a tax expects nothing that is known: it is never compared, and never
-        taken for 0. Each row that differs gets the first reason that its own figures prove (see
-        `analysis.difference_reasons.REASONS`): what was collected equals the tax at the
-        state's rate alone, say, or on the exempt part too. Refunds are negative on both sides.
-
-        Args:
-            collected: the column of what was collected, in dollars; read as amounts are.
-            tolerance: the difference that is let pass in one row, in dollars.
-            by: a column, or a list of columns, for a table of sums by their values.
-            period: "month", "quarter" or "year" for a table of sums by the period of the date.
-            date: the column of dates for `period`; by default the day that was asked about.
-            worst: how many of the rows with the largest differences to list.
-            prefix: the prefix that the lookup was given.
-
-        Returns:
-            A `Reconciliation`: totals, tables by state, by reason and by your columns, the worst
-            rows, and all lines with their differences. The tables add up to the totals exactly.
-
-        Raises:
-            ValueError: the frame has no tax, a column is not there, or a word is not understood.
-            TypeError: the column of what was collected holds truth values.
-        """
-        return reconcile(
-            self._frame,
-            collected,
-            tolerance=tolerance,
-            by=by,
-            period=period,
-            date=date,
-            worst=worst,
-            prefix=prefix,
-        )
-
-    def filing(
-        self,
-        state: str,
-        *,
-        period: Period | None = None,
-        date: Hashable | None = None,
-        amount: Hashable | None = None,
-        prefix: str = "",
-    ) -> Filing:
-        """Add up one state's return: taxable, exempt and tax by official jurisdiction code.
-
-        Each line's tax is shared out over the jurisdictions of its rate: each gets taxable x rate
-        without the fraction of a cent, the cents left over go to the largest fractions, so that
-        the shares add up to the line's tax exactly (and within a level to its tax of that level).
-        Lines whose answers name no jurisdictions stand in a row of their own; lines without a tax
-        (or, with `tax_due`, without tax that is due) are left out and listed, never dropped.
-        Washington's local parts are one row, under its location code. Refunds reduce.
-
-        Args:
-            state: a code or a name; one state per call.
-            period: "month", "quarter" or "year" for rows by the period of the date.
-            date: the column of dates for `period`; by default the day that was asked about.
-            amount: the column of amounts, for the sales of what is left out; by default that of
-                the tax.
-            prefix: the prefix that the lookup was given.
-
-        Returns:
-            A `Filing`: the table, what is left out and why, the lines, totals, and `check()`,
-            which adds table and lines up again.
-
-        Raises:
-            ValueError: the frame has no tax or was looked up without `detail=True`, or it has no
-                row in the state, or there is no such state.
-            TypeError: several states.
-        """
-        return filing(self._frame, state, period=period, date=date, amount=amount, prefix=prefix)
-
-    def review(
-        self, *, amount: Hashable | None = None, share: int = 90, prefix: str = ""
-    ) -> Review:
-        """List the rows that need a person, the most dollars at stake first.
-
-        These are the rows that the lookup (`needs_review`) or the tax (`tax_review`) marked, and
-        those without a tax. At stake is `at_stake` where the answer allows several rates; else the
-        whole tax; for a row without a tax the most it can be (`tax_high`), else an estimate: its
-        sale at the highest rate that the frame has for its state. In a frame without a tax it is
-        the sale itself. Rows of one place and one set of reasons are also listed as one group.
-
-        Args:
-            amount: the column of amounts; by default that of the tax.
-            share: the percentage of the dollars that the sentence speaks of.
-            prefix: the prefix that the lookup was given.
-
-        Returns:
-            A `Review`: rows, groups, reasons, totals and the sentence: how few rows carry most
-            of what is at stake.
-
-        Raises:
-            ValueError: the frame has not been looked up, or a column is not there.
-        """
-        return review(self._frame, amount=amount, share=share, prefix=prefix)
-
-
-class NexusMethods(OnFrame):
-    """Sales by state against the states' economic thresholds."""
-
-    def exposure(
-        self,
-        amount: Hashable | None = None,
-        *,
-        date: Hashable | None = None,
-        state: Hashable | None = None,
-        channel: Hashable | None = None,
-        retail: Hashable | None = None,
-        taxable: Hashable | None = None,
-        transaction: Hashable | None = None,
-        as_of: dt.date | str | None = None,
-        register: Nexus | None = None,
-        thresholds: Thresholds | str | Path | None = None,
-        covers: tuple[dt.date | str, dt.date | str] | None = None,
-        tz: str | dt.tzinfo | None = None,
-        progress: bool = True,
-    ) -> pd.DataFrame:
-        """Hold your sales against every state's economic threshold; one row a state.
-
-        Columns that are not named are found by their usual names, and it is an error where it could
-        be two. Cents are exact. Refunds (negative amounts) reduce, but are no transactions, and
-        the first day on which a threshold was met stays. Rows whose amount, date or state cannot be
-        read are left out, counted and said. docs/THRESHOLDS.md has the rule of each column.
-
-        Args:
-            amount: the column of sales in dollars, without tax: gross sales.
-            date: the column of days of sale; of moments in a time zone, the day in `tz`.
-            state: the column of states that the sales went to, or one state for all rows.
-            channel: a column (or one word for all rows) that says "direct" or "marketplace"; other
-                words count as direct, and are said. Without it all sales are direct.
-            retail: the column of the part of the amount that is no sale for resale.
-            taxable: the column of the part of the amount that is taxable.
-            transaction: a column of order numbers: lines of one order on one day count once.
-                Without it each row is a transaction.
-            as_of: the day that is asked about, or "today"; by default the last day with a sale.
-            register: where you are registered, as for `tax(nexus=…)`: a state over its threshold
-                without a record is "missing", and comes first.
-            thresholds: a file that overrides rows of the shipped thresholds, or what
-                `read_thresholds` gave.
-            covers: the first and the last day that the sales are complete for, as dates or as texts
-                such as "2026-05-01"; by default the first and last day with a sale, of those
-                without a calendar month in between in which nothing was sold anywhere. What they do
-                not cover is never said to be below.
-            tz: the time zone in which moments have their date, such as "America/Chicago".
-            progress: say which columns are used, and what was left out and why.
-
-        Returns:
-            A new frame: state, band ("missing", "over", "90-100", "70-90", "below 70", "no tax",
-            "unknown"), the figures and the threshold that they were held against, whether the state
-            is below for the whole period and the trailing time (`below_all`), and in `why` all that
-            is to be said. `attrs["svc_exposure"]` has the days of the sales and what was left out.
-
-        Raises:
-            ValueError: a column is missing or could be two, no row can be counted, or an argument
-                is not understood.
-            ThresholdsError: the file of thresholds cannot be read; it lists every problem.
-            RegisterError: the register cannot be read; it lists every faulty record.
-        """
-        from svc_tools.frames.sales.exposure import exposure_of_frame  # noqa: PLC0415 - not for a lookup
-
-        given = {
-            "amount": amount,
-            "date": date,
-            "state": state,
-            "channel": channel,
-            "retail": retail,
-            "taxable": taxable,
-            "transaction": transaction,
-        }
-        return exposure_of_frame(
-            self._frame,
-            given,
-            as_of=as_of,
-            register=register,
-            thresholds=thresholds,
-            covers=covers,
-            tz=tz,
-            progress=progress,
-        )
-
-
-class ReportMethods(OnFrame):
-    """Reports and charts of an enriched frame."""
-
-    def report(
-        self,
-        path: str | Path,
-        *,
-        amount: Hashable | None = None,
-        title: str | None = None,
-        prefix: str = "",
-    ) -> Path:
-        """Write a report that somebody else can check: a workbook, or a page for the browser.
-
-        Both hold a summary, the rows without a tax and the rows to review with what to do about
-        them, the sources of the rates, the terms of the tax, and what each column and code means.
-        `.xlsx` holds every line (on several sheets where one is too small) and adds them up again
-        itself; `.html` is one file that needs no network and shows the first lines, and says how
-        many it leaves out. The file appears whole or not at all; an existing one is replaced.
-
-        Args:
-            path: where to write it; the suffix `.xlsx` or `.html` decides what.
-            amount: the column of amounts; by default the one that the tax was computed from.
-            title: the report's title.
-            prefix: the prefix of the lookup's columns.
-
-        Returns:
-            The path of the file.
-
-        Raises:
-            ValueError: another suffix; a frame that has not been looked up; no such amounts.
-            FileNotFoundError: the folder does not exist.
-            ModuleNotFoundError: the extra `report` is not installed (`.xlsx`).
-        """
-        from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
-
-        return write_report(self._frame, path, amount=amount, title=title, prefix=prefix)
-
-    @property
-    def plot(self) -> Plots:
-        """Charts: `df.svc.plot.rates()`, `df.svc.plot.tax_map()`."""
-        from svc_tools.frames.charting.plots import Plots  # noqa: PLC0415  # not for a lookup
-
-        return Plots(self._frame)
-
-
-class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
-    """Sales-tax rates for the rows of a frame: `df.svc.lookup(...)`, then `df.svc.tax(...)`."""
 
     @overload
     def lookup(self, *, dry_run: Literal[True], **arguments: Any) -> Plan: ...  # noqa: ANN401 - as below
@@ -442,15 +105,15 @@ class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
         deadline: float | None = None,
         dry_run: bool = False,
     ) -> pd.DataFrame | Plan:
-        """Look up the rate of every row's place, on its date. Distinct places are asked for once.
+        """Look up the rate of every row's place, on its date. Distinct places are requested once.
 
         An argument is a column's name, or one value for all rows; what is left out is found by
-        the usual column names and said so, and `False` keeps a column out. Row by row the mode is
-        address, else coordinates, else ZIP, else place name (SPEC 4.4). A city beside a ZIP is
-        compared with the answer: a difference is the warning `place_input_mismatch`.
+        the usual column names and reported, and `False` excludes a column. Row by row the mode is
+        address, else coordinates, else ZIP, else place name (SPEC 4.4). A city given with a ZIP is
+        compared with the city found: a difference is the warning `place_input_mismatch`.
 
-        Every answer is in the cache before it is reported, and no answer that is there is asked for
-        again: run an interrupted lookup again, and it asks for the rest.
+        Every result is cached before it is reported, and no cached result is requested again: run
+        an interrupted lookup again, and it requests the rest.
 
         Args:
             state: state codes or names; where missing, taken from a ZIP that lies in one state.
@@ -460,40 +123,40 @@ class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
             location: place name.
             lat: latitude in degrees.
             lng: longitude in degrees.
-            country: country; rows outside the United States are `unsupported`, never asked.
+            country: country; rows outside the United States are `unsupported`, never requested.
             as_of: date of the sale; one obvious date column is found. Several, dates under another
                 name or in the index, and months or quarters alone are an error that names them;
                 "today" for today's rates.
             tz: the time zone whose calendar date counts where dates are moments in a time zone,
                 such as "America/Chicago". Dates without a zone are taken as they stand.
-            as_of_grain: "month" or "quarter" ask about the first day of the row's month or quarter:
+            as_of_grain: "month" or "quarter" look up the first day of the row's month or quarter:
                 fewer requests, and `as_of_status` is `unverified` where that is another day.
-            client: the service to ask; by default the configured one, else the embedded one.
+            client: the service to use; by default the configured one, else the embedded one.
             prefix: put before the names of the added columns.
             columns: which of the columns to add, such as `["combined_rate"]`; `lookup_status` and
-                `lookup_error` come always, so that nothing that failed hides. Default: all.
-            detail: ask for the full answer, and add `lookup_jurisdictions`: JSON text with level,
-                code, name and rate of each jurisdiction.
-            errors: "raise" for an exception where a row has no usable answer; it carries the frame.
-            progress: show what was decided, and a progress bar.
+                `lookup_error` are always added, so that no failure is hidden. Default: all.
+            detail: request the detailed response, and add `lookup_jurisdictions`: JSON text with
+                level, code, name and rate of each jurisdiction.
+            errors: "raise" for an exception where a row has no usable result; it has the frame.
+            progress: show how the columns were read, and a progress bar.
             rates: "decimal" (exact, decimal128(7, 5)), "string" (five decimals) or "float".
-            cache: where answers are kept: a path; `False` for nowhere; by default as configured.
-            locked: a lock file that `freeze` wrote: no service is asked, every figure is as it was
+            cache: the path of the cache; `False` for no cache; by default as configured.
+            locked: a lock file that `freeze` wrote: no request is made, every figure is as it was
                 then, and what is not in it is `not_attempted`.
-            concurrency: how many requests may be under way at once.
-            deadline: the seconds that the asking may take; the rest is `not_attempted`.
-            dry_run: ask nothing, and return the `Plan`: see `plan`.
+            concurrency: how many requests may be in flight at once.
+            deadline: the seconds that the requests may take; the rest is `not_attempted`.
+            dry_run: request nothing, and return the `Plan`: see `plan`.
 
         Returns:
             A new frame: same index, same order, and the columns that docs/COLUMNS.md explains:
             rates (fractions: 0.08250 is 8.25 %) and their range, confidence and warnings, the
             place and the day they are for, `needs_review` and why, `lookup_status` (ok, partial,
-            unresolved, invalid, unsupported, failed, not_attempted) with `lookup_error`, and who
-            answered, when and from what. Columns of an earlier lookup are replaced.
+            unresolved, invalid, unsupported, failed, not_attempted) with `lookup_error`, and the
+            service, the source and the time. Columns of an earlier lookup are replaced.
 
         Raises:
-            ValueError: a column of yours has one of these names, or the arguments are not clear.
-            ConfigurationError: a key without an address, or the other way round.
+            ValueError: a column of yours has one of these names, or the arguments are ambiguous.
+            ConfigurationError: a key without an address, or an address without a key.
             LookupFailedError: with `errors="raise"`; its `frame` is the result.
         """
         options = Options(
@@ -545,34 +208,19 @@ class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
         cache: CacheChoice = None,
         price: str | Decimal | None = None,
     ) -> Plan:
-        """What `lookup` with these arguments will take: nothing is asked, no service is started.
+        """Plan a `lookup` with these arguments: nothing is requested, no service is started.
 
-        It counts rows, distinct places, how many of them the cache answers, the requests for the
-        rest (for each `as_of_grain`), the rows that are never asked and why, and, where they are
-        known, the price and the lookups that the account has left this month.
+        The plan counts rows, distinct places, how many of them are cached, the requests for the
+        rest (for each `as_of_grain`), the rows that are never requested and why, and, where they
+        are known, the price and the lookups that the account has left this month.
 
-        Args:
-            state: see `lookup`.
-            zip: see `lookup`.
-            address: see `lookup`.
-            city: see `lookup`.
-            location: see `lookup`.
-            lat: see `lookup`.
-            lng: see `lookup`.
-            country: see `lookup`.
-            as_of: see `lookup`.
-            tz: see `lookup`.
-            as_of_grain: see `lookup`.
-            client: see `lookup`.
-            detail: see `lookup`.
-            cache: see `lookup`.
-            price: dollars for one lookup, such as "0.004".
+        The arguments are those of `lookup`; `price` is dollars for one lookup, such as "0.004".
 
         Returns:
             A `Plan`; print it, or read its fields.
 
         Raises:
-            ValueError: the arguments are not clear, as for `lookup`, or the price is none.
+            ValueError: the arguments are ambiguous, as for `lookup`, or the price is not valid.
         """
         options = Options(tz=tz, as_of_grain=as_of_grain, client=client, detail=detail, cache=cache)
         given = {
@@ -595,24 +243,341 @@ class SvcAccessor(MoneyMethods, NexusMethods, ReportMethods):
         prefix: str | None = None,
         cache: CacheChoice = None,
     ) -> Frozen:
-        """Write every answer that the rows used to a lock file, such as "2026-10.svclock".
+        """Write every result that the rows used to a lock file, such as "2026-10.svclock".
 
-        `lookup(..., locked=path)` computes with it again: nothing is asked, the figures are the
+        `lookup(..., locked=path)` computes with it again: nothing is requested, the figures are the
         same, and a place or date that is not in it is `not_attempted`. The file has places and
         rates in plain text, one a line, and no API key.
 
         Args:
-            path: the file; one that is there is replaced, whole or not at all.
+            path: the file; an existing one is replaced, whole or not at all.
             prefix: freeze only the lookup whose columns have this prefix.
-            cache: where the answers of a frame that was read from a file are found again:
-                `None` for the configured cache, a path, or `False` for nowhere.
+            cache: the cache that has the results of a frame that was read from a file: a path,
+                `None` for the configured cache, or `False` for none.
 
         Returns:
-            How many answers are in it, and what is not.
+            How many results are in it, and what is missing from it.
 
         Raises:
-            ValueError: the frame remembers no lookup (frames that were put together, files), its
+            ValueError: no lookup is stored with the frame (a merged frame, or one from a file), its
                 places, dates or rates were changed since, or its lookups contradict each other.
             OSError: the file cannot be written.
         """
         return freeze(self._frame, path, prefix=prefix, cache=cache)
+
+    def tax(
+        self,
+        amount: Hashable = "amount",
+        *,
+        shipping: Hashable | None = None,
+        exempt: Hashable | None = None,
+        rounding: Rounding = "half_up",
+        invoice: Hashable | None = None,
+        partial: Literal["use"] | None = None,
+        nexus: Nexus | None = None,
+        channel: Hashable | None = None,
+        ship_from: Hashable | None = None,
+        prefix: str = "",
+        progress: bool = True,
+        errors: Literal["coerce", "raise"] = "coerce",
+    ) -> pd.DataFrame:
+        """Add the tax at the destination, exact to the cent: whole cents times the rate.
+
+        Rows without a whole rate have no tax: neither failed rows nor, unless `partial="use"`,
+        rows whose rate is known to lack its local or district part. A missing tax is missing,
+        never 0; `tax_error` says why. 4.00 at 8.625 % is 0.345 exactly, so 0.35; its refund, -4.00,
+        is -0.35. Rates are general ones: state what is exempt with `exempt`.
+
+        Args:
+            amount: the column of what the goods cost, in dollars without tax; negative for
+                refunds. Numbers, decimals and text ($1,234.50, (15.00)) are understood. A float
+                within a millionth of a dollar of a whole cent is that cent; other fractions of a
+                cent leave the row without a tax.
+            shipping: separately stated delivery, a column or one amount for all rows. It is
+                taxed like the goods where `freight_taxable` is true, and not where it is false;
+                where that is not known, at a rate above 0, the row has no tax, and `tax_low` and
+                `tax_high` are the tax without and with the delivery. Delivery of exempt
+                goods is exempt; of partly exempt ones the share (amount - exempt) / amount of it,
+                rounded to the cent, is taxable.
+            exempt: what is not taxed. A column of truth values (or yes/no, true/false,
+                exempt/taxable) exempts whole rows, delivery included; a column of dollars, from 0
+                to the amount, a part of each row; `True` all rows; one amount that much of each
+                row. Where it is missing, the row has no tax.
+            rounding: how to round a fraction of a cent: "half_up" (half a cent away from zero), "half_even",
+                "up" (away from zero) or "down" (toward zero). Refunds mirror their sales.
+            invoice: the column of invoice numbers: the tax of an invoice is rounded once and its
+                lines add up to it; the cents left over go to the lines with the largest fractions
+                of a cent. A row without a number is an invoice by itself.
+            partial: "use" computes the tax of partial rows too, from the known parts of the rate.
+            nexus: where you are registered: records with `state`, `nexus_type` (physical,
+                economic, marketplace) and `registered_at` (may be blank: then always), as a frame,
+                the path of a CSV file, or mappings. Adds `tax_due`: `tax`, or missing with its
+                `tax_due_reason` where no record covers the sale.
+            channel: a column (or one word for all rows) that says "direct" or "marketplace";
+                tax of a facilitated marketplace sale is not due from you. Adds `tax_due` too.
+            ship_from: the state that goods are shipped from, a column or one state; marks sales
+                within states that tax those by their origin.
+            prefix: the prefix of the lookup.
+            progress: print how many rows have no tax and why, and how many amounts snapped.
+            errors: "raise" for an exception where a row has no tax; it has the frame.
+
+        Returns:
+            A new frame, money as decimal128(18, 2), with `tax`, `tax_error`, `taxable_amount` and
+            `exempt_amount` (together amount and shipping), `state_tax`, `county_tax`, `city_tax`
+            and `combined_district_tax` (together `tax`; missing where the rate's parts are),
+            `tax_low`, `tax_high` and `at_stake` (the same at the lowest and the highest rate of the
+            places that fit, and their difference), `tax_review` (codes, separated by "; ");
+            with shipping `shipping_tax` (its part of `tax`), with nexus or channel `tax_due` and
+            `tax_due_reason`. docs/TAX.md has the rule of each. Columns of an earlier tax of
+            this prefix are replaced.
+
+        Raises:
+            ValueError: the frame has not been looked up, a column is missing or would overwrite
+                one of yours, or an argument is neither a column nor a valid value.
+            TypeError: a column of amounts holds truth values.
+            RegisterError: the registrations cannot be read; it lists every invalid record.
+            TaxFailedError: with `errors="raise"`; its `frame` is the result.
+        """
+        terms = TaxTerms(
+            amount=amount,
+            shipping=shipping,
+            exempt=exempt,
+            rounding=rounding,
+            invoice=invoice,
+            partial=partial,
+            nexus=nexus,
+            channel=channel,
+            ship_from=ship_from,
+        )
+        return add_tax(self._frame, terms, prefix=prefix, progress=progress, errors=errors)
+
+    def reconcile(
+        self,
+        collected: Hashable = "tax_collected",
+        *,
+        tolerance: Decimal | str | int = "0.01",
+        by: Hashable | list[Hashable] | None = None,
+        period: Period | None = None,
+        date: Hashable | None = None,
+        worst: int = 20,
+        prefix: str = "",
+    ) -> Reconciliation:
+        """Compare what was collected with the tax of each row, exact to the cent.
+
+        The expected tax is `tax_due` where the tax was computed with registrations or a channel,
+        else `tax`. A row without a tax has no expected tax: it is never compared, and never taken
+        for 0. Each row that differs gets the first reason that its own figures prove (see
+        `analysis.comparison.REASONS`): the tax collected equals the tax at the state's rate alone,
+        for example, or on the exempt part too. Refunds are negative on both sides.
+
+        Args:
+            collected: the column of the tax collected, in dollars; read as amounts are.
+            tolerance: the difference that is accepted in one row, in dollars.
+            by: a column, or a list of columns, for a table of sums by their values.
+            period: "month", "quarter" or "year" for a table of sums by the period of the date.
+            date: the column of dates for `period`; by default the date of the lookup.
+            worst: how many of the rows with the largest differences to list.
+            prefix: the prefix of the lookup.
+
+        Returns:
+            A `Reconciliation`: totals, tables by state, by reason and by your columns, the worst
+            rows, and all lines with their differences. The tables add up to the totals exactly.
+
+        Raises:
+            ValueError: the frame has no tax, a column is missing, or an argument is not valid.
+            TypeError: the column of the tax collected holds truth values.
+        """
+        return reconcile(
+            self._frame,
+            collected,
+            tolerance=tolerance,
+            by=by,
+            period=period,
+            date=date,
+            worst=worst,
+            prefix=prefix,
+        )
+
+    def filing(
+        self,
+        state: str,
+        *,
+        period: Period | None = None,
+        date: Hashable | None = None,
+        amount: Hashable | None = None,
+        prefix: str = "",
+    ) -> Filing:
+        """Add up one state's return: taxable, exempt and tax by official jurisdiction code.
+
+        Each line's tax is shared out over the jurisdictions of its rate: each gets taxable x rate
+        without the fraction of a cent, the cents left over go to the largest fractions, so that
+        the shares add up to the line's tax exactly (and within a level to its tax of that level).
+        Lines whose rate names no jurisdictions are in a separate row; lines without a tax
+        (or, with `tax_due`, without tax that is due) are left out and listed, never dropped.
+        Washington's local parts are one row, under its location code. Refunds reduce.
+
+        Args:
+            state: a code or a name; one state per call.
+            period: "month", "quarter" or "year" for rows by the period of the date.
+            date: the column of dates for `period`; by default the date of the lookup.
+            amount: the column of amounts, for the sales of the lines left out; by default that of
+                the tax.
+            prefix: the prefix of the lookup.
+
+        Returns:
+            A `Filing`: the table, the lines left out and why, the lines, totals, and `check()`,
+            which adds up table and lines again.
+
+        Raises:
+            ValueError: the frame has no tax or was looked up without `detail=True`, or it has no
+                row in the state, or there is no such state.
+            TypeError: several states.
+        """
+        return filing(self._frame, state, period=period, date=date, amount=amount, prefix=prefix)
+
+    def review(
+        self, *, amount: Hashable | None = None, share: int = 90, prefix: str = ""
+    ) -> Review:
+        """List the rows that require review, the most dollars at stake first.
+
+        These are the rows that the lookup (`needs_review`) or the tax (`tax_review`) marked, and
+        those without a tax. At stake is `at_stake` where several rates fit the place; else the
+        whole tax; for a row without a tax the most it can be (`tax_high`), else an estimate: its
+        sale at the highest rate that the frame has for its state. In a frame without a tax it is
+        the sale itself. Rows of one place and one set of reasons are also listed as one group.
+
+        Args:
+            amount: the column of amounts; by default that of the tax.
+            share: the percentage of the dollars at stake that the sentence reports on.
+            prefix: the prefix of the lookup.
+
+        Returns:
+            A `Review`: rows, groups, reasons, totals and the sentence: how few rows account for
+            most of the dollars at stake.
+
+        Raises:
+            ValueError: the frame has not been looked up, or a column is missing.
+        """
+        return review(self._frame, amount=amount, share=share, prefix=prefix)
+
+    def exposure(
+        self,
+        amount: Hashable | None = None,
+        *,
+        date: Hashable | None = None,
+        state: Hashable | None = None,
+        channel: Hashable | None = None,
+        retail: Hashable | None = None,
+        taxable: Hashable | None = None,
+        transaction: Hashable | None = None,
+        as_of: dt.date | str | None = None,
+        register: Nexus | None = None,
+        thresholds: Thresholds | str | Path | None = None,
+        covers: tuple[dt.date | str, dt.date | str] | None = None,
+        tz: str | dt.tzinfo | None = None,
+        progress: bool = True,
+    ) -> pd.DataFrame:
+        """Compare your sales with every state's economic threshold; one row a state.
+
+        Columns that are not named are found by their usual names, and it is an error where it could
+        be two. Cents are exact. Refunds (negative amounts) reduce, but are no transactions, and
+        the first day on which a threshold was met stays. Rows whose amount, date or state cannot be
+        read are left out, counted and reported. docs/THRESHOLDS.md has the rule of each column.
+
+        Args:
+            amount: the column of sales in dollars, without tax: gross sales.
+            date: the column of days of sale; of moments in a time zone, the day in `tz`.
+            state: the column of states that the sales went to, or one state for all rows.
+            channel: a column (or one word for all rows) that says "direct" or "marketplace"; other
+                words count as direct, and are reported. Without it all sales are direct.
+            retail: the column of the part of the amount that is no sale for resale.
+            taxable: the column of the part of the amount that is taxable.
+            transaction: a column of order numbers: lines of one order on one day count once.
+                Without it each row is a transaction.
+            as_of: the day of the comparison, or "today"; by default the last day with a sale.
+            register: where you are registered, as for `tax(nexus=…)`: a state over its threshold
+                without a record is "missing", and comes first.
+            thresholds: a file that overrides rows of the shipped thresholds, or the result of
+                `read_thresholds`.
+            covers: the first and the last day that the sales are complete for, as dates or as texts
+                such as "2026-05-01"; by default the first and last day with a sale, of those
+                without a calendar month in between in which nothing was sold anywhere. What they do
+                not cover is never reported as below.
+            tz: the time zone in which moments have their date, such as "America/Chicago".
+            progress: print which columns are used, and what was left out and why.
+
+        Returns:
+            A new frame: state, band ("missing", "over", "90-100", "70-90", "below 70", "no tax",
+            "unknown"), the figures and the threshold that they were compared with, whether the
+            state is below for the whole period and the trailing time (`below_all`), and in `why`
+            the explanation. `attrs["svc_exposure"]` has the days of the sales and what was left
+            out.
+
+        Raises:
+            ValueError: a column is missing or could be two, no row can be counted, or an argument
+                is not valid.
+            ThresholdsError: the file of thresholds cannot be read; it lists every problem.
+            RegisterError: the registrations cannot be read; it lists every invalid record.
+        """
+        from svc_tools.frames.sales.exposure import exposure_of_frame  # noqa: PLC0415 - not for a lookup
+
+        given = {
+            "amount": amount,
+            "date": date,
+            "state": state,
+            "channel": channel,
+            "retail": retail,
+            "taxable": taxable,
+            "transaction": transaction,
+        }
+        return exposure_of_frame(
+            self._frame,
+            given,
+            as_of=as_of,
+            register=register,
+            thresholds=thresholds,
+            covers=covers,
+            tz=tz,
+            progress=progress,
+        )
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        amount: Hashable | None = None,
+        title: str | None = None,
+        prefix: str = "",
+    ) -> Path:
+        """Write a report that others can check: a workbook, or a page for the browser.
+
+        Both hold a summary, the rows without a tax and the rows to review with what to do about
+        them, the sources of the rates, the terms of the tax, and what each column and code means.
+        `.xlsx` holds every line (on several sheets where one is too small) and adds them up again
+        itself; `.html` is one file that needs no network and shows the first lines and how many
+        more there are. The file is written whole or not at all; an existing one is replaced.
+
+        Args:
+            path: the file; its suffix `.xlsx` or `.html` decides which of the two is written.
+            amount: the column of amounts; by default the one that the tax was computed from.
+            title: the report's title.
+            prefix: the prefix of the lookup's columns.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            ValueError: another suffix; a frame that has not been looked up; no such amounts.
+            FileNotFoundError: the folder does not exist.
+            ModuleNotFoundError: the extra `report` is not installed (`.xlsx`).
+        """
+        from svc_tools.frames.reports.report import write_report  # noqa: PLC0415  # not for a lookup
+
+        return write_report(self._frame, path, amount=amount, title=title, prefix=prefix)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts: `df.svc.plot.rates()`, `df.svc.plot.tax_map()`."""
+        from svc_tools.frames.charting.plots import Plots  # noqa: PLC0415  # not for a lookup
+
+        return Plots(self._frame)

@@ -1,11 +1,8 @@
-"""How an enriched frame is read: its columns, statuses and states.
+"""The columns that `df.svc.lookup()` and `df.svc.tax()` add to a frame, and how they are read.
 
-An enriched frame is what `df.svc.lookup()` returns (and `df.svc.tax()` adds to): the user's
-columns and, after a prefix of the user's choice, the columns named here.
+They are the user's columns no more than theirs: each has a prefix of the user's choice before the
+name listed here. `added_columns` tells them from the user's own.
 """
-
-# MERGED ownership: Which columns of a frame are ours: a lookup replaces its own and never a user's.
-# MERGED rate_units: Rates of an enriched frame as whole numbers of 10^-5, and why what stands there is none.
 
 from __future__ import annotations
 
@@ -88,6 +85,56 @@ TERMS = "svc_tax_terms"
 """The frame's attribute that says, by prefix, on which terms its taxes were computed."""
 TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
 """What `df.svc.tax()` adds where it was asked to: `shipping=`; `nexus=` or `channel=`."""
+
+
+COLUMN_MEANINGS = {
+    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25 %",
+    "state_rate": "its part for the state",
+    "county_rate": "its part for the county",
+    "city_rate": "its part for the city",
+    "combined_district_rate": "its part for special districts",
+    "rate_low": "the lowest rate among the places that the answer could not tell apart",
+    "rate_high": "the highest rate among them",
+    "freight_taxable": "whether separately stated delivery is taxable",
+    "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
+    "warnings": "advisories of the answer, as codes",
+    "resolved_via": "how the place was found",
+    "effective_date": "the day from which the rate is law, where its publisher says so",
+    "effective_date_basis": "what that day rests on",
+    "resolved_state": "the state that the rate is for",
+    "resolved_zip": "the ZIP Code that the rate is for",
+    "resolved_city": "the city that the rate is for",
+    "resolved_county": "the county that the rate is for",
+    "lookup_as_of": "the day that was asked about",
+    "as_of_status": "verified: the answer itself proves that the rate was law on that day",
+    "needs_review": "whether a person should look at the rate before it is relied on",
+    "lookup_review_reason": "why, as codes",
+    "lookup_status": "what became of the row: ok, partial, or why there is no rate",
+    "lookup_error": "the reason where there is no whole rate",
+    "support_reference": "what to quote to the service's support",
+    "lookup_source": "where the rate is from",
+    "lookup_edition": "the edition of that source",
+    "looked_up_at": "when the service answered (UTC)",
+    "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
+    "tax": "the tax at the destination, US dollars; empty where it cannot be said, never 0 then",
+    "tax_error": "why there is no tax",
+    "taxable_amount": "what the tax is on, US dollars",
+    "exempt_amount": "what of the sale is not taxed, US dollars",
+    "state_tax": "the state's part of the tax",
+    "county_tax": "the county's part of the tax",
+    "city_tax": "the city's part of the tax",
+    "combined_district_tax": "the special districts' part of the tax",
+    "tax_low": "the tax at the lowest rate that the place may have",
+    "tax_high": "the tax at the highest rate that the place may have",
+    "at_stake": "what lies between the two, US dollars",
+    "tax_review": "why a person should look at the tax, as codes",
+    "shipping_tax": "the part of the tax that is on delivery",
+    "tax_due": "the tax that the seller owes, US dollars",
+    "tax_due_reason": "why none is due, or why that cannot be said",
+}
+"""The meaning of a column by its name without the prefix."""
+WITH_RATE = frozenset({"ok", "partial"})
+"""The values of `lookup_status` of rows that have a rate."""
 CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
 
@@ -297,15 +344,17 @@ def free_columns(
     return rest
 
 
-def without_tax(frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
-    """The frame without an earlier tax of ours.
+def without_tax(
+    frame: pd.DataFrame, prefix: str, names: Iterable[str] = TAX_COLUMNS
+) -> pd.DataFrame:
+    """The frame without an earlier tax of this prefix, ready for the columns `names` of a new one.
 
     Raises:
-        ValueError: a column that is not ours has one of the names.
+        ValueError: a column of the user's has one of the names.
     """
     rest = frame.drop(columns=_tax(frame, prefix))
     _forget_tax(rest, prefix)
-    taken = [prefix + name for name in TAX_COLUMNS if prefix + name in rest.columns]
+    taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ValueError(
             f"the frame has a column {taken[0]!r} that is not ours; rename it,"

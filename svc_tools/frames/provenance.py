@@ -1,56 +1,58 @@
-"""The answers behind a frame's lookups, remembered with the frame and found again.
+"""The results behind a frame's lookups: stored with the frame, compared with it, and frozen.
 
-They travel in `frame.attrs`: copies, filters and sorts keep them. pandas drops the attributes of
-frames that are concatenated or merged, unless they stem from the same lookup. A file keeps no
-answers, only where they came from; the cache may still have them.
+They travel in `frame.attrs`: copies, filters and sorts preserve them. pandas drops the attributes
+of frames that are concatenated or merged, unless they come from the same lookup. A file does not
+hold the results, only which service, columns and values they came from; the cache may have them.
+`freeze` writes them to a lock file, from which `df.svc.lookup(locked=…)` reads them again.
 """
-
-# MERGED changed: Whether the rows of a looked-up frame still are those that were looked up.
 
 from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
+from svc_tools.atomic import whole_file
 from svc_tools.config import Source
+from svc_tools.display import as_html
 from svc_tools.frames.answers import Answerer
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, texts
 from svc_tools.frames.queries import ask
+from svc_tools.lookup.cache import opened_cache
+from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.places import Question, time_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
+    import os
+    from collections.abc import Collection, Mapping, Sequence
 
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome
+    from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Place
 
 ANSWERS = "svc_answers"
-"""The frame's attribute that holds them."""
-
-_NO_RATE = -1
-_NOT_ASKED = -2
+"""The frame's attribute that holds the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsedLookup:
-    """One lookup of a frame, and what it used.
+    """One lookup of a frame, and the results that it used.
 
     Attributes:
         prefix: that of its columns.
-        inputs: which columns and values asked.
-        source: whose answers they are.
-        answerer: who answered, as the rows say it.
-        detail: whether full answers were asked for.
-        answers: the answers by place; `None` where only a file's memory of the lookup is left.
+        inputs: the columns and values that the queries were made of.
+        source: the service and account.
+        answerer: the service's name and edition, as they stand in the rows.
+        detail: whether the responses were the detailed ones.
+        answers: the results by place; `None` for a frame that was read from a file.
     """
 
     prefix: str
@@ -62,22 +64,23 @@ class UsedLookup:
 
 
 class _Remembered(str):
-    """The lookups of a frame. As text (in a file's metadata) it says where the answers came from.
+    """The lookups of a frame; as text (in a file's metadata) it says where the results came from.
 
-    A copy of a frame copies its attributes deeply: here that is the same object, so that no
-    filter pays for the answers. Two of them are equal only if they are of the same lookups:
-    pandas keeps the attributes of frames that it puts together only where they are equal.
+    pandas copies the attributes of a frame deeply with every filter: a deep copy of this is the
+    same object, so that no filter pays for the results. Two of them are equal only if they are of
+    the same lookups, because pandas preserves the attributes of concatenated or merged frames only
+    where they are equal.
     """
 
     __slots__ = ("lookups",)
     lookups: Mapping[str, UsedLookup]
 
     def __new__(cls, lookups: Mapping[str, UsedLookup]) -> Self:
-        told = {
+        text = {
             "lookup": secrets.token_hex(8),
             "of": [_lookup_source(one) for one in lookups.values()],
         }
-        made = super().__new__(cls, json.dumps(told, default=str))
+        made = super().__new__(cls, json.dumps(text, default=str))
         made.lookups = lookups
         return made
 
@@ -88,7 +91,7 @@ class _Remembered(str):
         return self
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """A pickle holds the text alone: as a file's, and workers get no copy of all answers."""
+        """Pickle the text alone, as a file holds it: no worker gets a copy of all results."""
         return str, (str(self),)
 
 
@@ -102,9 +105,9 @@ def remember(
     answerer: Answerer,
     detail: bool,
 ) -> None:
-    """Let a frame remember the answers of the lookup that made its columns.
+    """Store the results of the lookup that added a frame's columns with the frame.
 
-    Lookups of other prefixes that it remembers stay; one of the same prefix is replaced.
+    A lookup of the same prefix is replaced; those of other prefixes stay.
     """
     before = frame.attrs.get(ANSWERS)
     lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
@@ -113,20 +116,20 @@ def remember(
 
 
 def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
-    """The lookups whose columns a frame has, as far as it remembers them.
+    """The lookups whose columns a frame has, as far as they are stored with it.
 
-    Those of a frame that was read from a file are without their answers.
+    Those of a frame that was read from a file are without their results.
     """
-    told = frame.attrs.get(ANSWERS)
-    if isinstance(told, _Remembered):
-        lookups = list(told.lookups.values())
+    stored = frame.attrs.get(ANSWERS)
+    if isinstance(stored, _Remembered):
+        lookups = list(stored.lookups.values())
     else:
-        lookups = _from_text(told) if isinstance(told, str) else []
+        lookups = _from_text(stored) if isinstance(stored, str) else []
     return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
 
 
 def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
-    """Where the answers came from, for a file."""
+    """Where the results of a lookup came from, as JSON can hold it."""
     inputs = lookup.inputs
     return {
         "prefix": lookup.prefix,
@@ -135,61 +138,62 @@ def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
         "name": lookup.answerer.name,
         "edition": lookup.answerer.edition,
         "detail": lookup.detail,
-        "columns": {role: _label(label) for role, label in inputs.columns.items()},
-        "scalars": {role: _scalar(value) for role, value in inputs.scalars.items()},
+        "columns": {
+            role: label if isinstance(label, str | int) else None
+            for role, label in inputs.columns.items()
+        },
+        "scalars": {
+            role: {"date": value.isoformat()} if isinstance(value, date) else value
+            for role, value in inputs.scalars.items()
+        },
         "tz": None if inputs.tz is None else str(inputs.tz),
         "grain": inputs.grain,
     }
 
 
-def _label(label: object) -> object:
-    return label if isinstance(label, str | int) else None
-
-
-def _scalar(value: object) -> object:
-    return {"date": value.isoformat()} if isinstance(value, date) else value
-
-
 def _from_text(text: str) -> list[UsedLookup]:
-    """The lookups that a file told of; none where its text is not ours."""
+    """The lookups described in a file's text; none where the text is another program's."""
     try:
-        told = json.loads(text)
-        return [_lookup(one) for one in told["of"]]
+        return [_lookup(one) for one in json.loads(text)["of"]]
     except (ValueError, TypeError, LookupError, AttributeError):
         return []
 
 
-def _lookup(told: Mapping[str, Any]) -> UsedLookup:
-    if None in told["columns"].values():
-        raise ValueError("a column of it has a label that no file keeps")
+def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
+    if None in stored["columns"].values():
+        raise ValueError("a column has a label that JSON cannot hold")
     scalars = {
         role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
-        for role, value in told["scalars"].items()
+        for role, value in stored["scalars"].items()
     }
     return UsedLookup(
-        prefix=told["prefix"],
-        inputs=Inputs(told["columns"], scalars, (), time_zone(told["tz"]), told["grain"]),
-        source=Source(told["service"], told["account"]),
-        answerer=Answerer(told["name"], told["edition"]),
-        detail=told["detail"],
+        prefix=stored["prefix"],
+        inputs=Inputs(stored["columns"], scalars, (), time_zone(stored["tz"]), stored["grain"]),
+        source=Source(stored["service"], stored["account"]),
+        answerer=Answerer(stored["name"], stored["edition"]),
+        detail=stored["detail"],
         answers=None,
     )
 
 
+_NO_RATE = -1
+_NOT_ASKED = -2
+
+
 class Changed(NamedTuple):
-    """How many rows are not as their lookup left them."""
+    """How many rows were changed since their lookup."""
 
     not_asked: int
-    """Rows that ask about a place and date that was not looked up."""
+    """Rows whose place and date were not looked up."""
     of_other_rates: int
-    """Other rows, with another rate than the answer to what they ask now."""
+    """Other rows whose rate is not the one found for their place and date."""
 
 
 def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
-    """How many rows have another place or date, or another rate, than their lookup gave them.
+    """How many rows have another place or date, or another rate, than at their lookup.
 
-    `None` where it cannot be told: the frame does not remember the answers (it comes from a file,
-    or was put together), or lacks a column that its lookup read.
+    `None` where that is unknown: the results are not stored with the frame (it comes from a file,
+    or was merged), or it lacks a column that its lookup read.
     """
     for lookup in lookups_of(frame):
         if lookup.prefix == prefix and lookup.answers is not None:
@@ -202,12 +206,14 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
 def changes_of(
     frame: pd.DataFrame, asked: Asked, answers: Mapping[Place, Outcome], prefix: str
 ) -> Changed:
-    """What the rows ask now, and their rates, against what was answered."""
-    told = [
-        _rate_units(one.place, answers) if isinstance(one, Question) else _NO_RATE
-        for one in asked.questions
-    ]
-    units = np.array(told, np.int64)
+    """Compare the places, dates and rates of the rows with the results of the lookup."""
+    units = np.array(
+        [
+            _rate_units(one.place, answers) if isinstance(one, Question) else _NO_RATE
+            for one in asked.questions
+        ],
+        np.int64,
+    )
     not_asked = int(asked.rows[units == _NOT_ASKED].sum())
     name = f"{prefix}combined_rate"
     if name not in frame.columns:
@@ -220,8 +226,206 @@ def changes_of(
 
 
 def _rate_units(place: Place, answers: Mapping[Place, Outcome]) -> int:
-    """The rate that was answered, in units of 10^-5."""
+    """The rate that was found, in units of 10^-5, or why there is none."""
     outcome = answers.get(place)
     if outcome is None:
         return _NOT_ASKED
     return outcome.found.combined if outcome.found else _NO_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The lock file that was written.
+
+    Attributes:
+        path: the lock file.
+        answers: how many answers are in it.
+        notes: what else is in it, or is missing from it, in sentences.
+    """
+
+    path: Path
+    answers: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In sentences."""
+        return ". ".join([self._sentence, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return as_html(self._sentence, self.notes, ())
+
+    @property
+    def _sentence(self) -> str:
+        answers = "1 answer is" if self.answers == 1 else f"{self.answers:,} answers are"
+        return f"{answers} frozen in {self.path.name}"
+
+
+def freeze(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    prefix: str | None = None,
+    cache: CacheChoice = None,
+) -> Frozen:
+    """Write the results that the rows of a frame used to a lock file; see `SvcAccessor.freeze`."""
+    lookups = _chosen(frame, prefix)
+    notes: list[str] = []
+    used: dict[Place, Outcome] = {}
+    full: set[Place] = set()
+    for lookup in lookups:
+        places, known = _used_by(frame, lookup, cache, notes)
+        _merge(used, full, {place: known[place] for place in places}, lookup)
+    left_out = [place for place, one in used.items() if one.status == "not_attempted"]
+    if left_out:
+        notes.append(f"places that were not attempted, and are not in it: {len(left_out):,}")
+    frozen = {place: one for place, one in used.items() if one.status != "not_attempted"}
+    target = Path(path)
+    first = lookups[0]
+    lines = lock_lines(
+        frozen,
+        full=full,
+        frozen_at=datetime.now().astimezone(),
+        today=_today(frozen),
+        service=first.answerer.name,
+        source=first.source,
+        edition=first.answerer.edition,
+    )
+    with whole_file(target) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(lines)
+    return Frozen(target, len(frozen), tuple(notes))
+
+
+_AGAIN = (
+    "look the frame up again (answers that the cache has cost nothing) and freeze the result"
+    " before anything else is done to it"
+)
+
+
+def _chosen(frame: pd.DataFrame, prefix: str | None) -> Sequence[UsedLookup]:
+    """The lookups to freeze: all of one service, because a lock file names one."""
+    lookups = lookups_of(frame)
+    if prefix is not None:
+        lookups = [one for one in lookups if one.prefix == prefix]
+    if not lookups:
+        which = "" if prefix is None else f" with prefix={prefix!r}"
+        raise ValueError(
+            f"the frame remembers no lookup{which}: it was not looked up, was put together from"
+            f" several frames, or comes from a file that keeps none. To freeze it, {_AGAIN}"
+        )
+    if len({one.source for one in lookups}) > 1:
+        names = " and ".join(f"{one.prefix!r} ({one.answerer.name})" for one in lookups)
+        raise ValueError(
+            f"the lookups of this frame are of several services: prefix {names}; freeze them one"
+            f" by one, for instance with prefix={lookups[0].prefix!r}"
+        )
+    return lookups
+
+
+def _used_by(
+    frame: pd.DataFrame, lookup: UsedLookup, cache: CacheChoice, notes: list[str]
+) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
+    """The places of the rows as they are now, and the results that include them."""
+    gone = [label for label in lookup.inputs.columns.values() if label not in frame.columns]
+    if gone and lookup.answers is None:
+        raise ValueError(
+            f"the frame comes from a file and has no column {gone[0]!r} any more, so what its rows"
+            f" asked cannot be told; {_AGAIN}"
+        )
+    if gone:
+        notes.append(
+            f"the frame has no column {gone[0]!r} any more, so the answers of all rows that were"
+            " looked up are in it"
+        )
+        return lookup.answers or {}, lookup.answers or {}
+    asked = ask(frame, lookup.inputs)
+    if lookup.answers is None:
+        return _from_cache(frame, lookup, asked, cache, notes)
+    changed = changes_of(frame, asked, lookup.answers, lookup.prefix)
+    if changed.not_asked:
+        raise ValueError(
+            "rows whose place or date is not the one that was looked up:"
+            f" {changed.not_asked:,}; they were changed or added since."
+            f" To freeze the frame, {_AGAIN}"
+        )
+    if changed.of_other_rates:
+        raise ValueError(
+            f"rows whose rate is not that of their place and date: {changed.of_other_rates:,};"
+            f" either was changed since the lookup. To freeze the frame, {_AGAIN}"
+        )
+    return dict.fromkeys(asked.places()), lookup.answers
+
+
+def _from_cache(
+    frame: pd.DataFrame,
+    lookup: UsedLookup,
+    asked: Asked,
+    cache: CacheChoice,
+    notes: list[str],
+) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
+    """The results of a frame that comes from a file, where the cache has exactly those."""
+    first = np.unique(asked.codes, return_index=True)[1]  # the first row of each question
+    status = texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
+    moments = texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
+    looked_up = {
+        one.place: moment
+        for one, state, moment in zip(asked.questions, status, moments, strict=True)
+        if isinstance(one, Question) and state in WITH_RATE
+    }
+    failures = len(set(asked.places()) - looked_up.keys())
+    if failures:
+        notes.append(
+            "places without an answer; a file keeps none of them, so they are not in it:"
+            f" {failures:,}"
+        )
+    with opened_cache(cache) as stored:
+        known = stored.known(lookup.source, looked_up, detail=lookup.detail) if stored else {}
+    if not all(
+        place in known and _is_of(known[place], moment) for place, moment in looked_up.items()
+    ):
+        raise ValueError(
+            "the frame comes from a file, which keeps no answers, and the cache does not have all"
+            f" of those that it used any more; {_AGAIN}"
+        )
+    return looked_up, known
+
+
+def _is_of(outcome: Outcome, moment: str | None) -> bool:
+    """Whether a result is of the moment that the row states, where it states one."""
+    at = outcome.looked_up_at
+    return moment is None or (at is not None and pd.Timestamp(moment) == pd.Timestamp(at))
+
+
+def _merge(
+    used: dict[Place, Outcome],
+    full: set[Place],
+    answers: Mapping[Place, Outcome],
+    lookup: UsedLookup,
+) -> None:
+    """Add the results of a lookup; a detailed one replaces a simple one of the same place."""
+    for place, outcome in answers.items():
+        before = used.get(place)
+        if before is not None and _in_common(before) != _in_common(outcome):
+            raise ValueError(
+                "two lookups of this frame have different answers for the same place and date;"
+                f" freeze them one by one, for instance with prefix={lookup.prefix!r}"
+            )
+        if before is None or lookup.detail:
+            used[place] = outcome
+        if lookup.detail:
+            full.add(place)
+
+
+def _in_common(outcome: Outcome) -> tuple[object, ...]:
+    """What two results of one place must have in common; moment and detail may differ."""
+    found = outcome.found
+    return outcome.status, found and replace(found, low=None, high=None, components=())
+
+
+def _today(answers: Mapping[Place, Outcome]) -> date:
+    """The day on which places without a date were looked up; the last one where there are several."""
+    undated = [
+        one.looked_up_at.astimezone().date()
+        for place, one in answers.items()
+        if place.as_of is None and one.looked_up_at is not None
+    ]
+    return max(undated, default=date.today())  # noqa: DTZ011 - the person's own day

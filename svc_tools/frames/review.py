@@ -18,17 +18,18 @@ from svc_tools.display import as_html, as_text, counted, exact_dollars
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
+from svc_tools.frames.meanings import codes_in, meaning_of, what_to_do
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.row_states import advice_on, codes_of_rows, inputs_of, states_of_rows
+from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.tax import (
+from svc_tools.frames.taxes.taxed_rows import (
     amount_label,
     changes_since,
     sales_of,
     taxable_of_rows,
     taxed_rows,
 )
-from svc_tools.frames.texts import codes_in, meaning_of, table_of, what_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -65,7 +66,7 @@ _REASONS, _GROUPS, _ROWS = 12, 10, 10
 
 
 def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str) -> Review:
-    """List the rows; see `MoneyMethods.review` for the meaning of the arguments."""
+    """List the rows; see `SvcAccessor.review` for the meaning of the arguments."""
     if isinstance(share, bool) or not isinstance(share, int) or not 0 < share <= _PERCENT:
         raise ValueError(f"share: expected a percentage from 1 to 100, not {share!r}")
     names = tuple(prefix + name for name in ("lookup_status", "needs_review"))

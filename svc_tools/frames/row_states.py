@@ -14,10 +14,10 @@ from svc_tools.display import capital
 from svc_tools.frames.arrow import Coded, coded, combined, first_column
 from svc_tools.frames.columns import is_label, place_role
 from svc_tools.frames.lookup_columns import require_columns
+from svc_tools.frames.meanings import codes_in, meaning_of, urgency, what_to_do
 from svc_tools.frames.money import Money, money
 from svc_tools.frames.provenance import lookups_of
-from svc_tools.frames.taxes.tax import taxed_rows
-from svc_tools.frames.texts import codes_in, meaning_of, urgency, what_to_do
+from svc_tools.frames.taxes.taxed_rows import taxed_rows
 from svc_tools.lookup.review import REVIEW_REASONS
 from svc_tools.places import STATES, normal_zip, state_code, states_of
 

@@ -15,9 +15,9 @@ import numpy as np
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import CONFIDENCES, OTHER_DATE, require_columns
+from svc_tools.frames.meanings import codes_in
 from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
 from svc_tools.frames.row_states import Attention, Group, attention, states_of_rows
-from svc_tools.frames.texts import codes_in
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 

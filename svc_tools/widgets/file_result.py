@@ -25,7 +25,7 @@ from svc_tools.display import (
     the_service,
 )
 from svc_tools.frames.files.result import review_page
-from svc_tools.frames.texts import meaning_of, urgency, what_to_do
+from svc_tools.frames.meanings import meaning_of, urgency, what_to_do
 from svc_tools.lookup import STATUSES
 from svc_tools.widgets.file_columns import line, spoken
 from svc_tools.widgets.parts import (

@@ -7,14 +7,15 @@ import pytest
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames.lookup_columns import (
+    COLUMN_MEANINGS,
     DETAIL_COLUMNS,
     LOOKUP_COLUMNS,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
+from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of
 from svc_tools.frames.row_states import attention
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
-from svc_tools.frames.texts import COLUMN_MEANINGS, WHAT_TO_DO, meaning_of
 from svc_tools.lookup.review import REVIEW_REASONS
 
 BEFORE, AFTER = "as_of_before_history", "as_of_after_edition"

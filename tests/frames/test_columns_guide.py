@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.frames.texts import COLUMN_MEANINGS
+from svc_tools.frames.lookup_columns import COLUMN_MEANINGS, DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.meanings import RATE_NOTES
 from svc_tools.frames.reports import page as report_lines
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.reports import report
-from svc_tools.frames.texts import RATE_NOTES
 
 VOID = {"meta", "br"}
 MIXED = (

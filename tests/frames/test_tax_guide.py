@@ -10,9 +10,9 @@ import pytest
 from support.looked_up import dollars, found, taxed
 
 from svc_tools.frames.lookup_columns import TAX_COLUMNS, TAX_OPTION_COLUMNS
-from svc_tools.frames.taxes.due import CAPS, ORIGIN_SOURCED
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.frames.taxes.rounding import ROUNDINGS
+from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.places import STATES
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "TAX.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.taxes.due import CAPS, ORIGIN_SOURCED
+from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.places import STATES
 
 

@@ -18,8 +18,8 @@ from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import dollars_by, money, money_column
 from svc_tools.frames.row_states import codes_of_rows, states_of_rows
-from svc_tools.frames.taxes.tax import changes_since, sales_of, taxed_rows
-from svc_tools.frames.texts import table_of
+from svc_tools.frames.tables import table_of
+from svc_tools.frames.taxes.taxed_rows import changes_since, sales_of, taxed_rows
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def filing(
     amount: Hashable | None,
     prefix: str,
 ) -> Filing:
-    """Add up one state's return; see `MoneyMethods.filing` for the meaning of the arguments."""
+    """Add up one state's return; see `SvcAccessor.filing` for the meaning of the arguments."""
     code = _code(state)
     require_columns(
         frame,

@@ -16,14 +16,14 @@ from svc_tools.frames.arrow import RATE, Coded, coded, combined, decimals
 from svc_tools.frames.lookup_columns import LEVEL_TAX_COLUMNS, rates_of
 from svc_tools.frames.money import dollars, money, money_column, sums_by
 from svc_tools.frames.taxes.invoices import shared_out
-from svc_tools.frames.taxes.tax import is_product, taxed_rows
+from svc_tools.frames.taxes.taxed_rows import is_product, taxed_rows
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
-    from svc_tools.frames.taxes.tax import TaxedRows
+    from svc_tools.frames.taxes.taxed_rows import TaxedRows
     from svc_tools.lookup.outcomes import Component
 
 NO_CODE = "no code"

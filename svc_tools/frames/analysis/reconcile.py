@@ -40,16 +40,16 @@ from svc_tools.frames.money import (
     whole_cents,
 )
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.tax import changes_since, shipping_of_rows, taxed_rows
-from svc_tools.frames.texts import table_of
+from svc_tools.frames.taxes.taxed_rows import changes_since, shipping_of_rows, taxed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.display import Table
     from svc_tools.frames.analysis.comparison import Period
-    from svc_tools.frames.taxes.tax import TaxedRows
+    from svc_tools.frames.taxes.taxed_rows import TaxedRows
 
 LINE_COLUMNS = (
     "expected_tax",
@@ -85,7 +85,7 @@ def reconcile(
     worst: int,
     prefix: str,
 ) -> Reconciliation:
-    """Compare; see `MoneyMethods.reconcile` for the meaning of the arguments."""
+    """Compare; see `SvcAccessor.reconcile` for the meaning of the arguments."""
     if isinstance(worst, bool) or not isinstance(worst, int) or worst < 0:
         raise ValueError(f"worst: expected how many rows to list, 0 or more, not {worst!r}")
     allowed = one_amount(tolerance, "tolerance")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.frames.accessor import OnFrame
 from svc_tools.frames.charting.tile_map import draw_tile_map
 from svc_tools.frames.lookup_columns import require_columns
 from svc_tools.frames.reports.facts import amount_column
@@ -15,18 +14,22 @@ from svc_tools.frames.summary import source_sentence, sources_of, summarize
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+    import pandas as pd
     from matplotlib.figure import Figure
 
 _NARROWEST, _WIDEST = 3.5, 40.0  # inches
 
 
-class Plots(OnFrame):
+class Plots:
     """Charts of an enriched frame.
 
     Each is a matplotlib `Figure` of its own: a notebook shows it, `fig.savefig(path)` writes it,
     and no state of pyplot is touched. `fig.get_label()` is its text alternative: every figure that
     it shows, in words.
     """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
 
     def rates(
         self,

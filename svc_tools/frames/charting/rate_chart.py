@@ -13,8 +13,8 @@ from svc_sdk.rates import units_to_rate
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
 from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.texts import RATE_NOTE_SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -29,7 +29,7 @@ from svc_tools.display import (
 from svc_tools.frames.files.chunk import FileError
 from svc_tools.frames.files.reading import open_rows
 from svc_tools.frames.lookup_columns import warning_codes
-from svc_tools.frames.texts import codes_in
+from svc_tools.frames.meanings import codes_in
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.review import MEANINGS

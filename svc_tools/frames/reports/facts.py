@@ -14,6 +14,7 @@ import pandas as pd
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import (
+    COLUMN_MEANINGS,
     DETAIL_COLUMNS,
     LEVEL_TAX_COLUMNS,
     LOOKUP_COLUMNS,
@@ -23,14 +24,14 @@ from svc_tools.frames.lookup_columns import (
     TAX_OPTION_COLUMNS,
     require_columns,
 )
+from svc_tools.frames.meanings import codes_in, meaning_of, notes_under, what_to_do
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.reports.xlsx import Column, column_kind
 from svc_tools.frames.review import BASES, reviewed
 from svc_tools.frames.row_states import Attention, attention, states_of_rows
 from svc_tools.frames.summary import Summary, summarize
 from svc_tools.frames.taxes.due import terms_of
-from svc_tools.frames.taxes.tax import amount_label
-from svc_tools.frames.texts import COLUMN_MEANINGS, codes_in, meaning_of, notes_under, what_to_do
+from svc_tools.frames.taxes.taxed_rows import amount_label
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from svc_tools.frames.charting.tile_map import (
     ROWS,
     tile_map,
 )
+from svc_tools.frames.meanings import meaning_of
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.summary import other_date_sentence
-from svc_tools.frames.texts import meaning_of
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.frames.arrow import first_column
+from svc_tools.frames.meanings import meaning_of
 from svc_tools.frames.reports import xlsx as book_
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.summary import other_date_sentence
-from svc_tools.frames.texts import meaning_of
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:

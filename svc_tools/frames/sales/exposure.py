@@ -78,7 +78,7 @@ def exposure_of_frame(
     tz: str | tzinfo | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """See `NexusMethods.exposure` for the meaning of the arguments."""
+    """See `SvcAccessor.exposure` for the meaning of the arguments."""
     terms = _terms(register, thresholds)  # a register that cannot be read is said at once
     return _exposed(daily_sales(frame, given, tz=tz), terms, as_of, covers, progress=progress)
 

@@ -1,14 +1,13 @@
-"""What of the tax the seller owes: by the register of nexus, and by who made the sale."""
+"""The terms of a tax, and what of it the seller owes under them.
 
-# MERGED special_rules: Rules of single states that a rate alone does not hold: origin sourcing, and caps on an item.
-#
-# MERGED special_rules: They mark rows for a person and never change a figure: the tax is that of the destination, on the
-# MERGED special_rules: whole amount. The tables say how sure each row is; check with the state before you rely on one.
-# MERGED tax_terms: On which terms a tax was computed: what was asked for, and what the frame remembers of it.
+What is due depends on where the seller is registered (`nexus=`), on the day of the sale, and on who
+made it (`channel=`). `TaxTerms` are the arguments of `df.svc.tax()`; the frame stores them with its
+tax, and `terms_of` reads them back.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,7 +24,7 @@ from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping
     from typing import TypeAlias
 
     Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
@@ -59,12 +58,69 @@ _DIRECT = {
     "dtc",
 }
 _MONTHS = {"month": 1, "quarter": 3}
-
-_READ = "2026-11-21"
-
 _NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
-"""The begin of a record without a day, and of one that is not there."""
+"""The first day of a record without a date, and of a state without a record."""
 _EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TaxTerms:
+    """The arguments of `df.svc.tax()`, which documents them."""
+
+    amount: Hashable = "amount"
+    shipping: Hashable | None = None
+    exempt: Hashable | None = None
+    rounding: Rounding = "half_up"
+    invoice: Hashable | None = None
+    partial: Literal["use"] | None = None
+    nexus: Nexus | None = None
+    channel: Hashable | None = None
+    ship_from: Hashable | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse words that are not known.
+
+        Raises:
+            ValueError: it names the argument and what is expected.
+        """
+        if self.partial not in (None, "use"):  # what was given may have no hash
+            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
+        if self.rounding not in ROUNDINGS:
+            raise ValueError(
+                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
+            )
+
+    def register(self) -> Register | None:
+        """The register of nexus, read; `None` where none was given."""
+        return None if self.nexus is None else register_of(self.nexus)
+
+
+def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Register | None) -> None:
+    """Store the terms in the frame's attributes, in plain values that a file can hold."""
+    stored: dict[str, object] = {
+        field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
+        for field in fields(terms)
+    }
+    if register is not None:
+        file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
+        stored["nexus"] = {
+            "file": file,
+            "records": len(register.records),
+            "states": sorted(register.states),
+        }
+    known = frame.attrs.get(TERMS)
+    frame.attrs[TERMS] = {**(known if isinstance(known, dict) else {}), prefix: stored}
+
+
+def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
+    """The terms of the tax of this prefix, as `df.svc.tax()` stored them; empty if missing."""
+    stored = frame.attrs.get(TERMS)
+    terms = stored.get(prefix) if isinstance(stored, dict) else None
+    return terms if isinstance(terms, dict) else {}
+
+
+def _as_stored(value: object) -> object:
+    return value if value is None or isinstance(value, str | bool | int) else str(value)
 
 
 class Channel(NamedTuple):
@@ -73,7 +129,7 @@ class Channel(NamedTuple):
     marketplace: np.ndarray
     unknown: np.ndarray
     odd: tuple[str, ...]
-    """The values that say neither, as far as there are any."""
+    """The distinct values that are neither channel."""
 
     @property
     def direct(self) -> np.ndarray:
@@ -124,23 +180,23 @@ def channel_of(frame: pd.DataFrame, channel: Hashable) -> Channel:
         ValueError: it is neither.
     """
     if not is_label(frame, channel):
-        said = _said(channel)
-        if said is None:
+        marketplace = _is_marketplace(channel)
+        if marketplace is None:
             raise ValueError(
                 f"channel: {channel!r} is neither a column of the frame nor 'direct' or"
                 " 'marketplace'"
             )
-        return Channel(np.full(len(frame), said), np.zeros(len(frame), bool), ())
+        return Channel(np.full(len(frame), marketplace), np.zeros(len(frame), bool), ())
     codes, values = distinct_values(frame, channel, "channel")
-    words = [_said(value) for value in values]
+    words = [_is_marketplace(value) for value in values]
     known = np.array([*(word is not None for word in words), False], bool)
-    marketplace = np.array([*(word is True for word in words), False], bool)
+    facilitated = np.array([*(word is True for word in words), False], bool)
     odd = tuple(str(value) for value, word in zip(values, words, strict=True) if word is None)
-    return Channel(marketplace[codes], ~known[codes], odd)
+    return Channel(facilitated[codes], ~known[codes], odd)
 
 
-def _said(value: object) -> bool | None:
-    """Whether a word means a marketplace's sale; `None` where it says neither."""
+def _is_marketplace(value: object) -> bool | None:
+    """Whether a word means a marketplace's sale; `None` if it means neither channel."""
     if not isinstance(value, str):
         return None
     word = " ".join(value.casefold().replace("_", " ").replace("-", " ").split())
@@ -148,7 +204,7 @@ def _said(value: object) -> bool | None:
 
 
 def sale_dates(frame: pd.DataFrame, name: str) -> Dates:
-    """The days that were asked about, with the period that each stands for (`as_of_grain`).
+    """The days that were looked up, with the period that each stands for (`as_of_grain`).
 
     Raises:
         ValueError: the frame has no such column.
@@ -186,7 +242,7 @@ def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def why_not_due(sales: Sales, register: Register | None) -> Reasons:
-    """For each row for which no tax is due, or it cannot be said, its reason (a code)."""
+    """The reason (a code) for each row of which no tax is due, or it is not known what is."""
     reasons = Reasons(len(sales.untaxed))
     if sales.channel is not None:
         reasons.add(sales.channel.marketplace, "marketplace_facilitated")
@@ -234,159 +290,3 @@ def _begins(states: tuple[np.ndarray, list[str]], begins: Mapping[str, date | No
 
 def _since(day: date | None) -> int:
     return _NO_DAY if day is None else (day - _EPOCH) // timedelta(days=1)
-
-
-class OriginSourcing(NamedTuple):
-    """How a state sources sales that are shipped within it.
-
-    `part` is what goes by the origin: `all` of the tax, or `some` of it.
-    """
-
-    part: Literal["all", "some"]
-    note: str
-    certainty: Literal["high", "medium", "low"]
-    checked: str
-    """The day on which published summaries were last read (ISO)."""
-
-
-ORIGIN_SOURCED = {
-    "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
-    "CA": OriginSourcing(
-        "some",
-        "state, county and city parts by origin, district taxes by destination",
-        "high",
-        _READ,
-    ),
-    "IL": OriginSourcing("all", "sellers who sell from within the state", "medium", _READ),
-    "MO": OriginSourcing("all", "sellers within the state", "medium", _READ),
-    "MS": OriginSourcing("all", "summaries differ on whether it is listed", "low", _READ),
-    "OH": OriginSourcing("all", "goods; some services by destination", "medium", _READ),
-    "PA": OriginSourcing("all", "goods; services by destination", "medium", _READ),
-    "TN": OriginSourcing("all", "local tax of sellers within the state", "medium", _READ),
-    "TX": OriginSourcing(
-        "some",
-        "cities and counties by origin; destination districts may come on top",
-        "high",
-        _READ,
-    ),
-    "UT": OriginSourcing("all", "sellers within the state", "medium", _READ),
-    "VA": OriginSourcing("all", "sellers within the state", "medium", _READ),
-}
-"""States that tax sales shipped within them by where they are shipped from.
-
-Compiled from public summaries, none checked against a state's own page. New Mexico, which older
-summaries list, sources by destination since 2021-07.
-"""
-
-
-class Cap(NamedTuple):
-    """Local tax applies to the first `cents` of one item only."""
-
-    cents: int
-    note: str
-    certainty: Literal["high", "medium", "low"]
-    checked: str
-
-
-CAPS = {
-    "FL": Cap(500_000, "county surtax on the first $5,000 of a single item", "high", _READ),
-    "TN": Cap(
-        160_000,
-        "local tax on the first $1,600 of a single article; the state has a tax of 2.75 % on"
-        " the part from $1,600.01 to $3,200",
-        "high",
-        _READ,
-    ),
-}
-"""States whose local tax applies to the first dollars of an item only."""
-
-
-def of_states(codes: np.ndarray, states: Sequence[str], wanted: Collection[str]) -> np.ndarray:
-    """Which rows lie in one of some states; a code of -1 is a state that is not known."""
-    within = np.array([*(state in wanted for state in states), False], bool)
-    rows: np.ndarray = within[codes]
-    return rows
-
-
-def over_cap(
-    codes: np.ndarray, states: Sequence[str], goods: np.ndarray, local: np.ndarray
-) -> np.ndarray:
-    """Which rows are above the cap of their state.
-
-    Args:
-        codes: the number of each row's state.
-        states: the states by number.
-        goods: what the goods of the row cost, in cents.
-        local: whether its rate has a part beside the state's, or may have one.
-    """
-    caps = [CAPS[state].cents if state in CAPS else 0 for state in states]
-    cap = np.array([*caps, 0], np.int64)[codes]
-    over: np.ndarray = (cap > 0) & (np.abs(goods) > cap) & local
-    return over
-
-
-@dataclass(frozen=True, slots=True)
-class TaxTerms:
-    """The arguments of `df.svc.tax()`, which documents them."""
-
-    amount: Hashable = "amount"
-    shipping: Hashable | None = None
-    exempt: Hashable | None = None
-    rounding: Rounding = "half_up"
-    invoice: Hashable | None = None
-    partial: Literal["use"] | None = None
-    nexus: Nexus | None = None
-    channel: Hashable | None = None
-    ship_from: Hashable | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse words that are not known.
-
-        Raises:
-            ValueError: it names the argument and what is expected.
-        """
-        if self.partial not in (None, "use"):  # what was given may have no hash
-            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
-        if self.rounding not in ROUNDINGS:
-            raise ValueError(
-                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
-            )
-
-    def register(self) -> Register | None:
-        """The register of nexus, read; `None` where none was given."""
-        return None if self.nexus is None else register_of(self.nexus)
-
-
-def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Register | None) -> None:
-    """Note the terms in the frame's attributes, in plain values that a file can hold."""
-    said: dict[str, object] = {
-        "amount": _plain(terms.amount),
-        "shipping": _plain(terms.shipping),
-        "exempt": _plain(terms.exempt),
-        "rounding": terms.rounding,
-        "invoice": _plain(terms.invoice),
-        "partial": terms.partial,
-        "nexus": None,
-        "channel": _plain(terms.channel),
-        "ship_from": _plain(terms.ship_from),
-    }
-    if register is not None:
-        file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
-        said["nexus"] = {
-            "file": file,
-            "records": len(register.records),
-            "states": sorted(register.states),
-        }
-    known = frame.attrs.get(TERMS)
-    frame.attrs[TERMS] = {**(known if isinstance(known, dict) else {}), prefix: said}
-
-
-def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
-    """How the tax of this prefix was computed, as `df.svc.tax()` noted it; empty if it is lost."""
-    noted = frame.attrs.get(TERMS)
-    terms = noted.get(prefix) if isinstance(noted, dict) else None
-    return terms if isinstance(terms, dict) else {}
-
-
-def _plain(value: object) -> object:
-    return value if value is None or isinstance(value, str | bool | int) else str(value)

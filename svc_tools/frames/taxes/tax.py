@@ -1,53 +1,42 @@
-"""Exact tax: whole cents times whole units of 10^-5, rounded in whole numbers."""
+"""Tax of an enriched frame: whole cents times whole units of 10^-5, rounded in whole numbers.
 
-# MERGED taxed_rows: A taxed frame as arrays of whole cents: the tax, what is due of it, and why there is none.
-# MERGED changes: Whether a tax still is that of its frame: rows and figures may have changed since.
-# MERGED tax_review: The column `tax_review`: which rows a person should look at before their tax is used, and why.
-# MERGED tax_range: What is at stake: the tax at the lowest and at the highest rate that the answer allows.
+`add_tax` computes the columns that `df.svc.tax()` adds: the tax and its parts, the lowest and the
+highest tax that the rates of the row allow, what of it is due, and which rows to review first.
+Rules of single states (origin sourcing, caps on one item) only mark rows for review: the tax is
+always that of the destination, on the whole amount.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import re
 import warnings
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
+from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
     TAX_COLUMNS,
-    TAX_OPTION_COLUMNS,
     TAXED,
-    rates_of,
     require_columns,
-    require_one,
     without_tax,
 )
-from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.notes import say
 from svc_tools.frames.provenance import changed_rows
 from svc_tools.frames.taxes.due import (
-    ORIGIN_SOURCED,
     Sales,
     TaxTerms,
     channel_of,
     marketplace_only,
-    of_states,
-    over_cap,
     remember,
     sale_dates,
-    terms_of,
     why_not_due,
 )
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
 from svc_tools.frames.taxes.reasons import TAX_REVIEW
-from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
+from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
 from svc_tools.places import Elsewhere, state_code
 
@@ -60,7 +49,68 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.frames.taxes.rounding import Rounding
 
-_SHOWN = 5
+
+class OriginSourcing(NamedTuple):
+    """How a state sources sales that are shipped within it."""
+
+    part: Literal["all", "some"]
+    """How much of the tax goes by the origin."""
+    note: str
+    certainty: Literal["high", "medium", "low"]
+    checked: str
+    """The day on which published summaries were last read (ISO)."""
+
+
+class Cap(NamedTuple):
+    """Local tax applies to the first `cents` of one item only."""
+
+    cents: int
+    note: str
+    certainty: Literal["high", "medium", "low"]
+    checked: str
+
+
+_CHANNELS_SHOWN = 5
+_READ = "2026-11-21"
+ORIGIN_SOURCED = {
+    "AZ": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "CA": OriginSourcing(
+        "some",
+        "state, county and city parts by origin, district taxes by destination",
+        "high",
+        _READ,
+    ),
+    "IL": OriginSourcing("all", "sellers who sell from within the state", "medium", _READ),
+    "MO": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "MS": OriginSourcing("all", "summaries differ on whether it is listed", "low", _READ),
+    "OH": OriginSourcing("all", "goods; some services by destination", "medium", _READ),
+    "PA": OriginSourcing("all", "goods; services by destination", "medium", _READ),
+    "TN": OriginSourcing("all", "local tax of sellers within the state", "medium", _READ),
+    "TX": OriginSourcing(
+        "some",
+        "cities and counties by origin; destination districts may come on top",
+        "high",
+        _READ,
+    ),
+    "UT": OriginSourcing("all", "sellers within the state", "medium", _READ),
+    "VA": OriginSourcing("all", "sellers within the state", "medium", _READ),
+}
+"""States that tax sales shipped within them by where they are shipped from.
+
+Compiled from public summaries, none checked against a state's own page. New Mexico, which older
+summaries list, sources by destination since 2021-07.
+"""
+CAPS = {
+    "FL": Cap(500_000, "county surtax on the first $5,000 of a single item", "high", _READ),
+    "TN": Cap(
+        160_000,
+        "local tax on the first $1,600 of a single article; the state has a tax of 2.75 % on"
+        " the part from $1,600.01 to $3,200",
+        "high",
+        _READ,
+    ),
+}
+"""States whose local tax applies to the first dollars of an item only."""
 
 
 class TaxFailedError(Exception):
@@ -75,8 +125,15 @@ class TaxFailedError(Exception):
         self.frame = frame
 
     def __reduce__(self) -> tuple[type[TaxFailedError], tuple[str, pd.DataFrame]]:
-        """It survives the way from one process to another."""
+        """Pickle the frame too."""
         return type(self), (str(self), self.frame)
+
+
+class _WithGaps(NamedTuple):
+    """Whole numbers by row, and the mask of the rows where they are not known."""
+
+    numbers: np.ndarray
+    missing: np.ndarray
 
 
 def add_tax(
@@ -91,8 +148,10 @@ def add_tax(
     if errors not in {"coerce", "raise"}:
         raise ValueError(f"errors: {errors!r} is not known; expected 'coerce' or 'raise'")
     register = terms.register()
-    rest = without_tax(frame, prefix)
-    _refuse_taken(rest, prefix, terms)
+    due = terms.nexus is not None or terms.channel is not None
+    options = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
+    added = (*TAX_COLUMNS, *(name for name, wanted in options.items() if wanted))
+    rest = without_tax(frame, prefix, added)
     lines = read_lines(frame, terms, prefix)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
@@ -108,15 +167,14 @@ def add_tax(
     marks["invoice_incomplete"] = incomplete
     if register is not None and sales.dates is not None:
         marks["marketplace_record_only"] = marketplace_only(sales, sales.dates, register)
-    columns["tax_review"] = review_column(marks, len(frame))
-    if register is not None or sales.channel is not None:
+    columns["tax_review"] = _review_column(marks, len(frame))
+    if due:
         reasons = why_not_due(sales, register)
         columns["tax_due"] = decimals(tax, reasons.given, MONEY)
         columns["tax_due_reason"] = reasons.column()
     taxed = rest.copy(deep=False)
-    for name in (*TAX_COLUMNS, *TAX_OPTION_COLUMNS):
-        if name in columns:
-            taxed[prefix + name] = columns[name]
+    for name in added:
+        taxed[prefix + name] = columns[name]
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
     remember(taxed, prefix, terms, register)
     if progress:
@@ -124,18 +182,6 @@ def add_tax(
     if errors == "raise":
         _raise_for(lines, taxed)
     return taxed
-
-
-def _refuse_taken(rest: pd.DataFrame, prefix: str, terms: TaxTerms) -> None:
-    """A column of the user's own is not overwritten."""
-    due = terms.nexus is not None or terms.channel is not None
-    added = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
-    for name in TAX_OPTION_COLUMNS:
-        if added[name] and prefix + name in rest.columns:
-            raise ValueError(
-                f"the frame has a column {prefix + name!r} that is not ours; rename it,"
-                " or look up with a prefix, for instance prefix='svc_'"
-            )
 
 
 def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxTerms, prefix: str) -> Sales:
@@ -155,18 +201,76 @@ def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxTerms, prefix: str) -> S
 def _marks(
     frame: pd.DataFrame, lines: Lines, terms: TaxTerms, sales: Sales
 ) -> dict[str, np.ndarray]:
-    """The rows that a person should look at, by the code of `tax_review`."""
+    """The rows that require review, by the code of `tax_review`."""
     marks = {
         "partial_rate": lines.partial & ~lines.reasons.given,
         "freight_taxable_unknown": lines.freight_unknown & ~lines.inputs.given,
-        "over_cap": above_cap(lines, sales.states),
+        "over_cap": _above_cap(lines, sales.states),
     }
     if terms.ship_from is not None:
-        sourced, unknown = origins(frame, terms.ship_from, sales.states)
+        sourced, unknown = _origins(frame, terms.ship_from, sales.states)
         marks |= {"origin_sourced": sourced, "origin_unknown": unknown}
     if sales.channel is not None:
         marks["channel_unknown"] = sales.channel.unknown
     return marks
+
+
+def _above_cap(lines: Lines, states: tuple[np.ndarray, Sequence[str]]) -> np.ndarray:
+    """Which rows are above their state's cap on local tax, and are have a local rate."""
+    codes, names = states
+    caps = [CAPS[state].cents if state in CAPS else 0 for state in names]
+    cap = np.array([*caps, 0], np.int64)[codes]
+    local = lines.rates.units > lines.levels[0].units  # a part that is missing counts 0
+    over: np.ndarray = (cap > 0) & (np.abs(lines.goods) > cap) & local & (lines.taxable_goods != 0)
+    return over
+
+
+def _origins(
+    frame: pd.DataFrame, ship_from: Hashable, states: tuple[np.ndarray, Sequence[str]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which sales stay within a state that sources by origin, and whose origin is not known there.
+
+    Raises:
+        ValueError: `ship_from` is neither a column nor a state.
+    """
+    codes, names = states
+    sourced = np.array([*(name in ORIGIN_SOURCED for name in names), False], bool)[codes]
+    if not is_label(frame, ship_from):
+        code = _origin(ship_from)
+        if code is None:
+            raise ValueError(
+                f"ship_from: {ship_from!r} is neither a column of the frame nor a US state"
+            )
+        within = np.array([*(name == code for name in names), False], bool)[codes]
+        return sourced & within, np.zeros(len(frame), bool)
+    from_codes, values = distinct_values(frame, ship_from, "ship_from")
+    origin = np.array([*map(_origin, values), None], object)[from_codes]
+    destination = np.array([*names, None], object)[codes]
+    unknown = pd.isna(origin)
+    return sourced & ~unknown & (origin == destination), sourced & unknown
+
+
+def _origin(value: object) -> str | None:
+    """A state's code; "elsewhere" for a place outside the states; `None` if it cannot be read."""
+    code = state_code(value) if isinstance(value, str) else None
+    return "elsewhere" if isinstance(code, Elsewhere) else code
+
+
+def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray:
+    """A column of codes separated by "; ", in the order of `TAX_REVIEW`; missing where none."""
+    bits = np.zeros(rows, np.int64)
+    codes = tuple(TAX_REVIEW)
+    for code, marked in marks.items():
+        bits[marked] |= 1 << codes.index(code)
+    there = np.flatnonzero(np.bincount(bits)).tolist()
+    cells = [
+        "; ".join(code for place, code in enumerate(codes) if combined >> place & 1) or None
+        for combined in there
+    ]
+    number = np.zeros(1 << len(codes), np.int64)
+    number[there] = np.arange(len(there))
+    texts: ExtensionArray = pd.array(cells, dtype="str")
+    return texts.take(number[bits])
 
 
 def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray, np.ndarray]:
@@ -190,7 +294,7 @@ def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray
 
 
 def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, ExtensionArray]:
-    """The columns of money that are always there, and `shipping_tax`, where asked for."""
+    """Every column of money but `tax_due`, and `tax_error`."""
     untaxed = lines.reasons.given
     units, taxable = lines.rates.units, lines.taxable
     known = np.where(untaxed, 0, taxable)
@@ -201,7 +305,7 @@ def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, Extensio
     levels = shared_out(
         np.where(split, 0, tax), [np.where(split, 0, known) * part for part in parts]
     )
-    around = tax_range(lines, tax, terms.rounding)
+    low, high = _tax_range(lines, tax, terms.rounding)
     columns = {
         "tax": decimals(tax, untaxed, MONEY),
         "tax_error": lines.reasons.column(),
@@ -210,10 +314,10 @@ def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, Extensio
     }
     for name, cents in zip(LEVEL_TAX_COLUMNS, levels, strict=True):
         columns[name] = decimals(cents, split, MONEY)
-    columns["tax_low"] = decimals(around.low, around.no_low, MONEY)
-    columns["tax_high"] = decimals(around.high, around.no_high, MONEY)
+    columns["tax_low"] = decimals(low.numbers, low.missing, MONEY)
+    columns["tax_high"] = decimals(high.numbers, high.missing, MONEY)
     columns["at_stake"] = decimals(
-        np.abs(around.high - around.low), around.no_low | around.no_high, MONEY
+        np.abs(high.numbers - low.numbers), low.missing | high.missing, MONEY
     )
     if terms.shipping is not None:
         goods = np.where(untaxed, 0, lines.taxable_goods * units)
@@ -222,30 +326,68 @@ def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, Extensio
     return columns
 
 
+def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_WithGaps, _WithGaps]:
+    """Lowest and highest tax of each row.
+
+    Both are `tax` where one rate fits. Otherwise each is rounded for the row by itself (also where
+    `tax` is rounded by invoice), but the low one is never above `tax` nor the high one below it.
+    Where it is unknown whether delivery is taxable, the low one is without delivery. Of a partial
+    rate only the low one is known. Rows whose own figures cannot be read have neither.
+    """
+    untaxed, refused = lines.reasons.given, lines.inputs.given
+    low, high = tax.copy(), tax.copy()
+    bottom, top = _either(lines.low, lines.rates), _either(lines.high, lines.rates)
+    no_low = (untaxed & bottom.missing) | refused
+    no_high = (untaxed & top.missing) | refused | lines.partial
+    several = (bottom.numbers != lines.rates.units) | (top.numbers != lines.rates.units)
+    rows = np.flatnonzero((untaxed | several) & ~refused)
+    if len(rows):
+        without = lines.freight_unknown[rows]
+        goods, delivery = lines.taxable_goods[rows], lines.taxable_shipping[rows]
+        least = np.where(without, goods, goods + delivery)
+        low[rows] = rounded_tax(least, bottom.numbers[rows], rounding)
+        high[rows] = rounded_tax(goods + delivery, top.numbers[rows], rounding)
+        sure = rows[~untaxed[rows]]
+        below = lines.taxable[sure] < 0  # a refund: more is further below zero
+        nearer, further = np.minimum(low[sure], tax[sure]), np.maximum(high[sure], tax[sure])
+        low[sure] = np.where(below, np.maximum(low[sure], tax[sure]), nearer)
+        high[sure] = np.where(below, np.minimum(high[sure], tax[sure]), further)
+    return _WithGaps(low, no_low), _WithGaps(high, no_high)
+
+
+def _either(bound: Rates, rates: Rates) -> _WithGaps:
+    """The bound where there is one, else the rate itself."""
+    if bound.missing.all():
+        return _WithGaps(rates.units, rates.missing)
+    units = np.where(bound.missing, rates.units, bound.units)
+    return _WithGaps(units, bound.missing & rates.missing)
+
+
 def _notes(
     lines: Lines, columns: Mapping[str, ExtensionArray], channel: Channel | None
 ) -> list[str]:
-    """What a person should hear of it, in sentences."""
-    said = []
+    """How many rows have no tax, require review or had their amounts corrected."""
+    notes = []
     if most := lines.reasons.most_frequent():
         count = int(np.count_nonzero(lines.reasons.given))
-        said.append(
+        notes.append(
             f"rows without a tax: {count:,}; most frequent reason: {most[0]} (rows: {most[1]:,})"
         )
     if lines.snapped:
-        said.append(
+        notes.append(
             f"floats off a whole cent by a rounding error, read as that cent: {lines.snapped:,}"
         )
     if marked := int((~columns["tax_review"].isna()).sum()):
-        said.append(f"rows to review before the tax is used (tax_review): {marked:,}")
+        notes.append(f"rows to review before the tax is used (tax_review): {marked:,}")
     if "tax_due" in columns:
         none = int(columns["tax_due"].isna().sum())
-        said.append(f"rows for which no tax is due from you, or it cannot be said: {none:,}")
+        notes.append(f"rows for which no tax is due from you, or it cannot be said: {none:,}")
     if channel is not None and channel.odd:
-        shown = ", ".join(map(repr, channel.odd[:_SHOWN]))
-        more = f" and {len(channel.odd) - _SHOWN} more" if len(channel.odd) > _SHOWN else ""
-        said.append(f"channels that are neither direct nor marketplace: {shown}{more}")
-    return said
+        shown = ", ".join(map(repr, channel.odd[:_CHANNELS_SHOWN]))
+        rest = len(channel.odd) - _CHANNELS_SHOWN
+        more = f" and {rest} more" if rest > 0 else ""
+        notes.append(f"channels that are neither direct nor marketplace: {shown}{more}")
+    return notes
 
 
 def _raise_for(lines: Lines, taxed: pd.DataFrame) -> None:
@@ -259,350 +401,3 @@ def _raise_for(lines: Lines, taxed: pd.DataFrame) -> None:
         " `frame`.",
         taxed,
     )
-
-
-NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
-"""The codes of `tax_due_reason` that say: the seller owes nothing on this sale."""
-_TOPIC = re.compile(r"([a-z_]+):")
-_RATED = frozenset({"ok", "partial"})
-
-
-@dataclass(frozen=True, slots=True)
-class TaxedRows:
-    """The money of every row of a taxed frame.
-
-    Attributes:
-        tax: the tax at the destination.
-        due: what the seller owes of it: `tax_due` where the frame has that column, else `tax`.
-        says_due: whether the frame has the column.
-        nothing_due: rows of which the seller owes no tax, for a known reason.
-        taxable: the amount that the tax was computed on.
-        exempt: the amount left untaxed.
-        why: empty where something is due; else `no_rate:` and the status, `no_tax` (with what is
-            wrong after a colon), `not_due:` or `due_not_known:` and the code of `tax_due_reason`.
-    """
-
-    tax: Money
-    due: Money
-    says_due: bool
-    nothing_due: np.ndarray
-    taxable: Money
-    exempt: Money
-    why: Coded
-
-
-def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
-    """Read the money of a frame that `df.svc.tax()` returned.
-
-    Raises:
-        ValueError: it has not been looked up, or has no tax, or columns of ours appear twice.
-    """
-    status = f"{prefix}lookup_status"
-    require_columns(frame, (status,), "look the rates up first: df.svc.lookup()")
-    names = tuple(prefix + name for name in ("tax", "tax_error", "taxable_amount", "exempt_amount"))
-    require_columns(frame, names, "compute the tax first: df.svc.tax(amount='…')")
-    for name in (status, *names):
-        require_one(frame, name, "tax")
-    tax = money(frame, names[0])
-    says_due = f"{prefix}tax_due" in frame.columns
-    due = money(frame, f"{prefix}tax_due") if says_due else tax
-    codes, cells = combined(
-        [
-            coded(frame, status, "not_attempted"),
-            coded(frame, names[1]),
-            coded(frame, f"{prefix}tax_due_reason"),
-            coded(frame, f"{prefix}tax_review"),
-            Coded(np.where(tax.missing, 0, np.where(due.missing, 1, 2)), ("tax", "due", "")),
-        ]
-    )
-    partial_used = terms_of(frame, prefix).get("partial") == "use"
-    reasons = [_why(*cell, partial_used=partial_used) for cell in cells]
-    values = tuple(dict.fromkeys(reasons))
-    place = {value: number for number, value in enumerate(values)}
-    why = Coded(np.array([place[one] for one in reasons], np.int64)[codes], values)
-    return TaxedRows(
-        tax,
-        due,
-        says_due,
-        why.where(lambda one: one.startswith("not_due:")),
-        money(frame, names[2]),
-        money(frame, names[3]),
-        why,
-    )
-
-
-def _why(
-    status: str, error: str, due_reason: str, review: str, lacks: str, *, partial_used: bool
-) -> str:
-    """Why a row owes no tax that is known, as a code."""
-    if not lacks:
-        return ""
-    if due_reason in NOTHING_DUE:  # also where the tax itself is not known
-        return f"not_due:{due_reason}"
-    if lacks == "due":
-        return f"due_not_known:{due_reason or 'no_reason'}"
-    if status not in _RATED or (status == "partial" and not partial_used):
-        return f"no_rate:{status}"
-    if "freight_taxable_unknown" in review:
-        return "no_tax:freight_taxable_unknown"
-    topic = _TOPIC.match(error)
-    return f"no_tax:{topic[1]}" if topic else "no_tax"
-
-
-def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Hashable | None:
-    """The column of amounts: the one named, else the one the tax was computed from, else none.
-
-    Raises:
-        ValueError: the column named is not there, or several bear its name.
-    """
-    if given is not None:
-        require_columns(frame, (given,), "name the column of amounts: amount='…'")
-        require_one(frame, given, "amount")
-        return given
-    for label in (terms_of(frame, prefix).get("amount"), "amount"):
-        if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
-            return label
-    return None
-
-
-def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -> Money:
-    """Each row's sale with its delivery charge, as far as the columns are known; else missing."""
-    label = amount_label(frame, prefix, amount)
-    goods = money(frame, label) if label is not None else _nothing(frame)
-    delivery = shipping_of_rows(frame, prefix)
-    return Money(goods.cents + np.where(goods.missing, 0, delivery), goods.missing)
-
-
-def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    """Each row's delivery charge in cents; 0 where there is none, or it is not known any more."""
-    said = terms_of(frame, prefix).get("shipping")
-    cents = np.zeros(len(frame), np.int64)
-    if not isinstance(said, str | int):
-        return cents
-    if is_label(frame, said):
-        return money(frame, said).cents
-    with contextlib.suppress(ValueError):  # the column is not in the frame any more
-        cents += one_amount(said, "shipping")
-    return cents
-
-
-def _nothing(frame: pd.DataFrame) -> Money:
-    return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
-
-
-def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[str, ...]:
-    """What has changed since the tax was computed and leaves its lines usable, in sentences.
-
-    Only what the frame still tells is compared: the terms of the tax, and the columns they name.
-
-    Raises:
-        ValueError: amounts, deliveries or exemptions are not those of the tax any more.
-    """
-    terms = _noted(frame, prefix)
-    if terms is not None:
-        _refuse_other_amounts(frame, rows, terms, prefix)
-    said = []
-    if moved := changed_rows(frame, prefix):
-        said.append(
-            "Rows whose place, date or rate is not that of their lookup any more, so look them up"
-            f" again: {moved:,}."
-        )
-    changed = ~rows.tax.missing & ~is_product(frame, rows.tax.cents, rows.taxable.cents, prefix)
-    changed |= ~rows.due.missing & (rows.due.cents != rows.tax.cents)
-    if edited := int(np.count_nonzero(changed)):
-        said.append(
-            "Rows whose tax is not the taxable amount times the rate, because one of the three was"
-            f" changed since: {edited:,}."
-        )
-    elif terms is not None and (torn := _torn_invoices(frame, rows, terms, prefix)):
-        said.append(
-            "Invoices that are not whole any more (rows were dropped since): the tax of their"
-            f" lines is not that of their sum, rounded once: {torn:,}."
-        )
-    return tuple(said)
-
-
-def taxable_of_rows(frame: pd.DataFrame, prefix: str) -> Money | None:
-    """What of each row is taxable on the terms of the tax, also where it has no rate.
-
-    Delivery counts where it is not known to be untaxed. `None` where the frame does not tell.
-    """
-    terms = _noted(frame, prefix)
-    try:
-        lines = None if terms is None else read_lines(frame, terms, prefix)
-    except (TypeError, ValueError):
-        return None
-    return None if lines is None else Money(lines.taxable, lines.inputs.given)
-
-
-def is_product(
-    frame: pd.DataFrame, tax: np.ndarray, taxable: np.ndarray, prefix: str
-) -> np.ndarray:
-    """Where a tax is less than a cent from the taxable amount times the rate (cents, int64)."""
-    rates = rates_of(frame, f"{prefix}combined_rate").units
-    small = (np.abs(tax) < ROOM) & (np.abs(taxable) < ROOM)
-    off = np.where(small, tax, 0) * UNITS_PER_ONE - np.where(small, taxable, 0) * rates
-    near: np.ndarray = small & (np.abs(off) < UNITS_PER_ONE)
-    return near
-
-
-def _noted(frame: pd.DataFrame, prefix: str) -> TaxTerms | None:
-    """The terms that decide on the figures; `None` where the frame does not tell them."""
-    noted = terms_of(frame, prefix)
-    known = {field.name for field in fields(TaxTerms)} - {"nexus", "channel", "ship_from"}
-    try:
-        return TaxTerms(**{name: noted[name] for name in known})
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _refuse_other_amounts(
-    frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str
-) -> None:
-    try:
-        lines = read_lines(frame, terms, prefix)
-    except (TypeError, ValueError):
-        return  # a column is not there any more
-    given = lines.inputs.given
-    before = rows.taxable.cents + rows.exempt.cents
-    now = lines.goods + lines.shipping
-    other = given | (before != now) | (rows.taxable.cents != lines.taxable)
-    other &= ~rows.tax.missing
-    count = int(np.count_nonzero(other))
-    if not count:
-        return
-    first = int(np.argmax(other))
-    figures = (
-        f"sale {dollars(int(before[first]))}, taxable {dollars(int(rows.taxable.cents[first]))}"
-    )
-    today = (
-        "not readable"
-        if given[first]
-        else f"sale {dollars(int(now[first]))}, taxable {dollars(int(lines.taxable[first]))}"
-    )
-    raise ValueError(
-        f"the tax of {count:,} of {len(frame):,} rows is that of other amounts, deliveries or"
-        f" exemptions than stand in the frame now (first at the index {frame.index[first]!r}:"
-        f" {figures} then; {today} now); compute the tax again: df.svc.tax(…)"
-    )
-
-
-def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str) -> int:
-    """How many invoices do not add up to their tax, rounded once."""
-    if terms.invoice is None:
-        return 0
-    try:
-        codes, _ = invoice_codes(frame, terms.invoice)
-    except (TypeError, ValueError):
-        return 0
-    taxed = np.flatnonzero(~rows.tax.missing)
-    units = rates_of(frame, f"{prefix}combined_rate").units[taxed]
-    products = rows.taxable.cents[taxed] * units
-    codes = np.unique(codes[taxed], return_inverse=True)[1]
-    expected, _ = tax_by_invoice(products, units, codes, terms.rounding)
-    off = np.bincount(codes, rows.tax.cents[taxed] - expected)
-    return int(np.count_nonzero(off))
-
-
-def review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray:
-    """A column of codes separated by "; ", in the order of `TAX_REVIEW`; missing where none."""
-    bits = np.zeros(rows, np.int64)
-    codes = tuple(TAX_REVIEW)
-    for code, marked in marks.items():
-        bits[marked] |= 1 << codes.index(code)
-    there = np.flatnonzero(np.bincount(bits)).tolist()
-    cells = [
-        "; ".join(code for place, code in enumerate(codes) if combined >> place & 1) or None
-        for combined in there
-    ]
-    number = np.zeros(1 << len(codes), np.int64)
-    number[there] = np.arange(len(there))
-    texts: ExtensionArray = pd.array(cells, dtype="str")
-    return texts.take(number[bits])
-
-
-def above_cap(lines: Lines, states: tuple[np.ndarray, Sequence[str]]) -> np.ndarray:
-    """Which rows are above their state's cap on local tax, and are taxed by a local part."""
-    local = lines.rates.units > lines.levels[0].units  # a part that is missing counts 0
-    return over_cap(*states, lines.goods, local & (lines.taxable_goods != 0))
-
-
-def origins(
-    frame: pd.DataFrame, ship_from: Hashable, states: tuple[np.ndarray, Sequence[str]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which sales stay within a state that sources by origin, and whose origin is not known there.
-
-    Raises:
-        ValueError: `ship_from` is neither a column nor a state.
-    """
-    codes, names = states
-    sourced = of_states(codes, names, ORIGIN_SOURCED)
-    if not is_label(frame, ship_from):
-        code = _origin(ship_from)
-        if code is None:
-            raise ValueError(
-                f"ship_from: {ship_from!r} is neither a column of the frame nor a US state"
-            )
-        return sourced & of_states(codes, names, {code}), np.zeros(len(frame), bool)
-    from_codes, values = distinct_values(frame, ship_from, "ship_from")
-    origin = np.array([*map(_origin, values), None], object)[from_codes]
-    destination = np.array([*names, None], object)[codes]
-    unknown = pd.isna(origin)
-    return sourced & ~unknown & (origin == destination), sourced & unknown
-
-
-def _origin(value: object) -> str | None:
-    """A state's code, a word for a place that is no state, or nothing where it cannot be read."""
-    code = state_code(value) if isinstance(value, str) else None
-    return "elsewhere" if isinstance(code, Elsewhere) else code
-
-
-class Range(NamedTuple):
-    """Tax in cents, with the masks of the rows where it is not known."""
-
-    low: np.ndarray
-    high: np.ndarray
-    no_low: np.ndarray
-    no_high: np.ndarray
-
-
-def tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> Range:
-    """Lowest and highest tax of each row.
-
-    Both are `tax` where one rate fits. Otherwise each is rounded for the row by itself (also where
-    `tax` is rounded by invoice) and never lies inside of `tax`. Where only whether delivery is
-    taxable is unknown, the low one is without delivery. Of a rate that lacks a part only the low
-    one is known. Rows whose own figures cannot be read have neither.
-    """
-    untaxed, refused = lines.reasons.given, lines.inputs.given
-    low, high = tax.copy(), tax.copy()
-    bottom, top = _either(lines.low, lines.rates), _either(lines.high, lines.rates)
-    no_low = (untaxed & bottom.missing) | refused
-    no_high = (untaxed & top.missing) | refused | lines.partial
-    several = (bottom.units != lines.rates.units) | (top.units != lines.rates.units)
-    rows = np.flatnonzero((untaxed | several) & ~refused)
-    if len(rows):
-        without = lines.freight_unknown[rows]
-        goods, delivery = lines.taxable_goods[rows], lines.taxable_shipping[rows]
-        least = np.where(without, goods, goods + delivery)
-        low[rows] = rounded_tax(least, bottom.units[rows], rounding)
-        high[rows] = rounded_tax(goods + delivery, top.units[rows], rounding)
-        sure = rows[~untaxed[rows]]
-        below = lines.taxable[sure] < 0  # a refund: more is further below zero
-        nearer, further = np.minimum(low[sure], tax[sure]), np.maximum(high[sure], tax[sure])
-        low[sure] = np.where(below, np.maximum(low[sure], tax[sure]), nearer)
-        high[sure] = np.where(below, np.minimum(high[sure], tax[sure]), further)
-    return Range(low, high, no_low, no_high)
-
-
-class _Bound(NamedTuple):
-    units: np.ndarray
-    missing: np.ndarray
-
-
-def _either(bound: Rates, rates: Rates) -> _Bound:
-    """The bound where there is one, else the rate itself."""
-    if bound.missing.all():
-        return _Bound(rates.units, rates.missing)
-    units = np.where(bound.missing, rates.units, bound.units)
-    return _Bound(units, bound.missing & rates.missing)

@@ -1,0 +1,61 @@
+"""Columns of a frame as a table that `svc_tools.display` renders."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from svc_tools.display import NOTHING, Table, exact_dollars, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+
+
+
+def table_of(
+    title: str,
+    frame: pd.DataFrame,
+    columns: Sequence[tuple[Hashable, str]],
+    *,
+    rows: int | None = None,
+    labelled: str | None = None,
+) -> Table:
+    """Columns of a frame as a table.
+
+    Args:
+        title: the table's title.
+        frame: the rows.
+        columns: label in the frame and head in the table; a head that starts with `~` is that of
+            our own texts, which are never cut.
+        rows: how many rows to show, followed by the number of the others; all by default.
+        labelled: the head of a first column with the index labels; none by default.
+    """
+    shown = frame if rows is None else frame.iloc[:rows]
+    cells = [
+        [str(value) if head.startswith("~") else _cell(value) for value in shown[label].tolist()]
+        for label, head in columns
+    ]
+    if labelled is not None:
+        cells.insert(0, [plain(label) for label in shown.index.tolist()])
+    heads = [*([labelled] if labelled is not None else []), *(head for _, head in columns)]
+    left_out = len(frame) - len(shown)
+    return Table(
+        title,
+        tuple(heads),
+        tuple(zip(*cells, strict=True)),
+        f"and {left_out:,} more" if left_out else None,
+    )
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 - a cell of any column
+    """The text of a cell: dollars with cents, counts with separators, a dash for missing."""
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return NOTHING
+    if isinstance(value, Decimal):
+        return exact_dollars(value) if value.as_tuple().exponent == -2 else str(value)  # noqa: PLR2004  # cents
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return plain(value)

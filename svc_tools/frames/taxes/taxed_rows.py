@@ -1,0 +1,272 @@
+"""A taxed frame as arrays of whole cents: the tax, what is due of it, and why there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.frames.arrow import Coded, coded, combined
+from svc_tools.frames.columns import is_label
+from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
+from svc_tools.frames.money import Money, dollars, money, one_amount
+from svc_tools.frames.provenance import changed_rows
+from svc_tools.frames.taxes.due import TaxTerms, terms_of
+from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
+from svc_tools.frames.taxes.rounding import ROOM
+from svc_tools.frames.taxes.tax_lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
+"""The codes of `tax_due_reason` that say: the seller owes nothing on this sale."""
+
+
+_TOPIC = re.compile(r"([a-z_]+):")
+
+
+_RATED = frozenset({"ok", "partial"})
+
+
+@dataclass(frozen=True, slots=True)
+class TaxedRows:
+    """The money of every row of a taxed frame.
+
+    Attributes:
+        tax: the tax at the destination.
+        due: what the seller owes of it: `tax_due` where the frame has that column, else `tax`.
+        says_due: whether the frame has the column.
+        nothing_due: rows of which the seller owes no tax, for a known reason.
+        taxable: the amount that the tax was computed on.
+        exempt: the amount left untaxed.
+        why: empty where something is due; else `no_rate:` and the status, `no_tax` (with what is
+            wrong after a colon), `not_due:` or `due_not_known:` and the code of `tax_due_reason`.
+    """
+
+    tax: Money
+    due: Money
+    says_due: bool
+    nothing_due: np.ndarray
+    taxable: Money
+    exempt: Money
+    why: Coded
+
+
+def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
+    """Read the money of a frame that `df.svc.tax()` returned.
+
+    Raises:
+        ValueError: it has not been looked up, or has no tax, or columns of ours appear twice.
+    """
+    status = f"{prefix}lookup_status"
+    require_columns(frame, (status,), "look the rates up first: df.svc.lookup()")
+    names = tuple(prefix + name for name in ("tax", "tax_error", "taxable_amount", "exempt_amount"))
+    require_columns(frame, names, "compute the tax first: df.svc.tax(amount='…')")
+    for name in (status, *names):
+        require_one(frame, name, "tax")
+    tax = money(frame, names[0])
+    says_due = f"{prefix}tax_due" in frame.columns
+    due = money(frame, f"{prefix}tax_due") if says_due else tax
+    codes, cells = combined(
+        [
+            coded(frame, status, "not_attempted"),
+            coded(frame, names[1]),
+            coded(frame, f"{prefix}tax_due_reason"),
+            coded(frame, f"{prefix}tax_review"),
+            Coded(np.where(tax.missing, 0, np.where(due.missing, 1, 2)), ("tax", "due", "")),
+        ]
+    )
+    partial_used = terms_of(frame, prefix).get("partial") == "use"
+    reasons = [_why(*cell, partial_used=partial_used) for cell in cells]
+    values = tuple(dict.fromkeys(reasons))
+    place = {value: number for number, value in enumerate(values)}
+    why = Coded(np.array([place[one] for one in reasons], np.int64)[codes], values)
+    return TaxedRows(
+        tax,
+        due,
+        says_due,
+        why.where(lambda one: one.startswith("not_due:")),
+        money(frame, names[2]),
+        money(frame, names[3]),
+        why,
+    )
+
+
+def _why(
+    status: str, error: str, due_reason: str, review: str, lacks: str, *, partial_used: bool
+) -> str:
+    """Why a row owes no tax that is known, as a code."""
+    if not lacks:
+        return ""
+    if due_reason in NOTHING_DUE:  # also where the tax itself is not known
+        return f"not_due:{due_reason}"
+    if lacks == "due":
+        return f"due_not_known:{due_reason or 'no_reason'}"
+    if status not in _RATED or (status == "partial" and not partial_used):
+        return f"no_rate:{status}"
+    if "freight_taxable_unknown" in review:
+        return "no_tax:freight_taxable_unknown"
+    topic = _TOPIC.match(error)
+    return f"no_tax:{topic[1]}" if topic else "no_tax"
+
+
+def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Hashable | None:
+    """The column of amounts: the one named, else the one the tax was computed from, else none.
+
+    Raises:
+        ValueError: the column named is not there, or several bear its name.
+    """
+    if given is not None:
+        require_columns(frame, (given,), "name the column of amounts: amount='…'")
+        require_one(frame, given, "amount")
+        return given
+    for label in (terms_of(frame, prefix).get("amount"), "amount"):
+        if isinstance(label, str | int) and sum(label == name for name in frame.columns) == 1:
+            return label
+    return None
+
+
+def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -> Money:
+    """Each row's sale with its delivery charge, as far as the columns are known; else missing."""
+    label = amount_label(frame, prefix, amount)
+    goods = money(frame, label) if label is not None else _nothing(frame)
+    delivery = shipping_of_rows(frame, prefix)
+    return Money(goods.cents + np.where(goods.missing, 0, delivery), goods.missing)
+
+
+def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+    """Each row's delivery charge in cents; 0 where there is none, or it is not known any more."""
+    said = terms_of(frame, prefix).get("shipping")
+    cents = np.zeros(len(frame), np.int64)
+    if not isinstance(said, str | int):
+        return cents
+    if is_label(frame, said):
+        return money(frame, said).cents
+    with contextlib.suppress(ValueError):  # the column is not in the frame any more
+        cents += one_amount(said, "shipping")
+    return cents
+
+
+def _nothing(frame: pd.DataFrame) -> Money:
+    return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
+
+
+def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[str, ...]:
+    """What has changed since the tax was computed and leaves its lines usable, in sentences.
+
+    Only what the frame still tells is compared: the terms of the tax, and the columns they name.
+
+    Raises:
+        ValueError: amounts, deliveries or exemptions are not those of the tax any more.
+    """
+    terms = _noted(frame, prefix)
+    if terms is not None:
+        _refuse_other_amounts(frame, rows, terms, prefix)
+    said = []
+    if moved := changed_rows(frame, prefix):
+        said.append(
+            "Rows whose place, date or rate is not that of their lookup any more, so look them up"
+            f" again: {moved:,}."
+        )
+    changed = ~rows.tax.missing & ~is_product(frame, rows.tax.cents, rows.taxable.cents, prefix)
+    changed |= ~rows.due.missing & (rows.due.cents != rows.tax.cents)
+    if edited := int(np.count_nonzero(changed)):
+        said.append(
+            "Rows whose tax is not the taxable amount times the rate, because one of the three was"
+            f" changed since: {edited:,}."
+        )
+    elif terms is not None and (torn := _torn_invoices(frame, rows, terms, prefix)):
+        said.append(
+            "Invoices that are not whole any more (rows were dropped since): the tax of their"
+            f" lines is not that of their sum, rounded once: {torn:,}."
+        )
+    return tuple(said)
+
+
+def taxable_of_rows(frame: pd.DataFrame, prefix: str) -> Money | None:
+    """What of each row is taxable on the terms of the tax, also where it has no rate.
+
+    Delivery counts where it is not known to be untaxed. `None` where the frame does not tell.
+    """
+    terms = _noted(frame, prefix)
+    try:
+        lines = None if terms is None else read_lines(frame, terms, prefix)
+    except (TypeError, ValueError):
+        return None
+    return None if lines is None else Money(lines.taxable, lines.inputs.given)
+
+
+def is_product(
+    frame: pd.DataFrame, tax: np.ndarray, taxable: np.ndarray, prefix: str
+) -> np.ndarray:
+    """Where a tax is less than a cent from the taxable amount times the rate (cents, int64)."""
+    rates = rates_of(frame, f"{prefix}combined_rate").units
+    small = (np.abs(tax) < ROOM) & (np.abs(taxable) < ROOM)
+    off = np.where(small, tax, 0) * UNITS_PER_ONE - np.where(small, taxable, 0) * rates
+    near: np.ndarray = small & (np.abs(off) < UNITS_PER_ONE)
+    return near
+
+
+def _noted(frame: pd.DataFrame, prefix: str) -> TaxTerms | None:
+    """The terms that decide on the figures; `None` where the frame does not tell them."""
+    noted = terms_of(frame, prefix)
+    known = {field.name for field in fields(TaxTerms)} - {"nexus", "channel", "ship_from"}
+    try:
+        return TaxTerms(**{name: noted[name] for name in known})
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _refuse_other_amounts(
+    frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str
+) -> None:
+    try:
+        lines = read_lines(frame, terms, prefix)
+    except (TypeError, ValueError):
+        return  # a column is not there any more
+    given = lines.inputs.given
+    before = rows.taxable.cents + rows.exempt.cents
+    now = lines.goods + lines.shipping
+    other = given | (before != now) | (rows.taxable.cents != lines.taxable)
+    other &= ~rows.tax.missing
+    count = int(np.count_nonzero(other))
+    if not count:
+        return
+    first = int(np.argmax(other))
+    figures = (
+        f"sale {dollars(int(before[first]))}, taxable {dollars(int(rows.taxable.cents[first]))}"
+    )
+    today = (
+        "not readable"
+        if given[first]
+        else f"sale {dollars(int(now[first]))}, taxable {dollars(int(lines.taxable[first]))}"
+    )
+    raise ValueError(
+        f"the tax of {count:,} of {len(frame):,} rows is that of other amounts, deliveries or"
+        f" exemptions than stand in the frame now (first at the index {frame.index[first]!r}:"
+        f" {figures} then; {today} now); compute the tax again: df.svc.tax(…)"
+    )
+
+
+def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str) -> int:
+    """How many invoices do not add up to their tax, rounded once."""
+    if terms.invoice is None:
+        return 0
+    try:
+        codes, _ = invoice_codes(frame, terms.invoice)
+    except (TypeError, ValueError):
+        return 0
+    taxed = np.flatnonzero(~rows.tax.missing)
+    units = rates_of(frame, f"{prefix}combined_rate").units[taxed]
+    products = rows.taxable.cents[taxed] * units
+    codes = np.unique(codes[taxed], return_inverse=True)[1]
+    expected, _ = tax_by_invoice(products, units, codes, terms.rounding)
+    off = np.bincount(codes, rows.tax.cents[taxed] - expected)
+    return int(np.count_nonzero(off))
