@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from svc_tools.atomic import whole_file
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.summary import other_date_sentence, summarize
-from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.lookup.review import MEANINGS
 from svc_tools.printing import print_table, print_text
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.frames.money import Totals
-    from svc_tools.frames.row_states import Group
+    from svc_tools.frames.review import Group
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
 
 _DPI = 150

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from svc_sdk.rates import UNITS_PER_ONE, units_to_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
     from datetime import date
 
     from pandas.api.extensions import ExtensionArray
@@ -305,3 +305,10 @@ def combined(columns: Sequence[Coded]) -> tuple[np.ndarray, list[tuple[str, ...]
         tuple(column.values[column.codes[row]] for column in columns)  # noqa: PD011 - no frame's
         for row in first.tolist()
     ]
+
+
+def recoded(codes: np.ndarray, values: Iterable[str]) -> Coded:
+    """A column of text from codes of values of which several may be equal."""
+    every = list(values)
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
+    return Coded(np.array([numbers[value] for value in every], np.int64)[codes], tuple(numbers))

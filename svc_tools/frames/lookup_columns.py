@@ -1,13 +1,14 @@
 """The columns that `df.svc.lookup()` and `df.svc.tax()` add to a frame, and how they are read.
 
-They are the user's columns no more than theirs: each has a prefix of the user's choice before the
-name listed here. `added_columns` tells them from the user's own.
+Each name has a prefix of the user's choice. `ours` tells the added columns from the user's: a
+lookup replaces those of an earlier one, and never overwrites a column of the user's. Rates are read
+as whole numbers of 10^-5, whatever form they are in.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ RATE_COLUMNS = (
 )
 """The columns that hold rates: fractions with five decimals (0.08250 is 8.25 %)."""
 RANGE_COLUMNS = ("rate_low", "rate_high")
-"""The lowest and highest combined rate among the places an answer could not tell apart."""
+"""The lowest and highest combined rate among the places that fit the query."""
 LOOKUP_COLUMNS = (
     *RATE_COLUMNS,
     *RANGE_COLUMNS,
@@ -62,9 +63,9 @@ CATEGORY_COLUMNS = (
     "lookup_source",
     "lookup_edition",
 )
-"""Those that hold one of a few texts in every row: `category`, each text kept once (memory)."""
+"""Those with few distinct texts: they are of dtype `category`, which saves memory."""
 DETAIL_COLUMNS = ("lookup_jurisdictions",)
-"""What `lookup(detail=True)` adds to them."""
+"""The columns that `lookup(detail=True)` adds to them."""
 LEVEL_TAX_COLUMNS = ("state_tax", "county_tax", "city_tax", "combined_district_tax")
 """The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
 TAX_COLUMNS = (
@@ -79,25 +80,19 @@ TAX_COLUMNS = (
     "tax_review",
 )
 """The columns that `df.svc.tax()` adds, without the prefix."""
-NOTE = "svc_lookup"
-"""The frame's attribute that says what its last lookup was: see `lookup_note.note_of`."""
-TERMS = "svc_tax_terms"
-"""The frame's attribute that says, by prefix, on which terms its taxes were computed."""
 TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
-"""What `df.svc.tax()` adds where it was asked to: `shipping=`; `nexus=` or `channel=`."""
-
-
+"""The columns that `df.svc.tax()` adds with `shipping=`, and with `nexus=` or `channel=`."""
 COLUMN_MEANINGS = {
     "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25 %",
     "state_rate": "its part for the state",
     "county_rate": "its part for the county",
     "city_rate": "its part for the city",
     "combined_district_rate": "its part for special districts",
-    "rate_low": "the lowest rate among the places that the answer could not tell apart",
+    "rate_low": "the lowest rate among the places that fit the query",
     "rate_high": "the highest rate among them",
     "freight_taxable": "whether separately stated delivery is taxable",
     "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
-    "warnings": "advisories of the answer, as codes",
+    "warnings": "advisories of the response, as codes",
     "resolved_via": "how the place was found",
     "effective_date": "the day from which the rate is law, where its publisher says so",
     "effective_date_basis": "what that day rests on",
@@ -105,18 +100,18 @@ COLUMN_MEANINGS = {
     "resolved_zip": "the ZIP Code that the rate is for",
     "resolved_city": "the city that the rate is for",
     "resolved_county": "the county that the rate is for",
-    "lookup_as_of": "the day that was asked about",
-    "as_of_status": "verified: the answer itself proves that the rate was law on that day",
-    "needs_review": "whether a person should look at the rate before it is relied on",
+    "lookup_as_of": "the day that was looked up",
+    "as_of_status": "verified: the response itself proves that the rate was law on that day",
+    "needs_review": "whether the rate requires review before it is used",
     "lookup_review_reason": "why, as codes",
-    "lookup_status": "what became of the row: ok, partial, or why there is no rate",
+    "lookup_status": "the status of the row: ok, partial, or why there is no rate",
     "lookup_error": "the reason where there is no whole rate",
     "support_reference": "what to quote to the service's support",
     "lookup_source": "where the rate is from",
     "lookup_edition": "the edition of that source",
-    "looked_up_at": "when the service answered (UTC)",
+    "looked_up_at": "when the service responded (UTC)",
     "lookup_jurisdictions": "each jurisdiction's part of the rate with its official code (JSON)",
-    "tax": "the tax at the destination, US dollars; empty where it cannot be said, never 0 then",
+    "tax": "the tax at the destination, US dollars; empty where it is not known, never 0 then",
     "tax_error": "why there is no tax",
     "taxable_amount": "what the tax is on, US dollars",
     "exempt_amount": "what of the sale is not taxed, US dollars",
@@ -126,32 +121,29 @@ COLUMN_MEANINGS = {
     "combined_district_tax": "the special districts' part of the tax",
     "tax_low": "the tax at the lowest rate that the place may have",
     "tax_high": "the tax at the highest rate that the place may have",
-    "at_stake": "what lies between the two, US dollars",
-    "tax_review": "why a person should look at the tax, as codes",
+    "at_stake": "the difference of the two, US dollars",
+    "tax_review": "why the tax requires review, as codes",
     "shipping_tax": "the part of the tax that is on delivery",
     "tax_due": "the tax that the seller owes, US dollars",
-    "tax_due_reason": "why none is due, or why that cannot be said",
+    "tax_due_reason": "why none is due, or why that is not known",
 }
 """The meaning of a column by its name without the prefix."""
+
 WITH_RATE = frozenset({"ok", "partial"})
 """The values of `lookup_status` of rows that have a rate."""
 CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
-
-_MARK = "lookup_status"
-_SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
-"""What must stand beside a status before columns of these names are taken for ours."""
-_LOOKED_UP = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
-_TAXES = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-ADDED = "svc_columns"
-"""The frame's attribute that names, by prefix, the columns that a lookup added, with their form."""
-TAXED = "svc_tax"
-"""The frame's attribute that names the prefixes of the taxes we computed."""
-
-_SHOWN = 40
-
 OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
-"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
+"""The warnings of a rate that is of another date than the one of the query."""
+
+NOTE = "svc_lookup"
+"""The frame's attribute that describes its last lookup: see `notes.note_of`."""
+TERMS = "svc_tax_terms"
+"""The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
+ADDED = "svc_columns"
+"""The frame's attribute with the columns that a lookup added and their dtypes, by prefix."""
+TAXED = "svc_tax"
+"""The frame's attribute with the list of the prefixes of its taxes."""
 
 
 def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: str) -> None:
@@ -176,7 +168,7 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
 
 
 def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
-    """Whether all that is absent comes with a lookup, and the frame was looked up."""
+    """Whether all missing columns are columns of a lookup, and the frame was looked up."""
     ends = [
         next((name for name in LOOKUP_COLUMNS if str(one).endswith(name)), None) for one in absent
     ]
@@ -187,7 +179,7 @@ def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
 
 
 def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
-    """Refuse a label that several columns bear: which one is meant cannot be known.
+    """Refuse a label that several columns have: which one is meant cannot be known.
 
     Raises:
         ValueError: it names the argument and the label.
@@ -196,76 +188,63 @@ def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
         raise ValueError(f"{argument}: the frame has several columns {label!r}; rename all but one")
 
 
-def texts(frame: pd.DataFrame, name: Hashable) -> list[str | None]:
-    """A column as text; `None` where a value is missing or the column is not there.
-
-    Of several columns of one name it is the first.
-    """
-    if name not in frame.columns:
-        return [None] * len(frame)
-    column = next(values for label, values in frame.items() if label == name)
-    return [
-        None if gone else str(value)
-        for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)
-    ]
+_LOOKED_UP = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS)
+_TAXES = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+_SIGNATURE = ("combined_rate", "lookup_as_of", "lookup_error", "lookup_source", "lookup_edition")
+"""The columns that a frame has next to `lookup_status` if a lookup added it, and not the user."""
 
 
-def warning_codes(warnings: str | None) -> tuple[str, ...]:
-    """The codes in a cell of the column `warnings`, which separates them by semicolons."""
-    codes = (code.strip() for code in (warnings or "").split(";"))
-    return tuple(code for code in codes if code)
-
-
-_WORDS = frozenset({"tax_error", "tax_review", "tax_due_reason"})
+def stored(frame: pd.DataFrame, attribute: str) -> dict[str, Any]:
+    """The mapping that is stored in an attribute of a frame; empty where it is missing."""
+    value = frame.attrs.get(attribute)
+    return value if isinstance(value, dict) else {}
 
 
 def remember_columns(frame: pd.DataFrame, prefix: str, names: Iterable[str]) -> None:
-    """Note which columns a lookup added: where they are not all of them, names alone cannot say."""
-    added = frame.attrs.get(ADDED)
+    """Store which columns a lookup added: if it was not all of them, their names do not tell."""
     forms = {prefix + name: str(frame[prefix + name].dtype) for name in names}
-    frame.attrs[ADDED] = {**(added if isinstance(added, dict) else {}), prefix: forms}
+    frame.attrs[ADDED] = {**stored(frame, ADDED), prefix: forms}
 
 
 def ours(frame: pd.DataFrame) -> frozenset[Hashable]:
     """The columns that earlier lookups added, whatever their prefixes."""
     labels = {label for label in frame.columns if isinstance(label, str)}
-    prefixes = [label.removesuffix(_MARK) for label in labels if label.endswith(_MARK)]
+    marks = [label for label in labels if label.endswith("lookup_status")]
     found: set[Hashable] = set()
-    for prefix in prefixes:
+    for prefix in [label.removesuffix("lookup_status") for label in marks]:
         signed = all(prefix + name in labels for name in _SIGNATURE)
-        remembered = _remembered(frame, prefix, whatever_form=signed)
-        if not (signed or remembered):
+        columns = _stored_columns(frame, prefix, of_any_dtype=signed)
+        if not (signed or columns):
             continue
-        # a lookup of some columns leaves the names of the others to the user
-        found.update(remembered or [prefix + name for name in _LOOKED_UP])
-        found.update(_tax(frame, prefix))
+        # after a lookup of some columns the names of the others are the user's
+        found.update(columns or [prefix + name for name in _LOOKED_UP])
+        found.update(_tax_columns(frame, prefix))
     return frozenset(found & labels)
 
 
-def _remembered(frame: pd.DataFrame, prefix: str, *, whatever_form: bool) -> list[str]:
-    """The columns that the frame remembers; one that was replaced has another form since.
+def _stored_columns(frame: pd.DataFrame, prefix: str, *, of_any_dtype: bool) -> list[str]:
+    """The columns that a lookup of this prefix added, as stored with the frame.
 
-    So has every column that went through a file: where enough others stand beside it
-    (`whatever_form`), its form does not count.
+    A column that the user has replaced since has another dtype, but so has every column that went
+    through a file: `of_any_dtype` is for frames that have enough of the others.
     """
-    added = frame.attrs.get(ADDED)
-    forms = added.get(prefix) if isinstance(added, dict) else None
-    if not isinstance(forms, dict):
+    dtypes = stored(frame, ADDED).get(prefix)
+    if not isinstance(dtypes, dict):
         return []
-    return [name for name, form in forms.items() if whatever_form or _form(frame, name) == form]
+    return [name for name, dtype in dtypes.items() if of_any_dtype or _dtype(frame, name) == dtype]
 
 
-def _form(frame: pd.DataFrame, name: str) -> str | None:
+def _dtype(frame: pd.DataFrame, name: str) -> str | None:
     column = frame[name] if name in frame.columns else None
     return str(column.dtype) if isinstance(column, pd.Series) else None
 
 
-def _tax(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """Our tax columns: all of them, or what is left of those that the frame remembers."""
+def _tax_columns(frame: pd.DataFrame, prefix: str) -> list[str]:
+    """The columns of a tax: all of them, or what is left of those stored with the frame."""
     names = [prefix + name for name in _TAXES if prefix + name in frame.columns]
     whole = [prefix + name for name in TAX_COLUMNS]
     if all(name in names for name in whole):
-        # what is optional may be a user's own: only in our form it is ours
+        # an optional column may be the user's: only in the right form it is the tax's
         return whole + [
             name
             for name in names
@@ -273,22 +252,20 @@ def _tax(frame: pd.DataFrame, prefix: str) -> list[str]:
             and (
                 f"{prefix}tax_due" in names
                 if name.endswith("_reason")
-                else _is_money(frame, name) or _is_remembered(frame, prefix, name)
+                else _is_money(frame, name) or _was_computed(frame, prefix, name)
             )
         ]
-    remembered = frame.attrs.get(TAXED)
-    if isinstance(remembered, list) and prefix in remembered:
-        # the memory outlives the column: a user's own of the same name has another form
-        return [
-            name for name in names if name.removeprefix(prefix) in _WORDS or _is_money(frame, name)
-        ]
+    taxed = frame.attrs.get(TAXED)
+    if isinstance(taxed, list) and prefix in taxed:
+        # the attribute outlives the column: a user's of the same name has another dtype
+        texts = {f"{prefix}{name}" for name in ("tax_error", "tax_review", "tax_due_reason")}
+        return [name for name in names if name in texts or _is_money(frame, name)]
     return []
 
 
-def _is_remembered(frame: pd.DataFrame, prefix: str, name: str) -> bool:
-    """Whether an optional column was computed, and has the form that a file brings it back in."""
-    known = frame.attrs.get(TERMS)
-    terms = known.get(prefix) if isinstance(known, dict) else None
+def _was_computed(frame: pd.DataFrame, prefix: str, name: str) -> bool:
+    """Whether a tax had an optional column, and the column is as it is read from a file."""
+    terms = stored(frame, TERMS).get(prefix)
     if not isinstance(terms, dict):
         return False
     asked = ("shipping",) if name == f"{prefix}shipping_tax" else ("nexus", "channel")
@@ -308,17 +285,12 @@ def _is_money(frame: pd.DataFrame, name: str) -> bool:
 def free_columns(
     frame: pd.DataFrame, prefix: str, names: Iterable[str] = _LOOKED_UP
 ) -> pd.DataFrame:
-    """The frame without an earlier lookup's columns of this prefix, ready for new ones.
+    """The frame without an earlier lookup of this prefix, ready for the columns `names` of a new one.
 
-    A tax computed from the former rates goes too: beside new rates it would look right.
-
-    Args:
-        frame: the frame.
-        prefix: the prefix of the new columns.
-        names: the new columns.
+    A tax computed from the former rates is removed too: next to new rates it would look right.
 
     Raises:
-        ValueError: a column that is not ours has one of the names.
+        ValueError: a column of the user's has one of the names.
         TypeError: the prefix is no string.
     """
     if not isinstance(prefix, str):
@@ -333,8 +305,7 @@ def free_columns(
     former = {prefix + name for name in every}
     rest = frame.drop(columns=[name for name in ours(frame) if name in former])
     _forget_tax(rest, prefix)
-    if isinstance(rest.attrs.get(ADDED), dict):
-        rest.attrs[ADDED].pop(prefix, None)
+    stored(rest, ADDED).pop(prefix, None)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ValueError(
@@ -352,7 +323,7 @@ def without_tax(
     Raises:
         ValueError: a column of the user's has one of the names.
     """
-    rest = frame.drop(columns=_tax(frame, prefix))
+    rest = frame.drop(columns=_tax_columns(frame, prefix))
     _forget_tax(rest, prefix)
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
@@ -364,7 +335,7 @@ def without_tax(
 
 
 def _forget_tax(frame: pd.DataFrame, prefix: str) -> None:
-    """The tax of this prefix went: so does what the frame remembers of it."""
+    """Remove what is stored with the frame about the tax of this prefix."""
     if isinstance(frame.attrs.get(TAXED), list):
         frame.attrs[TAXED] = [one for one in frame.attrs[TAXED] if one != prefix]
     if isinstance(frame.attrs.get(TERMS), dict):
@@ -378,9 +349,9 @@ class Rates(NamedTuple):
 
     units: np.ndarray
     missing: np.ndarray
-    """Where there is no rate, or what stands there is none."""
+    """Rows without a value, or with one that is not a rate."""
     wrong: dict[int, str]
-    """Why what stands there is no rate, for the rows where something does."""
+    """The rows with a value that is not a rate, and why it is not."""
 
 
 def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
@@ -391,32 +362,32 @@ def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
     try:
         units, missing = units_of(column)
     except TypeError:  # text or floats, as lookup(rates=…) gives them, or from a file
-        return _of_others(column, str(name))
+        return _rates_one_by_one(column, str(name))
     inside = not len(units) or (units.min() >= 0 and units.max() < UNITS_PER_ONE)
-    return Rates(units, missing, {}) if inside else _of_others(column, str(name))
+    return Rates(units, missing, {}) if inside else _rates_one_by_one(column, str(name))
 
 
-def _of_others(column: pd.Series, name: str) -> Rates:
+def _rates_one_by_one(column: pd.Series, name: str) -> Rates:
     codes, uniques = pd.factorize(column)
     read = [_rate(value, name) for value in list(uniques)]
     units = np.array([one if isinstance(one, int) else 0 for one in read] + [0], np.int64)
-    none = np.array([not isinstance(one, int) for one in read] + [True], bool)
+    missing = np.array([not isinstance(one, int) for one in read] + [True], bool)
     wrong: dict[int, str] = {}
     for code, one in enumerate(read):
         if isinstance(one, str):
             wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
-    return Rates(units[codes], none[codes], wrong)
+    return Rates(units[codes], missing[codes], wrong)
 
 
 def _rate(value: object, name: str) -> int | str | None:
-    """One rate in units, or why it is none; nothing where there is only blank text."""
+    """One rate in units, or why it is not one; `None` for blank text."""
     text = repr(float(value)) if isinstance(value, float) else str(value).strip()
     if not text:
         return None
     try:
         units = rate_to_units(Decimal(text))
     except (InvalidOperation, ValueError):
-        return f"{name}: {text[:_SHOWN]!r} is not a rate such as 0.08250"
+        return f"{name}: {text[:40]!r} is not a rate such as 0.08250"
     if 0 <= units < UNITS_PER_ONE:
         return units
-    return f"{name}: {text[:_SHOWN]} is not a fraction from 0 to 1"
+    return f"{name}: {text[:40]} is not a fraction from 0 to 1"

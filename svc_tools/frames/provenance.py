@@ -22,8 +22,9 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import Source
 from svc_tools.display import as_html
 from svc_tools.frames.answers import Answerer
+from svc_tools.frames.arrow import first_column
 from svc_tools.frames.columns import Inputs
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, texts
+from svc_tools.frames.lookup_columns import WITH_RATE, rates_of
 from svc_tools.frames.queries import ask
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
@@ -364,8 +365,8 @@ def _from_cache(
 ) -> tuple[Collection[Place], Mapping[Place, Outcome]]:
     """The results of a frame that comes from a file, where the cache has exactly those."""
     first = np.unique(asked.codes, return_index=True)[1]  # the first row of each question
-    status = texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
-    moments = texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
+    status = _texts(frame.iloc[first], f"{lookup.prefix}lookup_status")
+    moments = _texts(frame.iloc[first], f"{lookup.prefix}looked_up_at")
     looked_up = {
         one.place: moment
         for one, state, moment in zip(asked.questions, status, moments, strict=True)
@@ -387,6 +388,17 @@ def _from_cache(
             f" of those that it used any more; {_AGAIN}"
         )
     return looked_up, known
+
+
+def _texts(frame: pd.DataFrame, name: str) -> list[str | None]:
+    """A column as text; `None` where a value is missing or there is no such column."""
+    column = first_column(frame, name)
+    if column is None:
+        return [None] * len(frame)
+    return [
+        None if missing else str(value)
+        for value, missing in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
 
 
 def _is_of(outcome: Outcome, moment: str | None) -> bool:

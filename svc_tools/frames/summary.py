@@ -1,7 +1,7 @@
-"""What a lookup over a frame came to, counted and added up exactly.
+"""Summary of an enriched frame: its rows counted, its sales and tax added up exactly.
 
-`summarize` reads an enriched frame (see `enriched`) and returns a `Summary`: plain values that
-a terminal, a workbook or a chart can show without looking at the rows again.
+`summarize` returns a `Summary`: plain values that a terminal, a workbook or a chart can show
+without reading the rows again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ import numpy as np
 
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import Coded, coded, combined
-from svc_tools.frames.lookup_columns import CONFIDENCES, OTHER_DATE, require_columns
+from svc_tools.frames.lookup_columns import (
+    CONFIDENCES,
+    NOTE,
+    OTHER_DATE,
+    WITH_RATE,
+    require_columns,
+    stored,
+)
 from svc_tools.frames.meanings import codes_in
 from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
-from svc_tools.frames.row_states import Attention, Group, attention, states_of_rows
+from svc_tools.frames.review import Attention, Group, attention
+from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 
@@ -28,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-ANSWERED = frozenset({"ok", "partial"})
 _TOP = 10
 
 
@@ -42,7 +49,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A reason for rows without a rate, with the number of rows it holds for."""
+    """A reason for rows without a rate, and the number of those rows."""
 
     status: str
     reason: str
@@ -51,7 +58,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rates came from: source and edition, with the number of rows they answered.
+    """Where rates came from: source and edition, with the number of their rows.
 
     `tax` is the tax computed from their whole rates; `None` when the frame has no tax column.
     """
@@ -64,7 +71,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceTax:
-    """The whole rows of one confidence: how many, their sales, and the tax that rests on them."""
+    """The rows of one confidence with a whole rate: how many, their sales and their tax."""
 
     confidence: str
     rows: int
@@ -74,10 +81,10 @@ class ConfidenceTax:
 
 @dataclass(frozen=True, slots=True)
 class OtherDate:
-    """What rests on rates of another date than the sale's: the nearest that the service knows.
+    """Rows with a rate of another date than the sale's: the nearest that the service knows.
 
     Attributes:
-        rows: answered rows (ok and partial) with such a rate.
+        rows: rows (ok and partial) with such a rate.
         sales: the sales of the whole ones among them; `None` when the frame has no tax column.
         tax: the tax of those rows, a part of `Totals.tax`; `None` as above.
     """
@@ -97,17 +104,17 @@ class StateTotals:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a lookup over a frame came to.
+    """The rows of an enriched frame, counted and added up.
 
     Attributes:
         rows: rows of the frame.
-        places: distinct places that were asked for; `None` when the frame does not say so.
-        service: the service that answered; `None` when the frame does not say so.
+        places: distinct places that were looked up; `None` when that is not known.
+        service: the service; `None` when that is not known.
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
-        by_confidence: the answered rows (ok and partial) by `confidence`.
+        by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
-        other_date: what rests on rates of another date than the sale's.
-        attention: the rows that need a person, by kind, the most pressing first.
+        other_date: the rows with a rate of another date than the sale's.
+        attention: the rows that require review, by kind, the most urgent first.
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
         sources: rows by source and edition of the rate.
@@ -138,11 +145,11 @@ class Summary:
     @property
     def answered_rows(self) -> int:
         """Rows with a rate, whole or partial."""
-        return sum(self.status_rows(status) for status in ANSWERED)
+        return sum(self.status_rows(status) for status in WITH_RATE)
 
     @property
     def attention_rows(self) -> int:
-        """How many rows need a person."""
+        """How many rows require review."""
         return sum(group.rows for group in self.attention)
 
 
@@ -158,8 +165,8 @@ def summarize(
     Args:
         frame: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
         amount: the column of amounts that the tax was computed from (US dollars).
-        prefix: the prefix that the lookup was asked to put before its columns.
-        need: what `attention` said of the frame, if you have it; otherwise it is asked here.
+        prefix: the prefix of the lookup.
+        need: the result of `attention` for the frame, if you have it.
 
     Returns:
         The counts, and the totals when the frame has a tax column.
@@ -173,7 +180,7 @@ def summarize(
     if taxed:
         require_columns(frame, (amount,), "name the column of amounts: amount='…'")
     status = coded(frame, status_column, "not_attempted")
-    answered = status.where(ANSWERED.__contains__)
+    answered = status.where(WITH_RATE.__contains__)
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
     dated = answered & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
@@ -216,7 +223,7 @@ def summarize(
 
 def sources_of(frame: pd.DataFrame, *, prefix: str = "") -> tuple[Source, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
-    answered = coded(frame, f"{prefix}lookup_status").where(ANSWERED.__contains__)
+    answered = coded(frame, f"{prefix}lookup_status").where(WITH_RATE.__contains__)
     return _sources(frame, answered, answered, None, prefix)
 
 
@@ -236,24 +243,22 @@ def _all_rows(status: Coded, sales: Money, tax: Money) -> Totals:
 
 
 def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
-    """Distinct places and service, as the lookup noted them on the frame.
+    """Distinct places and service, as the lookup stored them with the frame.
 
-    A frame that has since been cut or joined, or looked up once more with another prefix, carries
-    a note of something else: it is not used then.
+    They are not those of the frame if it has since been cut or joined, or looked up once more with
+    another prefix.
     """
-    note = frame.attrs.get("svc_lookup")
-    if not isinstance(note, dict) or note.get("rows") != len(frame):
-        return None, None
-    if note.get("prefix", prefix) != prefix:
+    note = stored(frame, NOTE)
+    if note.get("rows") != len(frame) or note.get("prefix", prefix) != prefix:
         return None, None
     asked, service = note.get("asked"), note.get("service")
-    # a place that the cache answered was asked of the service before
+    # a cached place was requested from the service before
     places = asked + note.get("cached", 0) if isinstance(asked, int) else None
     return places, None if service is None else str(service)
 
 
 def _ordered(counted: Iterable[tuple[str, int]], order: Sequence[str]) -> tuple[Count, ...]:
-    """The counts in a fixed order; values we do not know come last, by name."""
+    """The counts in a fixed order; values that are not in it come last, by name."""
     rows = dict(counted)
     return tuple(
         Count(name, rows[name])
@@ -284,8 +289,8 @@ def _failures(
         for names, counted in zip(values, rows, strict=True)
         if counted
     ]
-    told = counted_alike(sorted(found, key=lambda one: (-one[2], *one[:2])))
-    return tuple(Failure(*one) for one in told)
+    merged = counted_alike(sorted(found, key=lambda one: (-one[2], *one[:2])))
+    return tuple(Failure(*one) for one in merged)
 
 
 def _sources(
@@ -331,7 +336,7 @@ def _tax_by_confidence(
 
 
 def other_date_sentence(summary: Summary) -> str | None:
-    """What rests on rates of another date than the sale's; `None` where nothing does."""
+    """How many rows have a rate of another date than the sale's; `None` where none has."""
     part = summary.other_date
     if not part.rows:
         return None

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 
-
-
 def table_of(
     title: str,
     frame: pd.DataFrame,

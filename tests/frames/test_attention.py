@@ -14,7 +14,7 @@ from svc_tools.frames.lookup_columns import (
     TAX_OPTION_COLUMNS,
 )
 from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of
-from svc_tools.frames.row_states import attention
+from svc_tools.frames.review import attention
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.lookup.review import REVIEW_REASONS
 

@@ -43,7 +43,7 @@ def test_only_the_rows_that_need_a_person_are_listed_the_most_dollars_first():
 def test_the_sentence_says_how_few_rows_carry_most_of_it():
     made = reviewed([DOUBTED] * 4 + [line()], ["1000", "100", "10", "10", "5000"])
     assert made.sentence == (
-        "2 rows carry at least 90 % of the $99.68 at stake; 4 of 5 rows need a person."
+        "2 rows carry at least 90 % of the $99.68 at stake; 4 of 5 rows require review."
     )
     assert str(made).startswith(made.sentence)
 
@@ -157,7 +157,7 @@ def test_without_a_tax_the_sales_count_and_without_an_amount_the_rows():
     by_rows = frame.svc.review()
     assert by_rows.rows.index.tolist() == [2, 3, 1]
     assert by_rows.groups["rows"].tolist() == [2, 1]
-    assert by_rows.sentence == "3 of 4 rows need a person; no dollars are known to be at stake."
+    assert by_rows.sentence == "3 of 4 rows require review; no dollars are known to be at stake."
 
 
 def test_a_mark_whose_reason_was_not_looked_up_is_a_reason_by_itself():
@@ -167,9 +167,9 @@ def test_a_mark_whose_reason_was_not_looked_up_is_a_reason_by_itself():
 
 def test_nobody_is_needed():
     made = reviewed([line(), line()], ["1", "2"])
-    assert made.sentence == "None of 2 rows needs a person."
+    assert made.sentence == "None of 2 rows requires review."
     assert (len(made.rows), len(made.groups), len(made.by_reason)) == (0, 0, 0)
-    assert reviewed([], []).sentence == "None of 0 rows needs a person."
+    assert reviewed([], []).sentence == "None of 0 rows requires review."
 
 
 def test_the_reasons_are_counted_each_with_its_meaning():

@@ -12,8 +12,8 @@ from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
-    warning_codes,
 )
+from svc_tools.frames.meanings import codes_in
 from svc_tools.lookup.review import REVIEW_REASONS
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
@@ -103,7 +103,7 @@ def enriched(*rows, prefix="", taxed=True, use_partial=False, asked=None, **colu
 
 def _reviewed(one):
     """The row with what the lookup's rules say about it."""
-    status, codes = one["lookup_status"], [*warning_codes(one["warnings"])]
+    status, codes = one["lookup_status"], [*codes_in(one["warnings"] or "")]
     if status not in {"ok", "partial"}:
         reasons = [status or "not_attempted"]
     else:

@@ -17,7 +17,8 @@ from svc_tools.frames.analysis.filing_table import LEVEL_COLUMNS, LOCATION, NO_C
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
 from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import dollars_by, money, money_column
-from svc_tools.frames.row_states import codes_of_rows, states_of_rows
+from svc_tools.frames.review import codes_of_rows
+from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.taxed_rows import changes_since, sales_of, taxed_rows
 from svc_tools.places import STATES, state_code

@@ -28,7 +28,6 @@ from svc_tools.display import (
 )
 from svc_tools.frames.files.chunk import FileError
 from svc_tools.frames.files.reading import open_rows
-from svc_tools.frames.lookup_columns import warning_codes
 from svc_tools.frames.meanings import codes_in
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
@@ -110,7 +109,7 @@ class FileTotals:
         if f"{prefix}needs_review" in frame:
             self.review += int(frame[f"{prefix}needs_review"].sum())
             for codes, rows in _counts(frame[f"{prefix}lookup_review_reason"]).items():
-                self.review_codes.update(dict.fromkeys(warning_codes(codes), rows))
+                self.review_codes.update(dict.fromkeys(codes_in(codes), rows))
         whole = ~open_rows
         if taxed is not None:
             self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))

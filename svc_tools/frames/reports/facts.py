@@ -27,8 +27,8 @@ from svc_tools.frames.lookup_columns import (
 from svc_tools.frames.meanings import codes_in, meaning_of, notes_under, what_to_do
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.reports.xlsx import Column, column_kind
-from svc_tools.frames.review import BASES, reviewed
-from svc_tools.frames.row_states import Attention, attention, states_of_rows
+from svc_tools.frames.review import BASES, Attention, attention, reviewed
+from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import Summary, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label

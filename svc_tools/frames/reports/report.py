@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
-    from svc_tools.frames.row_states import Group
+    from svc_tools.frames.review import Group
     from svc_tools.frames.summary import Count, Summary
 
 _LAST_COLUMN = 7

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns
+from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
 from svc_tools.frames.provenance import lookups_of
 from svc_tools.frames.taxes.reasons import Reasons
 from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
@@ -97,25 +97,23 @@ class TaxTerms:
 
 def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Register | None) -> None:
     """Store the terms in the frame's attributes, in plain values that a file can hold."""
-    stored: dict[str, object] = {
+    noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
-        stored["nexus"] = {
+        noted["nexus"] = {
             "file": file,
             "records": len(register.records),
             "states": sorted(register.states),
         }
-    known = frame.attrs.get(TERMS)
-    frame.attrs[TERMS] = {**(known if isinstance(known, dict) else {}), prefix: stored}
+    frame.attrs[TERMS] = {**stored(frame, TERMS), prefix: noted}
 
 
 def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:
     """The terms of the tax of this prefix, as `df.svc.tax()` stored them; empty if missing."""
-    stored = frame.attrs.get(TERMS)
-    terms = stored.get(prefix) if isinstance(stored, dict) else None
+    terms = stored(frame, TERMS).get(prefix)
     return terms if isinstance(terms, dict) else {}
 
 
@@ -225,8 +223,7 @@ def _grain(frame: pd.DataFrame, name: str) -> object:
     for one in lookups_of(frame):
         if name == f"{one.prefix}lookup_as_of":
             return one.inputs.grain
-    looked = frame.attrs.get(NOTE)
-    return looked.get("grain") if isinstance(looked, dict) else None
+    return stored(frame, NOTE).get("grain")
 
 
 def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,8 @@
-"""A taxed frame as arrays of whole cents: the tax, what is due of it, and why there is none."""
+"""The rows of a taxed frame in whole cents: their tax, what is due, and why there is none.
+
+A tax is read back together with its terms: `changes_since` finds rows, amounts and rates that have
+changed since it was computed.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.arrow import Coded, coded, combined
+from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import is_label
-from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
+from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
 from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.provenance import changed_rows
 from svc_tools.frames.taxes.due import TaxTerms, terms_of
@@ -24,15 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
-
-NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
-"""The codes of `tax_due_reason` that say: the seller owes nothing on this sale."""
-
-
-_TOPIC = re.compile(r"([a-z_]+):")
-
-
-_RATED = frozenset({"ok", "partial"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +41,8 @@ class TaxedRows:
         nothing_due: rows of which the seller owes no tax, for a known reason.
         taxable: the amount that the tax was computed on.
         exempt: the amount left untaxed.
-        why: empty where something is due; else `no_rate:` and the status, `no_tax` (with what is
-            wrong after a colon), `not_due:` or `due_not_known:` and the code of `tax_due_reason`.
+        why: empty where a tax is due; else `no_rate:` and the status, `no_tax` (with the argument
+            at fault after a colon), `not_due:` or `due_not_known:` and the code of `tax_due_reason`.
     """
 
     tax: Money
@@ -63,7 +58,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     """Read the money of a frame that `df.svc.tax()` returned.
 
     Raises:
-        ValueError: it has not been looked up, or has no tax, or columns of ours appear twice.
+        ValueError: it has not been looked up, or has no tax, or one of their columns twice.
     """
     status = f"{prefix}lookup_status"
     require_columns(frame, (status,), "look the rates up first: df.svc.lookup()")
@@ -84,10 +79,7 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
         ]
     )
     partial_used = terms_of(frame, prefix).get("partial") == "use"
-    reasons = [_why(*cell, partial_used=partial_used) for cell in cells]
-    values = tuple(dict.fromkeys(reasons))
-    place = {value: number for number, value in enumerate(values)}
-    why = Coded(np.array([place[one] for one in reasons], np.int64)[codes], values)
+    why = recoded(codes, (_why(*cell, partial_used=partial_used) for cell in cells))
     return TaxedRows(
         tax,
         due,
@@ -99,17 +91,22 @@ def taxed_rows(frame: pd.DataFrame, prefix: str) -> TaxedRows:
     )
 
 
+_NOTHING_DUE = frozenset({"no_nexus", "not_registered_yet", "marketplace_facilitated"})
+"""The codes of `tax_due_reason` of sales on which the seller owes nothing."""
+_TOPIC = re.compile(r"([a-z_]+):")
+
+
 def _why(
     status: str, error: str, due_reason: str, review: str, lacks: str, *, partial_used: bool
 ) -> str:
-    """Why a row owes no tax that is known, as a code."""
+    """Why no tax is known to be due on a row, as a code."""
     if not lacks:
         return ""
-    if due_reason in NOTHING_DUE:  # also where the tax itself is not known
+    if due_reason in _NOTHING_DUE:  # also where the tax itself is not known
         return f"not_due:{due_reason}"
     if lacks == "due":
         return f"due_not_known:{due_reason or 'no_reason'}"
-    if status not in _RATED or (status == "partial" and not partial_used):
+    if status not in WITH_RATE or (status == "partial" and not partial_used):
         return f"no_rate:{status}"
     if "freight_taxable_unknown" in review:
         return "no_tax:freight_taxable_unknown"
@@ -121,7 +118,7 @@ def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Ha
     """The column of amounts: the one named, else the one the tax was computed from, else none.
 
     Raises:
-        ValueError: the column named is not there, or several bear its name.
+        ValueError: the column named is missing, or several have its name.
     """
     if given is not None:
         require_columns(frame, (given,), "name the column of amounts: amount='…'")
@@ -134,68 +131,64 @@ def amount_label(frame: pd.DataFrame, prefix: str, given: Hashable | None) -> Ha
 
 
 def sales_of(frame: pd.DataFrame, prefix: str, amount: Hashable | None = None) -> Money:
-    """Each row's sale with its delivery charge, as far as the columns are known; else missing."""
+    """Each row's sale with its delivery charge; missing where the columns are not known."""
     label = amount_label(frame, prefix, amount)
-    goods = money(frame, label) if label is not None else _nothing(frame)
+    goods = money(frame, label)
     delivery = shipping_of_rows(frame, prefix)
     return Money(goods.cents + np.where(goods.missing, 0, delivery), goods.missing)
 
 
 def shipping_of_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    """Each row's delivery charge in cents; 0 where there is none, or it is not known any more."""
-    said = terms_of(frame, prefix).get("shipping")
+    """Each row's delivery charge in cents; 0 where there is none or its column is gone."""
+    shipping = terms_of(frame, prefix).get("shipping")
     cents = np.zeros(len(frame), np.int64)
-    if not isinstance(said, str | int):
+    if not isinstance(shipping, str | int):
         return cents
-    if is_label(frame, said):
-        return money(frame, said).cents
-    with contextlib.suppress(ValueError):  # the column is not in the frame any more
-        cents += one_amount(said, "shipping")
+    if is_label(frame, shipping):
+        return money(frame, shipping).cents
+    with contextlib.suppress(ValueError):  # a column that the frame no longer has
+        cents += one_amount(shipping, "shipping")
     return cents
-
-
-def _nothing(frame: pd.DataFrame) -> Money:
-    return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
 
 
 def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[str, ...]:
     """What has changed since the tax was computed and leaves its lines usable, in sentences.
 
-    Only what the frame still tells is compared: the terms of the tax, and the columns they name.
+    The comparison needs the terms of the tax, and the columns that they name.
 
     Raises:
-        ValueError: amounts, deliveries or exemptions are not those of the tax any more.
+        ValueError: amounts, deliveries or exemptions are no longer those of the tax.
     """
-    terms = _noted(frame, prefix)
+    terms = _stored_terms(frame, prefix)
     if terms is not None:
         _refuse_other_amounts(frame, rows, terms, prefix)
-    said = []
+    changes = []
     if moved := changed_rows(frame, prefix):
-        said.append(
+        changes.append(
             "Rows whose place, date or rate is not that of their lookup any more, so look them up"
             f" again: {moved:,}."
         )
     changed = ~rows.tax.missing & ~is_product(frame, rows.tax.cents, rows.taxable.cents, prefix)
     changed |= ~rows.due.missing & (rows.due.cents != rows.tax.cents)
     if edited := int(np.count_nonzero(changed)):
-        said.append(
+        changes.append(
             "Rows whose tax is not the taxable amount times the rate, because one of the three was"
             f" changed since: {edited:,}."
         )
     elif terms is not None and (torn := _torn_invoices(frame, rows, terms, prefix)):
-        said.append(
+        changes.append(
             "Invoices that are not whole any more (rows were dropped since): the tax of their"
             f" lines is not that of their sum, rounded once: {torn:,}."
         )
-    return tuple(said)
+    return tuple(changes)
 
 
 def taxable_of_rows(frame: pd.DataFrame, prefix: str) -> Money | None:
-    """What of each row is taxable on the terms of the tax, also where it has no rate.
+    """The taxable amount of each row under the terms of the tax, even without a rate.
 
-    Delivery counts where it is not known to be untaxed. `None` where the frame does not tell.
+    Delivery counts where it is not known to be untaxed. `None` where the terms are not known.
     """
-    terms = _noted(frame, prefix)
+    terms = _stored_terms(frame, prefix)
     try:
         lines = None if terms is None else read_lines(frame, terms, prefix)
     except (TypeError, ValueError):
@@ -214,12 +207,12 @@ def is_product(
     return near
 
 
-def _noted(frame: pd.DataFrame, prefix: str) -> TaxTerms | None:
-    """The terms that decide on the figures; `None` where the frame does not tell them."""
-    noted = terms_of(frame, prefix)
+def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxTerms | None:
+    """The terms that decide the figures; `None` where they are not stored with the frame."""
+    stored = terms_of(frame, prefix)
     known = {field.name for field in fields(TaxTerms)} - {"nexus", "channel", "ship_from"}
     try:
-        return TaxTerms(**{name: noted[name] for name in known})
+        return TaxTerms(**{name: stored[name] for name in known})
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -230,7 +223,7 @@ def _refuse_other_amounts(
     try:
         lines = read_lines(frame, terms, prefix)
     except (TypeError, ValueError):
-        return  # a column is not there any more
+        return  # a column is missing
     given = lines.inputs.given
     before = rows.taxable.cents + rows.exempt.cents
     now = lines.goods + lines.shipping
