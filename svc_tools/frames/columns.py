@@ -1,12 +1,9 @@
-"""Which column of a frame answers which argument of a lookup.
+"""Which column of a frame is which argument of a lookup, found by usual names and by contents.
 
 Where it could be two, it is an error that lists them: a place or a date picked wrongly gives a
-rate that looks right.
+rate that looks right. An argument may also be one value for all rows, which is checked so that a
+mistyped column name is not taken for a value.
 """
-
-# MERGED usual_names: The names that columns of places usually have, and the columns that look like dates. Pure.
-# MERGED one_value: One value given for all rows of a frame: checked, so that a mistyped column name is none.
-# MERGED distinct_values: The distinct values of a column that an argument names, and which row has which.
 
 from __future__ import annotations
 
@@ -32,50 +29,19 @@ if TYPE_CHECKING:
 
 _PLACES = {"zip", "address", "city", "location", "lat"}
 
-_SHIP_WORDS = (
-    r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
-)
-_SHIP = rf"(?P<ship>{_SHIP_WORDS})(?:_?address(?=_))?"
-_EVENT = (
-    "orders?|sales?|sold|invoiced?|inv|transactions?|trans?|txn|trx|purchased?|ordered|checkout"
-    "|receipt|tax|document|doc|posting|posted"
-)
-_PLACE_WORDS = {
-    "state",
-    "province",
-    "zip",
-    "zipcode",
-    "postal",
-    "postcode",
-    "city",
-    "street",
-    "address",
-    "country",
-}
-_DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
-_PERIOD_WORDS = {"period", "month", "quarter", "year"}
-_YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
-_NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_SAMPLE = 20
-_LOOKED_AT = 1_000
-
-_ALIKE = 0.8
-_SHOWN = 12
-_EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
-
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What answers each argument: a column's label, or one value for all rows."""
+    """The arguments of a lookup: a column's label, or one value for all rows."""
 
     columns: Mapping[str, Hashable]
     scalars: Mapping[str, object]
     notes: tuple[str, ...]
-    """What was decided without being told, in sentences."""
+    """How the arguments were found, in sentences."""
     tz: tzinfo | None = None
-    """Where the calendar date of a moment in a time zone is read."""
+    """The time zone in which moments have their calendar date."""
     grain: Grain = "day"
-    """Whether the day itself is asked about, or the first one of its month or quarter."""
+    """Whether the day itself is looked up, or the first one of its month or quarter."""
 
     @property
     def dated(self) -> bool:
@@ -89,11 +55,11 @@ def find_inputs(
     tz: tzinfo | None = None,
     grain: Grain = "day",
 ) -> Inputs:
-    """Decide what answers each argument.
+    """Find the column or the value of each argument.
 
-    An argument is a column label, else a value for all rows; `False` keeps columns out. What is
-    not given is found by the usual names ("zip", "zip_code", "postal_code"…). `tz` and `grain` say
-    how dates are read.
+    An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
+    that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `tz` and
+    `grain` define how dates are read.
 
     Raises:
         ValueError: several columns have usual names for one argument or belong to different
@@ -110,7 +76,7 @@ def find_inputs(
     scalars: dict[str, object] = {}
     asked = {role: value for role, value in given.items() if value is not None}
     for role, value in asked.items():
-        if _is_label(frame, value):
+        if is_label(frame, value):
             columns[role] = value
         elif value is not False:
             scalars[role] = one_value(role, value, frame, tz)
@@ -124,9 +90,10 @@ def find_inputs(
             f"no column names a place; the columns are: {there}."
             " Say which: zip=…, or address= and city=, or location=, or lat= and lng="
         )
-    note = _date(frame, [label for label in free if label not in set(columns.values())], asked)
-    if isinstance(note, _Found):
-        columns["as_of"] = note.label
+    left: list[Hashable] = [label for label in free if label not in set(columns.values())]
+    dates, note = _date(frame, left, asked)
+    if dates:
+        columns["as_of"] = dates[0]
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
@@ -137,24 +104,22 @@ def find_inputs(
     period = ""
     if grain != "day" and (columns.keys() | scalars.keys()) & {"as_of"}:
         period = f"rates as of the first day of each {grain}, as asked"
-    said = [
-        part for part in (used, fixed, note, period, midnight) if isinstance(part, str) and part
-    ]
-    return Inputs(columns, scalars, tuple(said), tz, grain)
+    notes = tuple(filter(None, (used, fixed, note, period, midnight)))
+    return Inputs(columns, scalars, notes, tz, grain)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a lookup would find by the usual names, and what a person has to decide."""
+    """The arguments that a lookup would find by the usual names, and those that are ambiguous."""
 
     found: Mapping[str, Hashable]
-    """The column that answers each argument without doubt."""
+    """The column of each argument that is clear."""
     unclear: Mapping[str, tuple[Hashable, ...]]
-    """The columns that could answer an argument; a single one may be another party's."""
+    """The columns that an argument could be; a single one may be another party's."""
 
 
 def propose(frame: pd.DataFrame) -> Proposal:
-    """What `find_inputs` would decide of itself, and where it would ask.
+    """What `find_inputs` would find without arguments, and what it would refuse as ambiguous.
 
     Raises:
         TypeError: the columns are a MultiIndex.
@@ -174,18 +139,51 @@ def propose(frame: pd.DataFrame) -> Proposal:
     taken = set(found.values())
     left = [label for label in free if label not in taken]
     try:
-        note = _date(frame, left, {})
+        dates, _ = _date(frame, left, {})
     except ValueError:
         known = set(left)
         dated = (label for label, column in frame.items() if date_kind(label, column))
         unclear["as_of"] = tuple(label for label in dated if label in known)
     else:
-        found |= {"as_of": note.label} if isinstance(note, _Found) else {}
+        if dates:
+            found["as_of"] = dates[0]
     return Proposal(found, unclear)
 
 
+def is_label(frame: pd.DataFrame, value: object) -> bool:
+    """Whether a value is the name of one of the frame's columns."""
+    try:
+        return not isinstance(value, bool) and value in frame.columns
+    except TypeError:
+        return False
+
+
+def distinct_values(
+    frame: pd.DataFrame, label: Hashable, argument: str
+) -> tuple[np.ndarray, list[object]]:
+    """The number of each row's value (-1: missing), and the values by number.
+
+    Raises:
+        ValueError: there is no such column, or several of that name.
+        TypeError: the column holds values without a hash, such as lists.
+    """
+    require_columns(frame, (label,), f"say which with {argument}='…'")
+    require_one(frame, label, argument)
+    try:
+        codes, values = pd.factorize(frame[label])
+    except TypeError:
+        raise TypeError(
+            f"{argument}: column {label!r} holds values that are no text, number or date"
+        ) from None
+    found = list(values)
+    if isinstance(frame[label].dtype, pd.ArrowDtype):  # in which NaN is a value, not a missing one
+        nans = [isinstance(value, float) and math.isnan(value) for value in found]
+        codes = np.where(np.array([*nans, False], bool)[codes], -1, codes)
+    return codes, found
+
+
 def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:
-    """What the usual names answer: one column each, of one party, coordinates as a pair."""
+    """The arguments found by the usual names: one column each, of one party; a pair of lat and lng."""
     named: dict[str, list[Hashable]] = {}
     shipping: dict[Hashable, bool] = {}
     for label in free:
@@ -219,16 +217,14 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
     return usable
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    label: Hashable
-
-
-def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]) -> _Found | str:
-    """The one column that is the date of the sale, or a note that the rates are today's."""
+def _date(
+    frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
+) -> tuple[list[Hashable], str]:
+    """The one column that is the date of the sale; or none, with a note if rates are today's."""
     if "as_of" in asked:
-        today = asked["as_of"] is False or _is_text(asked["as_of"], "today")
-        return "rates as of today, as asked" if today else ""
+        given = asked["as_of"]
+        today = given is False or (isinstance(given, str) and given == "today")
+        return [], "rates as of today, as asked" if today else ""
     # by place, not by label: several columns may have one label, and none is passed over
     known = set(free)
     of_free = ((label, column) for label, column in frame.items() if label in known)
@@ -238,9 +234,9 @@ def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
     if not dated and not levels:
         dated = [label for label, _ in kinds]
         if not dated:
-            return "no date column: rates as of today"
+            return [], "no date column: rates as of today"
     if not levels and [kind for _, kind in kinds if kind != "period"] == ["sale"]:
-        return _Found(dated[0])
+        return dated, ""
     listed = ", ".join([*map(repr, dated), *levels])
     how = " (make the index a column with df.reset_index())" if levels else ""
     raise ValueError(
@@ -249,41 +245,30 @@ def _date(frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
     )
 
 
-def _check_index(frame: pd.DataFrame, answered: Collection[str]) -> None:
-    """Refuse a part of the place that stands in the index: only columns are read.
+def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:
+    """Refuse a part of the place in the index: only columns are read.
 
     Raises:
-        ValueError: it names the level and the argument that it would answer.
+        ValueError: it names the level and the argument that it would be.
     """
     for name in frame.index.names:
         found = None if name is None else place_role(name)
-        if found is not None and found[0] not in answered:
+        if found is not None and found[0] not in known:
             raise ValueError(
                 f"the index {name!r} names the {found[0]} of the place, and only columns are read;"
                 f" make it a column with df.reset_index(), or say {found[0]}=False"
             )
 
 
-def _is_text(value: object, text: str) -> bool:
-    return isinstance(value, str) and value == text
-
-
-def _is_label(frame: pd.DataFrame, value: object) -> bool:
-    try:
-        return not isinstance(value, bool) and value in frame.columns
-    except TypeError:
-        return False
-
-
 def _at_midnight(frame: pd.DataFrame, label: Hashable | None, tz: tzinfo | None) -> str:
-    """A note where all moments of a zone are midnights there: they are dates, perhaps."""
+    """A note where all moments of a time zone are at midnight there: they may be dates."""
     column = None if label is None or tz is None else frame[label]
     if column is None or _zone(column.dtype) is None or str(_zone(column.dtype)) == str(tz):
         return ""
     moments = column.dropna()
     try:
         dates = not moments.empty and bool((moments.dt.normalize() == moments).all())
-    except (ValueError, OverflowError):  # the first day that there is has no midnight
+    except (ValueError, OverflowError):  # the first day that pandas has has no midnight
         dates = False
     if not dates:
         return ""
@@ -313,6 +298,34 @@ def _check_column(frame: pd.DataFrame, role: str, label: Hashable, tz: tzinfo | 
             " place; say whose date counts, for instance with tz='America/Chicago', or convert it"
             f" first: df[{label!r}].dt.tz_convert('America/Chicago').dt.date"
         )
+
+
+_SHIP_WORDS = (
+    r"ship(?:ping|ment)?(?:_?to)?|deliver(?:y|_?to)|destination|dest|recipient|consignee|receiver"
+)
+_SHIP = rf"(?P<ship>{_SHIP_WORDS})(?:_?address(?=_))?"
+_EVENT = (
+    "orders?|sales?|sold|invoiced?|inv|transactions?|trans?|txn|trx|purchased?|ordered|checkout"
+    "|receipt|tax|document|doc|posting|posted"
+)
+_PLACE_WORDS = {
+    "state",
+    "province",
+    "zip",
+    "zipcode",
+    "postal",
+    "postcode",
+    "city",
+    "street",
+    "address",
+    "country",
+}
+_DATE_WORDS = {"date", "datetime", "timestamp", "dt", "day"}
+_PERIOD_WORDS = {"period", "month", "quarter", "year"}
+_YEAR, _MONTH, _DAY = r"(?:19|20)[0-9]{2}", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12][0-9]|3[01])"
+_NAMED = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_SAMPLE, _ROWS_SAMPLED = 20, 1_000
+"""As many values of a column are read, out of as many rows."""
 
 
 _USUAL = {
@@ -348,11 +361,11 @@ _LOOKS_PERIODIC = re.compile(
 )
 """A month, a quarter, or digits that may be a date and may be a number."""
 _MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAMED}", re.IGNORECASE)
-"""What is a period in a column that is called one."""
+"""Values that are periods in a column that is named as one."""
 
 
 def place_role(label: Hashable) -> tuple[str, bool] | None:
-    """The argument that a column of this name answers, and whether the name says "ship to"."""
+    """The argument that a column of this name is, and whether the name says "ship to"."""
     plain = _plain(label)
     for role, usual in _USUAL.items():
         if match := usual.fullmatch(plain):
@@ -361,18 +374,18 @@ def place_role(label: Hashable) -> tuple[str, bool] | None:
 
 
 def names_a_place(label: Hashable) -> bool:
-    """Whether a name speaks of somebody's address, whoever that is."""
+    """Whether a name is that of an address, no matter whose."""
     words = set(_plain(label).split("_"))
     return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
 
 
 def names_shipping(label: Hashable) -> bool:
-    """Whether a name speaks of where something is shipped to."""
+    """Whether a name is that of a place something is shipped to."""
     return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", _plain(label)) is not None
 
 
 def preferred(labels: list[Hashable]) -> list[Hashable]:
-    """Of several columns for one argument the one that says it best, where one does.
+    """Of several columns for one argument the most specific one, where there is one.
 
     A code rather than a name, the first line of an address rather than the street.
     """
@@ -381,10 +394,10 @@ def preferred(labels: list[Hashable]) -> list[Hashable]:
 
 
 def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "period"] | None:
-    """Whether a column is the date of the sale by its name, some other date, or none.
+    """Whether a column is the date of the sale by its name, another date, or no date (`None`).
 
-    "period" is what says a month, a quarter or a year, and what may be a date or a number: it
-    counts where nothing else is a date.
+    "period" is a month, a quarter or a year, or digits that may be a date or a number: it counts
+    where nothing else is a date.
     """
     plain = _plain(label)
     if _SALE.fullmatch(plain):
@@ -411,7 +424,7 @@ def dated_levels(frame: pd.DataFrame) -> list[str]:
         f"the index {name!r}" if name is not None else "the index"
         for name, level in zip(index.names, levels, strict=True)
         if not isinstance(level, pd.RangeIndex)
-        and date_kind("" if name is None else name, level[:_LOOKED_AT].to_series())
+        and date_kind("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
         in {"sale", "other"}
     ]
 
@@ -424,18 +437,18 @@ def _has_dates(column: pd.Series) -> bool:
 
 
 def _sample(column: pd.Series) -> list[str]:
-    """Some of what stands in the column, as text; nothing where that cannot be a date."""
+    """Some values of the column, as text; none where they cannot be dates."""
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_float_dtype(column.dtype):
         return []
-    values = column.iloc[:_LOOKED_AT].dropna()
-    values = values if len(values) else column.dropna().iloc[:_LOOKED_AT]
+    values = column.iloc[:_ROWS_SAMPLED].dropna()
+    values = values if len(values) else column.dropna().iloc[:_ROWS_SAMPLED]
     single = (value for value in values.tolist() if isinstance(value, str | int | date | pd.Period))
     there = [text for value in single if (text := text_of(value)) is not None]
     return there[:_SAMPLE]
 
 
 def _mostly(looks: re.Pattern[str], sample: list[str]) -> bool:
-    """Whether at least half of a sample looks so: exports have other things among their dates."""
+    """Whether at least half of a sample matches: exports have other texts among their dates."""
     return bool(sample) and 2 * sum(looks.fullmatch(text) is not None for text in sample) >= len(
         sample
     )
@@ -450,13 +463,18 @@ def _plain(label: Hashable) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
+_ALIKE = 0.8
+_SHOWN = 12
+_EXPECTED = {"state": "a state", "zip": "a ZIP", "lat": "degrees", "lng": "degrees"}
+
+
 def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None = None) -> object:
-    """The value of an argument that is no column; of a moment its date in `tz`.
+    """The value of an argument that is not a column; of a moment its date in `tz`.
 
     Raises:
-        ValueError: it is missing, or cannot be what the argument asks for, or is all but the
-            name of a column.
-        TypeError: it is a whole column, or another kind of thing.
+        ValueError: it is missing, or is not valid for the argument, or is almost the name of a
+            column.
+        TypeError: it is a whole column, or a value of another type.
     """
     if isinstance(value, np.generic):
         value = pd.Timestamp(value) if isinstance(value, np.datetime64) else value.item()
@@ -471,7 +489,7 @@ def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None =
     there = ", ".join(labels[:_SHOWN])
     if isinstance(value, str):
         folded = {label.casefold(): label for label in labels}
-        # a value that is clearly one is like other values that are columns: TX and tax
+        # a valid value may be similar to the name of a column: TX and tax
         alike = 1.0 if _is_clear(role, value) else _ALIKE
         close = difflib.get_close_matches(value.strip().casefold(), folded, 1, alike)
         if close:
@@ -485,7 +503,7 @@ def one_value(role: str, value: object, frame: pd.DataFrame, tz: tzinfo | None =
 
 
 def _is_clear(role: str, value: str) -> bool:
-    """Whether a text cannot but be a value of the argument, and is no mistyped name."""
+    """Whether a text is certainly a value of the argument and not a mistyped name."""
     if role == "state":
         return state_code(value) is not None
     try:
@@ -521,35 +539,3 @@ def _day(value: object, there: str, tz: tzinfo | None) -> object:
     except ValueError:
         raise ValueError(f"as_of: {value!r} is not {expected}; the columns: {there}") from None
     return day_of(moment, tz)
-
-
-def is_label(frame: pd.DataFrame, value: object) -> bool:
-    """Whether a value is the name of one of the frame's columns."""
-    try:
-        return not isinstance(value, bool) and value in frame.columns
-    except TypeError:
-        return False
-
-
-def distinct_values(
-    frame: pd.DataFrame, label: Hashable, argument: str
-) -> tuple[np.ndarray, list[object]]:
-    """The number of each row's value (-1: missing), and the values by number.
-
-    Raises:
-        ValueError: there is no such column, or several of that name.
-        TypeError: the column holds values that cannot be told apart, such as lists.
-    """
-    require_columns(frame, (label,), f"say which with {argument}='…'")
-    require_one(frame, label, argument)
-    try:
-        codes, values = pd.factorize(frame[label])
-    except TypeError:
-        raise TypeError(
-            f"{argument}: column {label!r} holds values that are no text, number or date"
-        ) from None
-    found = list(values)
-    if isinstance(frame[label].dtype, pd.ArrowDtype):  # where NaN is a value, and no gap
-        gaps = [isinstance(value, float) and math.isnan(value) for value in found]
-        codes = np.where(np.array([*gaps, False], bool)[codes], -1, codes)
-    return codes, found

@@ -191,7 +191,10 @@ def summarize(
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     dated_whole = dated & whole
     states = states_of_rows(frame, prefix=prefix)
-    by_state = totals_by(states.codes, len(states.values), status, sales, tax) if taxed else []
+    by_state, total = [], None
+    if taxed:
+        by_state = totals_by(states.codes, len(states.values), status, sales, tax)
+        (total,) = totals_by(np.zeros(len(frame), np.int64), 1, status, sales, tax)
     return Summary(
         rows=len(frame),
         places=places,
@@ -209,7 +212,7 @@ def summarize(
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
         sources=_sources(frame, answered, whole, tax if taxed else None, prefix),
         tax_by_confidence=_tax_by_confidence(confidence, whole, sales, tax) if taxed else (),
-        money=_all_rows(status, sales, tax) if taxed else None,
+        money=total,
         # rows without a known state sort last, not first
         states=tuple(
             StateTotals(code, part)
@@ -237,9 +240,19 @@ def source_sentence(sources: Sequence[Source]) -> str | None:
     return f"{kind}: {first.source} ({first.edition}){others}."
 
 
-def _all_rows(status: Coded, sales: Money, tax: Money) -> Totals:
-    (of_all,) = totals_by(np.zeros(len(status.codes), np.int64), 1, status, sales, tax)
-    return of_all
+def other_date_sentence(summary: Summary) -> str | None:
+    """How many rows have a rate of another date than the sale's; `None` where none has."""
+    part = summary.other_date
+    if not part.rows:
+        return None
+    start = (
+        f"In {part.rows:,} of {summary.answered_rows:,} answered rows the rate is that of another"
+        " date than the sale's, the nearest one known"
+    )
+    if part.tax is None or summary.money is None:
+        return f"{start}: check it before use."
+    tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
+    return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."
 
 
 def _asked(frame: pd.DataFrame, prefix: str) -> tuple[int | None, str | None]:
@@ -333,18 +346,3 @@ def _tax_by_confidence(
         ConfidenceTax(count.name, count.rows, *by_name[count.name])
         for count in _ordered(confidence.counts(whole), CONFIDENCES)
     )
-
-
-def other_date_sentence(summary: Summary) -> str | None:
-    """How many rows have a rate of another date than the sale's; `None` where none has."""
-    part = summary.other_date
-    if not part.rows:
-        return None
-    start = (
-        f"In {part.rows:,} of {summary.answered_rows:,} answered rows the rate is that of another"
-        " date than the sale's, the nearest one known"
-    )
-    if part.tax is None or summary.money is None:
-        return f"{start}: check it before use."
-    tax, whole = exact_dollars(part.tax), exact_dollars(summary.money.tax)
-    return f"{start}; {tax} of the {whole} tax rests on such rates: check them before use."

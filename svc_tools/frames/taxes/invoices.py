@@ -1,16 +1,14 @@
-"""Tax rounded once per invoice, and the cents shared out over its lines.
+"""Cents shared out exactly: the tax of an invoice over its lines, and of a line over its parts.
 
-The invoice's tax is the sum of its lines' exact products, rounded once. Each line has its product
-with the fraction of a cent dropped (for an invoice below zero: toward zero); the cents that are
-then left over go to the lines with the largest fractions, of equal ones to the larger product,
-then the higher rate, then the line that stands first. So only lines that are alike in all of that
-depend on their order, and an invoice of refunds mirrors that of its sales line by line.
+The tax of an invoice is the sum of its lines' exact products, rounded once. Each line has its
+product with the fraction of a cent dropped (for an invoice below zero: toward zero); the cents that
+are then left over go to the lines with the largest fractions, of equal ones to the larger product,
+then the higher rate, then the first line. So only lines that are equal in all of these depend on
+their order, and an invoice of refunds mirrors that of its sales line by line.
+
+The parts of one line (jurisdictions, goods and delivery) have the fraction of a cent dropped too;
+the cents left over go to the largest fractions, of equal ones to the first part.
 """
-
-# MERGED shares: Whole cents shared out so that the shares add up to the total exactly.
-#
-# MERGED shares: Each share is its exact figure with the fraction of a cent dropped; the cents that are then left
-# MERGED shares: over go to the largest fractions, of equal ones to the part that stands first.
 
 from __future__ import annotations
 
@@ -36,11 +34,11 @@ _BLOCK = 65_536
 def invoice_codes(frame: pd.DataFrame, label: Hashable) -> tuple[np.ndarray, np.ndarray]:
     """The number of each row's invoice, and which rows name one.
 
-    A row whose invoice is missing or blank is an invoice of its own.
+    A row whose invoice is missing or blank is an invoice by itself.
 
     Raises:
         ValueError: there is no such column, or several of that name.
-        TypeError: the column holds values that cannot be told apart, such as lists.
+        TypeError: the column holds values without a hash, such as lists.
     """
     codes, names = distinct_values(frame, label, "invoice")
     blank = [isinstance(name, str) and not name.strip() for name in names]
@@ -60,7 +58,8 @@ def tax_by_invoice(
         codes: the number of each line's invoice.
         rounding: how the invoice's tax is rounded.
     """
-    codes, invoices = _dense(codes)
+    codes, found = pd.factorize(codes)
+    invoices = len(found)
     whole = products // UNITS_PER_ONE
     rest = products - whole * UNITS_PER_ONE
     too_large = np.bincount(codes, np.abs(whole), invoices)[codes] > _EXACT
@@ -78,13 +77,8 @@ def tax_by_invoice(
         rest = products - whole * UNITS_PER_ONE
         sums, rests = _sums(codes, whole, rest, invoices)
     left = _rounded_up(sums, rests, rounding)
-    whole += _favoured(codes, rest, products, units, left)
+    whole += _extra_cent(codes, rest, products, units, left)
     return (whole * sign if below.any() else whole), too_large
-
-
-def _dense(codes: np.ndarray) -> tuple[np.ndarray, int]:
-    dense, found = pd.factorize(codes)
-    return dense, len(found)
 
 
 def _sums(
@@ -112,14 +106,14 @@ def _rounded_up(sums: np.ndarray, rests: np.ndarray, rounding: Rounding) -> np.n
     return left
 
 
-def _favoured(
+def _extra_cent(
     codes: np.ndarray, rest: np.ndarray, products: np.ndarray, units: np.ndarray, left: np.ndarray
 ) -> np.ndarray:
     """Which lines get one of the cents that are left over."""
-    favoured = np.zeros(len(codes), bool)
+    extra = np.zeros(len(codes), bool)
     lines = np.flatnonzero((left[codes] > 0) & (rest > 0))
     if not len(lines):
-        return favoured
+        return extra
     # one number orders by invoice and then by fraction, the largest first
     key = codes[lines] * UNITS_PER_ONE + (UNITS_PER_ONE - 1 - rest[lines])
     order = np.argsort(key, kind="stable")
@@ -132,22 +126,22 @@ def _favoured(
     invoice = codes[lines]
     first = np.flatnonzero(np.append(True, invoice[1:] != invoice[:-1]))
     start = np.repeat(first, np.diff(np.append(first, len(lines))))
-    favoured[lines[np.arange(len(lines)) - start < left[invoice]]] = True
-    return favoured
+    extra[lines[np.arange(len(lines)) - start < left[invoice]]] = True
+    return extra
 
 
 def shared_out(total: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Each row's total in cents shared out over its parts.
 
     Args:
-        total: whole cents, the sum of the row's parts rounded in any way to a neighbouring cent.
+        total: whole cents, the sum of the row's parts rounded in any way to an adjacent cent.
         parts: the exact figures, in units of 10^-7 dollars. Refunds mirror their sales.
 
     Returns:
         One array of cents for each part; they add up to `total`, row by row.
     """
     shares = [np.empty(len(total), np.int64) for _ in parts]
-    for start in range(0, len(total), _BLOCK):  # what fits the processor's cache
+    for start in range(0, len(total), _BLOCK):  # blocks that fit the processor's cache
         here = slice(start, start + _BLOCK)
         for share, cents in zip(
             shares, _block(total[here], [part[here] for part in parts]), strict=True

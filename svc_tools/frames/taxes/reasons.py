@@ -1,6 +1,4 @@
-"""Why rows have no figure: one sentence a row, the first one counts."""
-
-# MERGED tax_codes: The codes in the columns `tax_review` and `tax_due_reason`, and what each of them means.
+"""Why rows have no tax, no tax due or a tax to review: one reason a row, and the codes of reasons."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ TAX_REVIEW = {
         " the sale is not said to be a marketplace's: whether you owe its tax is to be decided"
     ),
 }
-"""What a person should look at before the tax is used, in the order in which a cell lists them."""
+"""The codes of `tax_review` and their meanings, in the order in which a cell lists them."""
 TAX_DUE_REASONS = {
     "marketplace_facilitated": "the marketplace collects and pays the tax of this sale",
     "no_nexus": "the register has no record for the state of the sale",
@@ -57,11 +55,11 @@ TAX_DUE_REASONS = {
     "channel_unknown": "whether a marketplace pays the tax is not known",
     "no_tax": "the tax itself is not known: `tax_error` says why",
 }
-"""Why `tax_due` is missing; the first that applies, in this order."""
+"""The codes of `tax_due_reason`, why `tax_due` is missing; the first that applies counts."""
 
 
 class Reasons:
-    """The reason of each row, as the number of its sentence; 0 is none."""
+    """The reason of each row, as the number of its text; 0 is no reason. The first one counts."""
 
     def __init__(self, rows: int) -> None:
         self.codes = np.zeros(rows, np.int32)
@@ -69,17 +67,23 @@ class Reasons:
         self._numbers: dict[str, int] = {}
 
     def add(self, rows: np.ndarray, text: str) -> None:
-        """Give rows (a mask) a reason, where they have none yet."""
+        """Give rows (a mask) a reason if they have none yet."""
         self.codes[rows & (self.codes == 0)] = self._number(text)
 
     def add_each(self, reasons: Mapping[int, str]) -> None:
-        """Give rows a reason each, by position, where they have none yet."""
+        """Give rows a reason each, by position, if they have none yet."""
         if not reasons:
             return
         rows = np.fromiter(reasons.keys(), np.int64, len(reasons))
         numbers = np.fromiter(map(self._number, reasons.values()), np.int32, len(reasons))
         free = self.codes[rows] == 0
         self.codes[rows[free]] = numbers[free]
+
+    def merge(self, later: Reasons) -> None:
+        """Give rows another's reasons if they have none yet."""
+        numbers = [0 if text is None else self._number(text) for text in later._texts]
+        free = self.codes == 0
+        self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]
 
     @property
     def given(self) -> np.ndarray:
@@ -105,9 +109,3 @@ class Reasons:
             number = self._numbers[text] = len(self._texts)
             self._texts.append(text)
         return number
-
-    def merge(self, later: Reasons) -> None:
-        """Take over another's reasons where a row has none yet."""
-        numbers = [0 if text is None else self._number(text) for text in later._texts]
-        free = self.codes == 0
-        self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]

@@ -1,6 +1,7 @@
-"""The rows of an enriched frame as whole numbers: all that their tax is computed from."""
+"""The rows of an enriched frame as whole numbers: amounts, taxable parts and rates of each line.
 
-# MERGED taxable: What of a row is taxable: the goods less what is exempt, and the delivery that follows them.
+What is taxable are the goods less what is exempt, and the delivery that follows them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEVELS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
 _SURE = LARGEST // UNITS_PER_ONE // 2 - 1
-"""Goods and delivery of so much each, at any rate below 1, and half a cent more fit 64 bits."""
+"""Cents up to which goods plus delivery, at any rate below 1, and half a cent more fit 64 bits."""
 _CENTS = 100
 _FREIGHT = (
     "shipping: whether delivery is taxable there is not known (freight_taxable is missing);"
@@ -53,11 +54,11 @@ class Lines:
     partial: np.ndarray
     """Whether the rate is known to lack a part."""
     inputs: Reasons
-    """Why the row's own figures (not its rate) allow no tax."""
+    """Why a row has no tax because of its own figures, not its rate."""
     reasons: Reasons
-    """Why a row has no tax, its own figures among them."""
+    """Why a row has no tax, because of its own figures or its rate."""
     snapped: int
-    """How many floats were read as the whole cent beside them."""
+    """How many floats were read as the nearest whole cent."""
 
     @property
     def taxable(self) -> np.ndarray:
@@ -66,13 +67,13 @@ class Lines:
         return both
 
     def refuse(self, row: int, why: str) -> None:
-        """Say of one row that its own figures allow no tax."""
+        """Leave one row without a tax because of its own figures."""
         self.inputs.add_each({row: why})
         self.reasons.add_each({row: why})
 
 
 def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
-    """Understand every row; what cannot be understood has a reason.
+    """Read every row; a row that cannot be read has a reason.
 
     Raises:
         ValueError: a column is missing, or an argument is neither a column nor a value.
@@ -87,11 +88,11 @@ def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
     inputs = Reasons(len(frame))
     goods, wrong, snapped = whole_cents(frame[terms.amount])
     inputs.add_each(wrong)
-    exempt = exempt_of(frame, terms.exempt, goods, inputs)
+    exempt = _exempt(frame, terms.exempt, goods, inputs)
     shipping, snapped_too = (
         (np.zeros_like(goods), 0)
         if terms.shipping is None
-        else shipping_of(frame, terms.shipping, inputs)
+        else _shipping(frame, terms.shipping, inputs)
     )
     rates = rates_of(frame, rate)
     levels = tuple(rates_of(frame, prefix + name) for name in _LEVELS)
@@ -126,7 +127,7 @@ def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
 
 
 def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[str]]:
-    """The number of each row's state, and the states' codes; -1 where the answer names none."""
+    """The number of each row's state (-1: not known), and the states' codes by number."""
     name = f"{prefix}resolved_state"
     if name not in frame.columns:
         return np.full(len(frame), -1), []
@@ -137,9 +138,9 @@ def rows_of_states(frame: pd.DataFrame, prefix: str) -> tuple[np.ndarray, list[s
 def _refuse_too_large(
     inputs: Reasons, goods: np.ndarray, shipping: np.ndarray, rates: tuple[Rates, ...]
 ) -> None:
-    """The products of cents and units must stay within 64 bits, which would overflow silently.
+    """Refuse rows whose products of cents and units do not fit 64 bits: they overflow silently.
 
-    A row's own rates decide: its tax does not hang on what the other rows are.
+    The row's own rates decide, so that its tax does not depend on the other rows.
     """
     for name, cents in (("amount", goods), ("shipping", shipping)):
         for row in np.flatnonzero((cents > _SURE) | (cents < -_SURE)).tolist():
@@ -185,18 +186,18 @@ def _without_rate(status: pd.Series, rates: Rates, terms: TaxTerms) -> tuple[Rea
 
 
 class Exempt(NamedTuple):
-    """What of each row's goods is exempt."""
+    """The exempt part of each row's goods."""
 
     cents: np.ndarray
     wholly: np.ndarray
-    """Whether nothing of the row is taxable, delivery included."""
+    """Rows of which nothing is taxable, delivery included."""
     snapped: int
 
 
-def exempt_of(
+def _exempt(
     frame: pd.DataFrame, exempt: Hashable | None, goods: np.ndarray, reasons: Reasons
 ) -> Exempt:
-    """Read `exempt=`; rows whose exemption cannot be known get a reason.
+    """Read `exempt=`; rows whose exemption is not known get a reason.
 
     Raises:
         ValueError: it is neither a column nor an amount, or the column holds only 0 and 1.
@@ -224,18 +225,18 @@ def exempt_of(
 
 
 class _Flags(NamedTuple):
-    """A column that says yes or no."""
+    """A column of yes and no."""
 
     yes: np.ndarray
     unknown: np.ndarray
     odd: dict[int, str]
-    """Why a row that says something says neither."""
+    """Why a value is neither, by row."""
 
 
 def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
     """The column as yes and no; `None` where it holds dollars."""
     codes, values = distinct_values(frame, label, "exempt")
-    words = [_said(value) for value in values]
+    words = [_yes_or_no(value) for value in values]
     blank = [isinstance(value, str) and not value.strip() for value in values]
     if all(blank):
         return _Flags(np.zeros(len(codes), bool), np.ones(len(codes), bool), {})
@@ -262,7 +263,7 @@ def _flags(frame: pd.DataFrame, label: Hashable) -> _Flags | None:
     return _Flags(yes[codes], unknown[codes], odd)
 
 
-def _said(value: object) -> bool | None:
+def _yes_or_no(value: object) -> bool | None:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str):
@@ -272,7 +273,7 @@ def _said(value: object) -> bool | None:
 
 
 def _only_flags_as_numbers(values: list[object]) -> bool:
-    """Whether all are 0 or 1, written without cents, and some are 1."""
+    """Whether all are 0 or 1, without cents, and some are 1."""
     written = [
         value.strip() if isinstance(value, str) else value
         for value in values
@@ -287,7 +288,7 @@ def _only_flags_as_numbers(values: list[object]) -> bool:
 
 
 def _within(goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons) -> Exempt:
-    """Exempt dollars must lie between nothing and the amount, on its side of zero."""
+    """Refuse exempt dollars that are not between 0 and the amount."""
     beyond = (np.abs(cents) > np.abs(goods)) | (np.sign(cents) * np.sign(goods) < 0)
     beyond &= ~reasons.given
     reasons.add_each(
@@ -301,9 +302,16 @@ def _within(goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons
     return Exempt(inside, (inside == goods) & (goods != 0), snapped)
 
 
-def shipping_of(
-    frame: pd.DataFrame, shipping: Hashable, reasons: Reasons
-) -> tuple[np.ndarray, int]:
+def _one(value: object, argument: str, expected: str) -> int:
+    try:
+        return one_amount(value, argument)
+    except ValueError as error:
+        raise ValueError(
+            f"{argument}: {value!r} is neither a column of the frame nor {expected} ({error})"
+        ) from None
+
+
+def _shipping(frame: pd.DataFrame, shipping: Hashable, reasons: Reasons) -> tuple[np.ndarray, int]:
     """Read `shipping=`: the delivery of each row in cents, and how many floats snapped.
 
     Raises:
@@ -316,15 +324,6 @@ def shipping_of(
     cents, wrong, snapped = whole_cents(frame[shipping], "shipping")
     reasons.add_each(wrong)
     return cents, snapped
-
-
-def _one(value: object, argument: str, expected: str) -> int:
-    try:
-        return one_amount(value, argument)
-    except ValueError as error:
-        raise ValueError(
-            f"{argument}: {value!r} is neither a column of the frame nor {expected} ({error})"
-        ) from None
 
 
 def taxable_shipping(goods: np.ndarray, exempt: Exempt, shipping: np.ndarray) -> np.ndarray:
