@@ -28,7 +28,7 @@ def svc(frame: pd.DataFrame) -> SvcAccessor:
     """`df.svc` for type checkers and editors: `svc(df).lookup()` is `df.svc.lookup()`.
 
     Raises:
-        TypeError: it is no frame of pandas.
+        TypeError: it is not a pandas frame.
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"svc: expected a pandas.DataFrame, not {type(frame).__name__}")
@@ -36,13 +36,13 @@ def svc(frame: pd.DataFrame) -> SvcAccessor:
 
 
 def __getattr__(name: str) -> object:
-    """What reads and writes files is loaded when it is asked for."""
+    """Load what reads and writes files on first use."""
     if name == "enrich_file":
-        from svc_tools.frames.files.enriching import enrich_file  # noqa: PLC0415 - as it says
+        from svc_tools.frames.files.enriching import enrich_file  # noqa: PLC0415 - on first use
 
         return enrich_file
     if name == "exposure_of_file":
-        from svc_tools.frames.sales.exposure import exposure_of_file  # noqa: PLC0415 - as it says
+        from svc_tools.frames.sales.exposure import exposure_of_file  # noqa: PLC0415 - on first use
 
         return exposure_of_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

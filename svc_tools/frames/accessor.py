@@ -303,8 +303,8 @@ class SvcAccessor:
                 exempt/taxable) exempts whole rows, delivery included; a column of dollars, from 0
                 to the amount, a part of each row; `True` all rows; one amount that much of each
                 row. Where it is missing, the row has no tax.
-            rounding: how to round a fraction of a cent: "half_up" (half a cent away from zero), "half_even",
-                "up" (away from zero) or "down" (toward zero). Refunds mirror their sales.
+            rounding: how to round a fraction of a cent: "half_up" (half a cent away from zero),
+                "half_even", "up" (away from zero) or "down" (toward zero). Refunds mirror sales.
             invoice: the column of invoice numbers: the tax of an invoice is rounded once and its
                 lines add up to it; the cents left over go to the lines with the largest fractions
                 of a cent. A row without a number is an invoice by itself.

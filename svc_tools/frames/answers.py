@@ -1,10 +1,11 @@
-"""From outcomes to columns: one value for each distinct question, taken onto the rows."""
+"""The columns that a lookup adds: each value is computed once for each distinct query.
 
-# MERGED jurisdictions: The column `lookup_jurisdictions`: the parts of a rate with their official codes, as JSON text.
-#
-# MERGED jurisdictions: A cell is a list of `{"level", "code", "name", "rate"}`, in the order of the answer: the state
-# MERGED jurisdictions: first. Rates are five-decimal strings (SPEC 2.2), never numbers. `code` is null where the service
-# MERGED jurisdictions: gives none. A cell is missing where the answer carried no parts.
+`OntoRows` then copies the values to the rows. The column `lookup_jurisdictions` holds the parts of
+a rate as JSON text: a list of `{"level", "code", "name", "rate"}` in the order of the response, the
+state first. Rates are five-decimal strings (SPEC 2.2), never numbers; `code` is null where the
+service gives none. The cell is missing where the response has no parts. `encode` writes and
+`decode` reads it.
+"""
 
 from __future__ import annotations
 
@@ -38,38 +39,82 @@ if TYPE_CHECKING:
     from svc_tools.frames.queries import Asked
     from svc_tools.places import Place
 
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """The name of a service as it stands in the rows, and its edition where known."""
+
+    name: str
+    edition: str | None = None
+
+
+def answerer(client: Svc) -> Answerer:
+    """The service of a client."""
+    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
+    return Answerer(service_name(client), edition)
+
+
+def answer_columns(
+    asked: Asked,
+    outcomes: Mapping[Place, Outcome],
+    who: Answerer,
+    rates: RateForm = "decimal",
+    *,
+    names: Collection[str] | None = None,
+    detail: bool = False,
+    today: date | None = None,
+) -> dict[str, Any]:
+    """The columns that a lookup adds, without their prefix, in the order of the rows.
+
+    Args:
+        asked: the queries of the rows.
+        outcomes: the outcome of each place.
+        who: the service.
+        rates: the form of the rates.
+        names: which of the columns; `None` for all of them.
+        detail: whether `DETAIL_COLUMNS` are among them.
+        today: the day of queries without a date; `None` for that of the response.
+    """
+    values = _Values(asked, outcomes, who, today)
+    onto = OntoRows(asked.codes)
+    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
+    wanted = every if names is None else [name for name in every if name in names]
+    return {name: _column(name, values, onto, rates) for name in wanted}
+
+
+def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
+    """The outcome of each query, including those that are never requested."""
+    with contextlib.suppress(AttributeError):  # unless one is a refusal, which has no place
+        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
+    return [
+        outcomes[one.place] if isinstance(one, Question) else refused(one)
+        for one in asked.questions
+    ]
+
+
 _HOUR = 3_600_000_000
-"""Microseconds. Days begin on the hour, in UTC, wherever `as_of_status` looks."""
-_UNITS = {
-    "combined_rate": "combined",
-    "state_rate": "state",
-    "county_rate": "county",
-    "city_rate": "city",
-    "combined_district_rate": "districts",
-    "rate_low": "low",
-    "rate_high": "high",
-}
+"""Microseconds. `as_of_status` depends on days, which begin on the hour in every time zone."""
 
 
 class _Coded(NamedTuple):
-    """Values by question, of which few differ: `distinct[codes[question]]`."""
+    """Values by query, of which few differ: `distinct[codes[query]]`."""
 
     codes: np.ndarray
     distinct: Sequence[Any]
 
     def each(self) -> list[Any]:
-        """The value of each question."""
+        """The value of each query."""
         return list(map(self.distinct.__getitem__, self.codes.tolist()))
 
-    def of(self, meaning: Callable[[Any], object]) -> _Coded:
-        """What each of the values means."""
-        return _Coded(self.codes, list(map(meaning, self.distinct)))
+    def of(self, function: Callable[[Any], object]) -> _Coded:
+        """A function of each value."""
+        return _Coded(self.codes, list(map(function, self.distinct)))
 
 
-class _Told:
-    """What is known of each question; each thing found out once, when a column needs it.
+class _Values:
+    """The values of each query; each is computed once, when a column needs it.
 
-    What depends on a few fields is found out once for each combination of them.
+    A value that depends on a few fields is computed once for each combination of them.
     """
 
     def __init__(
@@ -90,7 +135,7 @@ class _Told:
         self._coded: dict[str, _Coded] = {}
 
     def field(self, name: str) -> list[Any]:
-        """A field of what was found; `None` where there is nothing."""
+        """A field of what was found; `None` where nothing was."""
         return list(map(attrgetter(name), self._fields_of))
 
     def result(self, name: str) -> list[Any]:
@@ -105,22 +150,22 @@ class _Told:
 
     @cached_property
     def warnings(self) -> _Coded:
-        """The warnings of each question, each once, and ours."""
+        """The warnings of each query, each once, and `place_input_mismatch`."""
         if {None}.issuperset(map(attrgetter("named_city"), self.asked.parts)):
-            return self.coded("warnings").of(_each_once)
+            return self.coded("warnings").of(lambda codes: tuple(dict.fromkeys(codes or ())))
         cities = map(attrgetter("named_city"), self.asked.questions)
         return _coded(list(map(warnings_of, self.found, cities)))
 
     @cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """When the service answered, in microseconds since 1970, and where it did not."""
+        """When the service responded, in microseconds since 1970, and where it did not."""
         array = pa.array(self.result("looked_up_at"), pa.timestamp("us", "UTC"))
         missing = array.is_null().to_numpy(zero_copy_only=False)
         return array.cast(pa.int64()).fill_null(0).to_numpy(), missing
 
     @cached_property
     def asked_days(self) -> list[date | None]:
-        """The day that was asked about: the row's own, else the day of the answer."""
+        """The day that was looked up: the row's own, else the day of the response."""
         questions, answered = self.asked.questions, self.result("looked_up_at")
         moments = [moment for moment in answered if moment is not None] or [datetime.now(UTC)]
         first, last = _local_day(min(moments)), _local_day(max(moments))
@@ -128,7 +173,7 @@ class _Told:
         days = [
             one.place.as_of or today if isinstance(one, Question) else None for one in questions
         ]
-        if today is None and None in days:  # the answers are of several days
+        if today is None and None in days:  # the responses are of several days
             for index, (one, moment) in enumerate(zip(questions, answered, strict=True)):
                 if days[index] is None and isinstance(one, Question):
                     days[index] = last if moment is None else _local_day(moment)
@@ -136,14 +181,14 @@ class _Told:
 
     @cached_property
     def days(self) -> list[date | None]:
-        """The day of the row: its own, else the one that was asked about."""
+        """The day of the row: its own, else the one that was looked up."""
         return [own or day for own, day in zip(self.asked.days, self.asked_days, strict=True)]
 
     @cached_property
     def _dates(self) -> list[np.ndarray]:
-        """What says whether the rate was in force on the day of the row."""
-        law = [self.coded(name).codes for name in ("effective_date", "effective_date_basis")]
-        return [*law, _coded(self.days).codes]
+        """The codes of what decides whether the rate was in force on the day of the row."""
+        in_force = [self.coded(name).codes for name in ("effective_date", "effective_date_basis")]
+        return [*in_force, _coded(self.days).codes]
 
     @cached_property
     def reasons(self) -> _Coded:
@@ -181,94 +226,12 @@ class _Told:
         return [() if one is None else one.components for one in self.found]
 
     def sources(self) -> _Coded:
-        """Who answered, and from what, where the service says so."""
+        """The service, and its source where it states one."""
         name = self.who.name
         return self.coded("source").of(lambda source: f"{name}: {source}" if source else name)
 
     def editions(self) -> _Coded:
         return self.coded("edition").of(lambda edition: edition or self.who.edition)
-
-
-_CODED: dict[str, Callable[[_Told], _Coded]] = {
-    "as_of_status": _Told.as_of_statuses,
-    "lookup_review_reason": lambda told: told.reasons,
-    "lookup_source": _Told.sources,
-    "lookup_edition": _Told.editions,
-}
-
-_EXPECTED = (
-    "a list of objects with level, code, name and rate, as df.svc.lookup(detail=True) writes it"
-)
-_SHOWN = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Answerer:
-    """Who answers, as it stands in the rows: the service's name, and its edition where known."""
-
-    name: str
-    edition: str | None = None
-
-
-def answerer(client: Svc) -> Answerer:
-    """Who answers for a client."""
-    edition = client.book_edition if isinstance(client, EmbeddedSvc) else None
-    return Answerer(service_name(client), edition)
-
-
-def answer_columns(
-    asked: Asked,
-    outcomes: Mapping[Place, Outcome],
-    who: Answerer,
-    rates: RateForm = "decimal",
-    *,
-    names: Collection[str] | None = None,
-    detail: bool = False,
-    today: date | None = None,
-) -> dict[str, Any]:
-    """The columns that a lookup adds, without their prefix, in the order of the rows.
-
-    Args:
-        asked: what the rows ask.
-        outcomes: what became of each place.
-        who: who answered.
-        rates: the form of the rates.
-        names: which of the columns; `None` for all of them.
-        detail: whether `DETAIL_COLUMNS` are among them.
-        today: the day that questions without a date are about; `None` for that of the answer.
-    """
-    told = _Told(asked, outcomes, who, today)
-    onto = OntoRows(asked.codes)
-    every = (*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if detail else ()))
-    wanted = every if names is None else [name for name in every if name in names]
-    return {name: _column(name, told, onto, rates) for name in wanted}
-
-
-def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
-    """The outcome of each question, those that are never asked among them."""
-    with contextlib.suppress(AttributeError):  # as long as none is a refusal, which has no place
-        return list(map(outcomes.__getitem__, map(attrgetter("place"), asked.questions)))
-    return [
-        outcomes[one.place] if isinstance(one, Question) else refused(one)
-        for one in asked.questions
-    ]
-
-
-def _column(name: str, told: _Told, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
-    if name in _UNITS:
-        return onto.rates(told.field(_UNITS[name]), rates)
-    if name in CATEGORY_COLUMNS:
-        return onto.categories(*(_CODED[name](told) if name in _CODED else told.coded(name)))
-    if name == "looked_up_at":
-        return onto.moments(*told.moments)
-    if name in _TRUTHS:
-        return onto.truths(*_TRUTHS[name](told))
-    values = _VALUES[name](told) if name in _VALUES else told.field(name)
-    return onto.days(values) if name in _DAYS else onto.texts(values)
-
-
-_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
-"""Where nothing was found: every field of it is `None`."""
 
 
 def _coded(values: Sequence[Any]) -> _Coded:
@@ -278,36 +241,63 @@ def _coded(values: Sequence[Any]) -> _Coded:
     return _Coded(codes, list(distinct))
 
 
-def _each_once(codes: tuple[str, ...] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(codes or ()))
-
-
 def _local_day(moment: datetime) -> date:
-    """The person's own day."""
+    """The day in the user's time zone."""
     return moment.astimezone().date()
 
 
-_TRUTHS: dict[str, Callable[[_Told], _Coded]] = {
-    "freight_taxable": lambda told: told.coded("freight_taxable"),
-    "needs_review": lambda told: told.reasons.of(lambda reason: reason is not None),
+_NOTHING: Any = type("Nothing", (), dict.fromkeys(one.name for one in fields(Found)))()
+"""Stands for a missing `Found`: every field of it is `None`."""
+
+
+_UNITS = {
+    "combined_rate": "combined",
+    "state_rate": "state",
+    "county_rate": "county",
+    "city_rate": "city",
+    "combined_district_rate": "districts",
+    "rate_low": "low",
+    "rate_high": "high",
 }
-_DAYS = frozenset({"effective_date", "lookup_as_of"})
-_VALUES: dict[str, Callable[[_Told], list[Any]]] = {
-    "warnings": lambda told: told.warnings.of(lambda codes: "; ".join(codes) or None).each(),
-    "effective_date": lambda told: told.coded("effective_date").of(told_day).each(),
-    "lookup_as_of": lambda told: told.asked_days,
-    "lookup_status": lambda told: told.result("status"),
-    "lookup_error": lambda told: told.result("error"),
-    "support_reference": lambda told: told.result("support_reference"),
-    "lookup_jurisdictions": lambda told: list(map(encode, told.components())),
+_CODED: dict[str, Callable[[_Values], _Coded]] = {
+    "as_of_status": _Values.as_of_statuses,
+    "lookup_review_reason": lambda values: values.reasons,
+    "lookup_source": _Values.sources,
+    "lookup_edition": _Values.editions,
 }
+_TRUTHS: dict[str, Callable[[_Values], _Coded]] = {
+    "freight_taxable": lambda values: values.coded("freight_taxable"),
+    "needs_review": lambda values: values.reasons.of(lambda reason: reason is not None),
+}
+_VALUES: dict[str, Callable[[_Values], list[Any]]] = {
+    "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
+    "effective_date": lambda values: values.coded("effective_date").of(told_day).each(),
+    "lookup_as_of": lambda values: values.asked_days,
+    "lookup_status": lambda values: values.result("status"),
+    "lookup_error": lambda values: values.result("error"),
+    "support_reference": lambda values: values.result("support_reference"),
+    "lookup_jurisdictions": lambda values: list(map(encode, values.components())),
+}
+
+
+def _column(name: str, values: _Values, onto: OntoRows, rates: RateForm) -> Any:  # noqa: ANN401 - an array of pandas
+    if name in _UNITS:
+        return onto.rates(values.field(_UNITS[name]), rates)
+    if name in CATEGORY_COLUMNS:
+        return onto.categories(*(_CODED[name](values) if name in _CODED else values.coded(name)))
+    if name == "looked_up_at":
+        return onto.moments(*values.moments)
+    if name in _TRUTHS:
+        return onto.truths(*_TRUTHS[name](values))
+    column = _VALUES[name](values) if name in _VALUES else values.field(name)
+    return onto.days(column) if name in {"effective_date", "lookup_as_of"} else onto.texts(column)
 
 
 def encode(components: Sequence[Component]) -> str | None:
     """The cell of some components; `None` where there are none.
 
     Raises:
-        ValueError: a rate is no fraction from 0 to 1.
+        ValueError: a rate is not a fraction from 0 to 1.
     """
     if not components:
         return None
@@ -318,7 +308,7 @@ def encode(components: Sequence[Component]) -> str | None:
     text = json.dumps(parts, ensure_ascii=False, separators=(", ", ": "))
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a character, as JSON may carry it: no text column can
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can hold and a text column cannot
         return json.dumps(parts, separators=(", ", ": "))
     return text
 
@@ -328,17 +318,18 @@ def decode(text: str | None) -> tuple[Component, ...]:
     """The components of a cell; none where it is missing or empty.
 
     Raises:
-        ValueError: the text is not such a cell; it says what it is and what is expected.
+        ValueError: the text is not such a cell.
     """
     if text is None or not text.strip():
         return ()
     try:
         return tuple(map(_component, _parts(json.loads(text))))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        shown = text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(
-            f"lookup_jurisdictions: {shown!r} cannot be read ({why}); expected {_EXPECTED}"
+            f"lookup_jurisdictions: {shown!r} cannot be read ({why}); expected a list of objects"
+            " with level, code, name and rate, as df.svc.lookup(detail=True) writes it"
         ) from None
 
 

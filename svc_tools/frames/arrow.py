@@ -1,8 +1,10 @@
-"""Exact columns: whole numbers inside, decimals of a fixed scale at the end, no binary floats."""
+"""Columns as whole numbers: exact decimals, values copied to rows, and texts as codes.
 
-# MERGED buffers: Arrow decimals as the whole numbers they are made of, read from their buffers.
-# MERGED onto_rows: Values by question, taken onto the rows: one whole array for each column, no loop over rows.
-# MERGED coded: Columns of text as numbers: each distinct value once, so that rows are counted in bulk.
+Decimals of a fixed scale are read from Arrow's buffers, and written to them, as scaled whole
+numbers without a binary float. `OntoRows` copies the values of distinct queries to the rows, one
+whole array for each column. `Coded` is a column of text by distinct values, so that rows are
+counted in bulk.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,15 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-_EXACT = 18
-"""A decimal of so many digits fits the 64 bits that are read; the upper half is only its sign."""
-RateForm = Literal["decimal", "string", "float"]
-
-_SHORT = 16
-"""Texts of one length up to this are moved as they are, without their places being computed."""
 
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
+RateForm = Literal["decimal", "string", "float"]
+_EXACT = 18
+"""Decimals of up to so many digits fit the lower 64 bits; the upper half is only the sign."""
+_SHORT = 16
+"""Texts of one length up to this many bytes are copied as values of fixed size, without offsets."""
+_TEXT = pd.StringDtype(na_value=np.nan)
 
 
 def decimals(
@@ -47,7 +49,7 @@ def decimals(
 
 
 def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """A rate column of ours as units of 10^-5 (int64), and where it is missing (0 there).
+    """An exact rate column as units of 10^-5 (int64), and where it is missing (0 there).
 
     Raises:
         TypeError: it is not `decimal128(…, 5)`.
@@ -56,7 +58,7 @@ def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cents_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """A money column of ours as whole cents (int64), and where it is missing (0 there).
+    """An exact money column as whole cents (int64), and where it is missing (0 there).
 
     Raises:
         TypeError: it is not `decimal128(…, 2)`.
@@ -86,7 +88,7 @@ class Scaled(NamedTuple):
 
     numbers: np.ndarray
     fits: np.ndarray
-    """Whether the number fits 64 bits; its value here means nothing otherwise."""
+    """Whether the number fits 64 bits; otherwise `numbers` is not its value."""
     missing: np.ndarray
     scale: int
 
@@ -116,15 +118,11 @@ def scaled(chunk: pa.Array) -> Scaled:
     return Scaled(values, words[:, 1] == values >> 63, missing, chunk.type.scale)
 
 
-_TEXT = pd.StringDtype(na_value=np.nan)
-_MOMENT = pa.timestamp("us", "UTC")
-
-
 class OntoRows:
-    """Takes values by question onto rows.
+    """Copies values by query to the rows.
 
     Args:
-        codes: for each row the index of its question.
+        codes: for each row the index of its query.
     """
 
     def __init__(self, codes: np.ndarray) -> None:
@@ -139,10 +137,10 @@ class OntoRows:
         return column
 
     def categories(self, codes: np.ndarray, values: Sequence[str | None]) -> pd.Categorical:
-        """A column of few different texts, each kept once; the categories are sorted.
+        """A column of few different texts, each stored once; the categories are sorted.
 
         Args:
-            codes: for each question the index of its text.
+            codes: for each query the index of its text.
             values: the texts; several may be equal.
         """
         names = sorted({value for value in values if value is not None})
@@ -175,10 +173,10 @@ class OntoRows:
 
     def moments(self, values: np.ndarray, missing: np.ndarray) -> ExtensionArray:
         """A column of moments in UTC, from microseconds since 1970."""
-        return self._arrow(values, missing, _MOMENT)
+        return self._arrow(values, missing, pa.timestamp("us", "UTC"))
 
     def truths(self, codes: np.ndarray, values: Sequence[bool | None]) -> pd.arrays.BooleanArray:
-        """A column of yes, no and not known; `codes` as in `categories`."""
+        """A column of true, false and missing; `codes` as in `categories`."""
         yes = np.array([value is True for value in values], bool)
         missing = np.array([value is None for value in values], bool)
         return pd.arrays.BooleanArray(
@@ -189,9 +187,9 @@ class OntoRows:
     def _arrow(
         self, values: np.ndarray, missing: np.ndarray, kind: pa.DataType
     ) -> pd.arrays.ArrowExtensionArray:
-        """An Arrow column of a fixed width; its mask is taken apart, which is twice as fast."""
-        by_question = pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
-        taken = pc.take(by_question, self._indices, boundscheck=False)
+        """An Arrow column of fixed width; its mask is copied apart, which is twice as fast."""
+        by_query = pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
+        taken = pc.take(by_query, self._indices, boundscheck=False)
         if missing.any():
             present = np.packbits(self._taken(~missing), bitorder="little")
             buffers = [pa.py_buffer(present), taken.buffers()[1]]
@@ -199,7 +197,7 @@ class OntoRows:
         return pd.arrays.ArrowExtensionArray(pa.chunked_array([taken]))
 
     def _taken(self, values: np.ndarray) -> np.ndarray:
-        """Values by row, as an array of numpy's that may be written to."""
+        """Values by row, as a NumPy array that may be written to."""
         plain = pa.array(values.view(np.uint8) if values.dtype == bool else values)
         taken = pc.take(plain, self._indices, boundscheck=False).buffers()[1]
         return np.frombuffer(taken, values.dtype)[: len(self._codes)]
@@ -238,7 +236,7 @@ def _repeated(text: str | None, count: int) -> pa.Array:
 
 
 def _of_one_length(data: pa.Buffer, length: int, count: int) -> pa.Array:
-    """Texts of one length, in bytes, which may be 0."""
+    """Texts of one length in bytes, which may be 0."""
     offsets = np.arange(0, length * count + 1, length) if length else np.zeros(count + 1, np.int64)
     buffers = [None, _buffer(offsets.astype(np.int64, copy=False)), data]
     return pa.Array.from_buffers(pa.large_string(), count, buffers)
@@ -247,7 +245,7 @@ def _of_one_length(data: pa.Buffer, length: int, count: int) -> pa.Array:
 def _text_array(values: Sequence[str | None]) -> pa.Array:
     try:
         return pa.array(values, pa.large_string())
-    except UnicodeEncodeError:  # half a character, as JSON may carry it: no text column can
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can hold and a text column cannot
         whole = [one and one.encode("utf-8", "backslashreplace").decode() for one in values]
         return pa.array(whole, pa.large_string())
 
@@ -259,23 +257,20 @@ class Coded(NamedTuple):
     values: tuple[str, ...]
 
     def where(self, is_meant: Callable[[str], bool]) -> np.ndarray:
-        """The rows whose value is meant, as a mask."""
+        """The mask of the rows whose value is meant."""
         meant = np.fromiter(map(is_meant, self.values), bool, len(self.values))
         rows: np.ndarray = meant[self.codes]
         return rows
 
     def counts(self, rows: np.ndarray | None = None) -> list[tuple[str, int]]:
-        """How many rows (of those in the mask) hold each value; values of no row are left out."""
+        """How many rows (of those in the mask) have each value; values of no row are left out."""
         codes = self.codes if rows is None else self.codes[rows]
         counted = np.bincount(codes, minlength=len(self.values)).tolist()
         return [(value, n) for value, n in zip(self.values, counted, strict=True) if n]
 
 
 def coded(frame: pd.DataFrame, name: Hashable, missing: str = "") -> Coded:
-    """A column of text; `missing` stands where a value is missing or there is no such column.
-
-    Of several columns of one name it is the first.
-    """
+    """The first column of that name; `missing` is the text of missing values and of no column."""
     column = first_column(frame, name)
     if column is None:
         return Coded(np.zeros(len(frame), np.int64), (missing,))

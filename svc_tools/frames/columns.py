@@ -183,7 +183,7 @@ def distinct_values(
 
 
 def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:
-    """The arguments found by the usual names: one column each, of one party; a pair of lat and lng."""
+    """The arguments found by the usual names: one column each, all of one party."""
     named: dict[str, list[Hashable]] = {}
     shipping: dict[Hashable, bool] = {}
     for label in free:

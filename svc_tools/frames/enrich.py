@@ -1,8 +1,8 @@
-"""Rates onto rows: same index, same order, one outcome each."""
+"""Look up the rows of a frame, and plan a lookup: same index, same order, one outcome a row.
 
-# MERGED asking: Who answers a lookup: the given client, the configured one, the embedded one, or a lock file.
-# MERGED failing: How a lookup says that rows have no answer, or that it ended early: the frame is never lost.
-# MERGED planning: What a lookup of a frame will take: counted from its rows and the cache, without a request.
+The results come from the given client, else the configured one, else the embedded one, or from a
+lock file. A plan is counted from the rows and the cache, without a request.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from svc_tools.config import (
 )
 from svc_tools.frames.answers import Answerer, answer_columns, answerer, results
 from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.lookup_columns import NOTE, free_columns, remember_columns
+from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
 from svc_tools.frames.notes import ending, note_of, progress_bar, repairs, say
 from svc_tools.frames.provenance import remember
 from svc_tools.frames.queries import ask
@@ -50,14 +50,22 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
     OnOutcome = Callable[[Outcome], object] | None
-    AskPlaces = Callable[[Collection[Place], OnOutcome], Run]
 
-_CALLER = 4
-"""How far from `enrich_asked` the line is that called `df.svc.lookup`; 1 is `enrich_asked`."""
 
-_REASONS_SHOWN = 3
-_CALLER_OF_WARNING = 5
-"""How far from `warn_of_early_end` the line is that called `df.svc.lookup`."""
+class LookupFailedError(Exception):
+    """Rows have no usable result, and `errors="raise"` asked for an exception.
+
+    Attributes:
+        frame: the enriched frame, with every result that was found: nothing is lost.
+    """
+
+    def __init__(self, message: str, frame: pd.DataFrame) -> None:
+        super().__init__(message)
+        self.frame = frame
+
+    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
+        """Pickle the frame too."""
+        return type(self), (str(self), self.frame)
 
 
 def enrich(frame: pd.DataFrame, given: Mapping[str, object], options: Options) -> pd.DataFrame:
@@ -65,12 +73,27 @@ def enrich(frame: pd.DataFrame, given: Mapping[str, object], options: Options) -
 
     Args:
         frame: the rows.
-        given: what answers each argument that names a place or a date.
-        options: everything else.
+        given: the arguments that name places and dates.
+        options: every other argument.
     """
-    kept = free_columns(frame, options.prefix, options.names)
+    rest = free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
-    return enrich_asked(kept, inputs, ask(frame, inputs), options)
+    return enrich_asked(rest, inputs, ask(frame, inputs), options)
+
+
+def make_plan(
+    frame: pd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
+) -> Plan:
+    """Plan `enrich` with the same arguments; makes no request and starts no service.
+
+    Raises:
+        ValueError: `locked` is among the options; or the lookup itself would refuse the arguments.
+    """
+    if options.locked is not None:
+        raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
+    free_columns(frame, options.prefix, options.names)
+    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
+    return plan_asked(inputs, ask(frame, inputs), options, price)
 
 
 def enrich_asked(
@@ -85,21 +108,21 @@ def enrich_asked(
         options: those of the lookup.
     """
     places = dict.fromkeys(asked.places())
-    with asking(options, stacklevel=_CALLER) as asker:
-        notes = [*inputs.notes, *repairs(asked), *asker.notes]
+    with _source_of_results(options) as results_from:
+        notes = [*inputs.notes, *repairs(asked), *results_from.notes]
         if options.progress:
             say(notes)
         with progress_bar(len(places), shown=options.progress) as on_outcome:
-            run = asker.ask(places, on_outcome)
-        later = [note for note in asker.notes if note not in notes]
+            run = results_from.request(places, on_outcome)
+        later = [note for note in results_from.notes if note not in notes]
     columns = answer_columns(
         asked,
         run.outcomes,
-        asker.who,
+        results_from.who,
         options.rates,
         names=options.names,
         detail=options.detail,
-        today=asker.today,
+        today=results_from.today,
     )
     enriched = with_columns(frame, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
@@ -108,7 +131,7 @@ def enrich_asked(
         inputs,
         prefix=options.prefix,
         rows=int(asked.rows.sum()),
-        service=asker.who.name,
+        service=results_from.who.name,
         notes=[*notes, *later],
         detail=options.detail,
         grain=options.as_of_grain,
@@ -118,16 +141,16 @@ def enrich_asked(
         prefix=options.prefix,
         inputs=inputs,
         outcomes=run.outcomes,
-        source=asker.source,
-        answerer=asker.who,
+        source=results_from.source,
+        answerer=results_from.who,
         detail=options.detail,
     )
     if options.progress:
-        say([*later, *ending(asked, results(asked, run.outcomes), run, asker.kept)])
+        say([*later, *ending(asked, results(asked, run.outcomes), run, results_from.store)])
     if options.errors == "raise":
-        raise_for(asked, run, enriched)
+        _raise_for(asked, run, enriched)
     elif run.stopped:
-        warn_of_early_end(run, enriched)
+        _warn_of_early_end(run, enriched)
     return enriched
 
 
@@ -135,7 +158,7 @@ def with_columns(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -
     """The frame with further columns; nothing of the frame itself is copied or changed."""
     enriched = frame.copy(deep=False)
     with warnings.catch_warnings():
-        # each column is an array of its own: a frame of them is not the fragmented one it warns of
+        # every column is a separate array: the frame is not fragmented as the warning says
         warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
         for name, column in columns.items():
             enriched[prefix + name] = column
@@ -143,35 +166,29 @@ def with_columns(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -
 
 
 @dataclass(frozen=True)
-class Asking:
-    """One who answers.
+class _ResultSource:
+    """A service or a lock file.
 
     Attributes:
-        who: as it stands in the rows.
-        source: whose answers they are.
-        ask: places in, their outcomes out; calls back for each outcome.
-        notes: what a person should know of it; it may grow while it asks.
-        kept: what gives the answers that need not be asked for, in words.
-        today: the day that questions without a date are about; `None` for that of the answer.
+        who: the service as it stands in the rows.
+        source: the service and account.
+        request: looks up places, and calls back for each outcome.
+        notes: notes for the user; there may be more after `request`.
+        today: the day of queries without a date; `None` for that of the response.
+        store: where results come from that are not requested, in words.
     """
 
     who: Answerer
     source: Source
-    ask: AskPlaces
+    request: Callable[[Collection[Place], OnOutcome], Run]
     notes: list[str] = field(default_factory=list)
     today: date | None = None
-    kept: str = "the cache"
+    store: str = "the cache"
 
 
 @contextlib.contextmanager
-def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
-    """Whoever answers with these options, for one lookup.
-
-    Args:
-        options: the lookup's.
-        stacklevel: where the person's line is, for the warning that nothing is configured: 1 for
-            that of the function that enters this, 2 for its caller's, and so on.
-    """
+def _source_of_results(options: Options) -> Iterator[_ResultSource]:
+    """The service or lock file of one lookup."""
     if options.locked is not None:
         lock = read_lock(options.locked)
 
@@ -183,7 +200,7 @@ def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
             cached = sum(outcome.cached for outcome in outcomes.values())
             return Run(outcomes, None, 0, cached, 0, 0.0)
 
-        yield Asking(
+        yield _ResultSource(
             Answerer(lock.name, lock.edition),
             lock.source,
             from_lock,
@@ -196,11 +213,12 @@ def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
         cache = stack.enter_context(opened_cache(options.cache))
         client = options.client
         if client is None:
-            # two frames between are this one and that of the context manager
-            ready = connect() if configured() else unconfigured(stacklevel=stacklevel + 3)
+            # 7: the warning names the line that called `df.svc.lookup`; in between are `lookup`,
+            # `enrich`, `enrich_asked`, the context manager's `__enter__` and this function
+            ready = connect() if configured() else unconfigured(stacklevel=7)
             client = stack.enter_context(ready)
 
-        def over_the_wire(places: Collection[Place], on_outcome: OnOutcome) -> Run:
+        def from_service(places: Collection[Place], on_outcome: OnOutcome) -> Run:
             return look_up(
                 client,
                 places,
@@ -212,39 +230,23 @@ def asking(options: Options, *, stacklevel: int) -> Iterator[Asking]:
             )
 
         notes = [] if cache is None else cache.notes
-        yield Asking(answerer(client), source_of(client), over_the_wire, notes)
+        yield _ResultSource(answerer(client), source_of(client), from_service, notes)
 
 
-class LookupFailedError(Exception):
-    """Rows have no usable answer, and `errors="raise"` asked for an exception.
-
-    Attributes:
-        frame: the enriched frame, with everything that was found: nothing is lost.
-    """
-
-    def __init__(self, message: str, frame: pd.DataFrame) -> None:
-        super().__init__(message)
-        self.frame = frame
-
-    def __reduce__(self) -> tuple[type[LookupFailedError], tuple[str, pd.DataFrame]]:
-        """Between processes the frame is not lost either."""
-        return type(self), (str(self), self.frame)
-
-
-def raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
-    """Raise where rows have no usable answer; the most frequent reasons are named.
+def _raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
+    """Raise if rows have no usable result, with the most frequent reasons.
 
     Raises:
-        LookupFailedError: as said.
+        LookupFailedError: rows have no usable result.
     """
     reasons: Counter[str] = Counter()
     for outcome, rows in zip(results(asked, run.outcomes), asked.rows.tolist(), strict=True):
-        if outcome.status not in {"ok", "partial"}:
+        if outcome.status not in WITH_RATE:
             reasons[f"{outcome.status}: {outcome.error or ''}"] += rows
     if not reasons:
         return
-    shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(_REASONS_SHOWN))
-    more = f" and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
+    shown = "; ".join(f"{rows} x {text}" for text, rows in reasons.most_common(3))
+    more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""  # noqa: PLR2004
     raise LookupFailedError(
         f"{reasons.total():,} of {int(asked.rows.sum()):,} rows have no usable answer:"
         f" {shown}{more}. The frame with everything that was found is in the exception's `frame`.",
@@ -252,35 +254,21 @@ def raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
     )
 
 
-def warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
-    """Say why a lookup ended early; where warnings are errors, the exception carries the frame."""
+def _warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
+    """Warn why a lookup ended early; where warnings are errors, raise one with the frame."""
     message = (
         f"The lookup ended early: {run.stopped}. What was found is in the frame; the other rows are"
         " not_attempted. Run it again: what is in the cache is not asked for again."
     )
     try:
-        warnings.warn(message, UserWarning, stacklevel=_CALLER_OF_WARNING)
+        # 5: the line that called `df.svc.lookup`; 1 is this function
+        warnings.warn(message, UserWarning, stacklevel=5)
     except UserWarning as error:  # warnings are errors here: the frame must not be lost
         raise LookupFailedError(message, enriched) from error
 
 
-def make_plan(
-    frame: pd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
-) -> Plan:
-    """What `enrich` with the same arguments will take. Asks nothing, starts no service.
-
-    Raises:
-        ValueError: `locked` is among the options; and whatever the lookup itself would refuse.
-    """
-    if options.locked is not None:
-        raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
-    free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
-    return plan_asked(inputs, ask(frame, inputs), options, price)
-
-
 def plan_asked(inputs: Inputs, asked: Asked, options: Options, price: Decimal | None) -> Plan:
-    """The plan for the queries of a frame's rows; the service is the one that the options name."""
+    """The plan for the queries of a frame's rows, with the service of the options."""
     with opened_cache(options.cache) as cache:
         service, source = _service_of(options)
         return plan_of(
@@ -304,16 +292,16 @@ def plan_of(
     price: Decimal | None = None,
     notes: tuple[str, ...] = (),
 ) -> Plan:
-    """The plan for questions that are known.
+    """The plan for the queries of a frame's rows.
 
     Args:
-        asked: the questions, and how many rows have each.
-        service: the name of who would be asked.
-        source: whose answers in the cache count; `None` where that is not known.
+        asked: the queries, and how many rows have each.
+        service: the name of the service.
+        source: whose results in the cache count; `None` where that is not known.
         cache: the cache; `None` where there is none.
         options: those of the lookup.
         price: dollars a lookup.
-        notes: what was decided without being told.
+        notes: how the arguments were found.
     """
     by_grain = {grain: _distinct(asked, grain) for grain in GRAINS}
     places = by_grain[options.as_of_grain]
@@ -343,10 +331,10 @@ def plan_of(
 
 
 def _distinct(asked: Asked, grain: str) -> tuple[list[Question], list[date | None]]:
-    """The distinct questions at a grain of dates: what they ask, and the day."""
+    """The distinct queries at a grain of dates: their places, and the day."""
     days: dict[date | None, int] = {}
     first: dict[date | None, date | None] = {None: None}
-    numbers: dict[Place | None, int] = {None: 0}  # rows that are refused ask the same: nothing
+    numbers: dict[Place | None, int] = {None: 0}  # refused rows have no place
     of_part = [numbers.setdefault(getattr(one, "place", None), len(numbers)) for one in asked.parts]
     for day in set(asked.days) - {None}:
         first[day] = first_day(day, grain)  # type: ignore[arg-type]
@@ -370,11 +358,11 @@ def _refused(asked: Asked) -> tuple[Refused, ...]:
     for one, rows in zip(asked.questions, asked.rows.tolist(), strict=True):
         if isinstance(one, Refusal):
             counted[one.status, one.reason] += rows
-    return tuple(Refused(*said, rows) for said, rows in counted.most_common())
+    return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())
 
 
 def _service_of(options: Options) -> tuple[str, Source | None]:
-    """Who would be asked, and whose answers count; nobody is started for it."""
+    """The name of the service, and whose results in the cache count; starts no service."""
     client = options.client
     if client is not None:
         return service_name(client), source_of(client)

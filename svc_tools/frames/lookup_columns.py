@@ -285,7 +285,7 @@ def _is_money(frame: pd.DataFrame, name: str) -> bool:
 def free_columns(
     frame: pd.DataFrame, prefix: str, names: Iterable[str] = _LOOKED_UP
 ) -> pd.DataFrame:
-    """The frame without an earlier lookup of this prefix, ready for the columns `names` of a new one.
+    """The frame without an earlier lookup of this prefix, ready for the new columns `names`.
 
     A tax computed from the former rates is removed too: next to new rates it would look right.
 

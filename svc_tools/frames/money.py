@@ -1,9 +1,9 @@
-"""Sales and tax of rows, added up exactly: each row in one of three groups, whole cents inside."""
+"""Amounts of dollars as whole cents: read from columns of any kind, and added up exactly.
 
-# MERGED amounts: Money as people keep it in columns, as whole cents: read exactly or refused, never rounded.
-#
-# MERGED amounts: Whole numbers, decimals, floats and text are understood, in NumPy, pandas and Arrow columns and in
-# MERGED amounts: categories of them. A float within a millionth of a dollar of a whole cent is that cent.
+Whole numbers, decimals, floats and text are understood, in NumPy, pandas and Arrow columns and in
+categories of them. An amount is read exactly or refused, never rounded; only a float within a
+millionth of a dollar of a whole cent is that cent. `Totals` are a frame's sums of sales and tax.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +24,11 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.arrow import Coded
 
-_HALF = 31
-"""Sums are kept in two parts of so many bits: exact for any number of rows in memory."""
-_HOLDS = 10**18
-"""Cents that `decimal128(18, 2)` cannot hold any more."""
 
 LARGEST = 2**63 - 1
 """The largest whole number that the arithmetic holds."""
 MOST_CENTS = 10**17
-"""The largest amount that is read: a sum of several still fits a column of money, 18 digits."""
+"""The largest amount that is read: a sum of several still fits a money column of 18 digits."""
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
 _WRITTEN = r"^-?\$?(?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{1,15})(?:\.[0-9]{1,2})?$"
@@ -98,7 +94,7 @@ class Money(NamedTuple):
 
 
 def money(frame: pd.DataFrame, name: Hashable) -> Money:
-    """A column of dollars in whole cents; missing where it is none, or not a whole cent."""
+    """A column of dollars in whole cents; missing where there is no amount, or no whole cent."""
     column = first_column(frame, name)
     if column is None:
         return Money(np.zeros(len(frame), np.int64), np.ones(len(frame), bool))
@@ -108,6 +104,10 @@ def money(frame: pd.DataFrame, name: Hashable) -> Money:
     missing = np.zeros(len(frame), bool)
     missing[list(wrong)] = True
     return Money(cents, missing)
+
+
+_HALF = 31
+"""Sums are computed in two parts of so many bits: exact for any number of rows in memory."""
 
 
 def sums_by(codes: np.ndarray, cents: np.ndarray, size: int) -> list[int]:
@@ -163,6 +163,10 @@ def dollars(whole_cents: int) -> Decimal:
     return Decimal(whole_cents).scaleb(-2)
 
 
+_HOLDS = 10**18
+"""The smallest number of cents that `decimal128(18, 2)` cannot hold."""
+
+
 def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionArray:
     """Dollars as an exact column; wider than `decimal128(18, 2)` where a sum needs it."""
     cents = [0 if value is None else int(value.scaleb(2)) for value in values]
@@ -195,7 +199,7 @@ def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, d
 
     Args:
         column: dollars, also as accountants write them: $1,234.50, (15.00), 15.00-.
-        named: the word that the reasons start with.
+        named: the argument's name, with which the reasons start.
 
     Raises:
         TypeError: the column holds truth values.
@@ -214,7 +218,7 @@ def one_amount(value: object, named: str) -> int:
     """One amount of dollars in cents.
 
     Raises:
-        ValueError: it is none, or has a fraction of a cent.
+        ValueError: it is not an amount, or has a fraction of a cent.
     """
     cents, wrong, _ = whole_cents(pd.Series([value], dtype=object), named)
     if wrong:
@@ -266,7 +270,7 @@ def _gone(missing: np.ndarray, named: str) -> dict[int, str]:
 
 
 def _taken(distinct: _Read, codes: np.ndarray, named: str) -> _Read:
-    """What was read of the distinct values, for each row; a code of -1 is missing."""
+    """The amounts of the distinct values, by row; a code of -1 is missing."""
     gone = codes < 0
     wrong = _gone(gone, named)
     for row in np.flatnonzero(np.isin(codes, list(distinct.wrong))).tolist():
@@ -300,7 +304,7 @@ def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
 
 
 def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:
-    """Arrow decimals, from their buffers; what does not fit 64 bits is read one by one."""
+    """Arrow decimals, from their buffers; those that do not fit 64 bits are read one by one."""
     parts = [_of_decimal_chunk(chunk, named) for chunk in chunks_of(array)]
     if len(parts) == 1:
         return parts[0]
@@ -334,7 +338,7 @@ def _as_text(column: pd.Series) -> pa.Array:
 
 
 def _of_texts(array: pa.Array | pa.ChunkedArray, missing: np.ndarray, named: str) -> _Read:
-    """Text: what is written plainly all at once, the rest one by one."""
+    """Text: amounts as they are mostly written all at once, the rest one by one."""
     text = pa.concat_arrays(chunks_of(array))
     money = pc.match_substring_regex(text, _WRITTEN)
     digits = pc.if_else(money, text, pa.scalar(None, text.type))
@@ -370,11 +374,11 @@ def _of_objects(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
 
 
 def _of_plain_decimals(column: pd.Series, named: str) -> _Read | None:
-    """Decimals of usual length all at once; nothing where one of them is not."""
+    """Decimals of usual length all at once; `None` where one is longer or NaN."""
     try:
         return _of_decimals(pa.array(column, _USUAL, from_pandas=True), named)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return None  # NaN, or more digits than that
+        return None
 
 
 def _one_by_one(values: Sequence[object], named: str) -> _Read:
@@ -395,7 +399,7 @@ def _one_by_one(values: Sequence[object], named: str) -> _Read:
 
 
 def _one(value: object, named: str) -> int | str:
-    """One amount in cents, or why it is none."""
+    """One amount in cents, or why it cannot be read."""
     shown = str(value)[:_SHOWN]
     try:
         exact = Decimal(_plain_number(value)) * _CENTS

@@ -1,6 +1,4 @@
-"""What a person sees of a lookup: what was decided, how far it is, and how the rows ended."""
-
-# MERGED lookup_note: What a frame says of its last lookup: plain values that a file can keep, too.
+"""Notes and progress of a lookup, printed on standard error, and the note stored with the frame."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from svc_tools.frames.lookup_columns import WITH_RATE
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 
@@ -23,17 +22,15 @@ if TYPE_CHECKING:
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome, Run
 
-_WITH_RATE = {"ok", "partial"}
-
 
 def say(notes: Iterable[str]) -> None:
-    """Print notes beside the progress bar, on standard error: the output stays the caller's.
+    """Print notes on standard error, as the progress bar: standard output is the caller's.
 
     On a terminal they are wrapped at words; in a log each is one line.
     """
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for note in notes:
-        print(_wrapped(f"svc: {note}", width), file=sys.stderr)  # noqa: T201 - said to the person, as tqdm does
+        print(_wrapped(f"svc: {note}", width), file=sys.stderr)  # noqa: T201 - for the user, as tqdm does
 
 
 def _wrapped(line: str, width: int | None) -> str:
@@ -46,27 +43,25 @@ def _wrapped(line: str, width: int | None) -> str:
 
 
 def repairs(asked: Asked) -> list[str]:
-    """How many rows were understood only after something was mended."""
-    told = {
+    """How many rows were understood only after a correction."""
+    texts = {
         "state_from_zip": "rows whose state was taken from the ZIP",
-        "zip_repaired": "rows whose ZIP was tidied up (such as 2134 for 02134)",
+        "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
     }
-    counted = ((text, asked.count(attribute)) for attribute, text in told.items())
+    counted = ((text, asked.count(attribute)) for attribute, text in texts.items())
     return [f"{text}: {count:,}" for text, count in counted if count]
 
 
-def ending(
-    asked: Asked, outcomes: Iterable[Outcome], run: Run, kept: str = "the cache"
-) -> list[str]:
-    """How many rows ended how, the most frequent reason of those without a rate, and the cost.
+def ending(asked: Asked, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
+    """The rows by status, the most frequent reason for no rate, and the number of requests.
 
-    `kept` is what gave the answers that were not asked for.
+    `store` is where the results came from that were not requested: the cache or a lock file.
     """
     statuses: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for outcome, rows in zip(outcomes, asked.rows.tolist(), strict=True):
         statuses[outcome.status] += rows
-        if outcome.status not in _WITH_RATE:
+        if outcome.status not in WITH_RATE:
             reasons[outcome.error or outcome.status] += rows
     rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
     lines = [f"rows: {rows}"] if rows else []
@@ -75,15 +70,15 @@ def ending(
         _, reason, count = counted_alike(every)[0]
         lines.append(f"most frequent reason: {reason} (rows: {count:,})")
     if run.cached:
-        lines.append(f"places: {run.cached:,} answered from {kept}, {run.asked:,} asked for")
+        lines.append(f"places: {run.cached:,} answered from {store}, {run.asked:,} asked for")
     return lines
 
 
 @contextlib.contextmanager
 def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[Outcome], object] | None]:
-    """A progress bar where there is somebody to see it; text where the notebook has no widgets.
+    """A progress bar; a bar of text on a terminal and in a notebook without widgets.
 
-    Yields what is to be called with each outcome; `None` where nothing is shown.
+    Yields the function to call with each outcome; `None` where nothing is shown.
     """
     if not shown or not total:
         yield None
@@ -94,7 +89,7 @@ def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[Outcome], obj
         yield None
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found": the text bar serves
+        warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found"
         from tqdm.auto import tqdm  # noqa: PLC0415 - as above
 
         # a bar of text belongs on a terminal, not in a log; a notebook draws its own
@@ -121,18 +116,7 @@ def note_of(
     detail: bool,
     grain: str,
 ) -> dict[str, object]:
-    """The value of the frame's attribute `svc_lookup`, as JSON can hold it.
-
-    Args:
-        run: what came of the places.
-        inputs: what answered each argument.
-        prefix: that of the lookup's columns.
-        rows: how many rows were looked up.
-        service: who was asked, by name.
-        notes: what was decided without being told.
-        detail: whether full answers were asked for.
-        grain: the `as_of_grain` of the dates.
-    """
+    """The value of the frame's attribute `svc_lookup`: the lookup as JSON can hold it."""
     return {
         "prefix": prefix,
         "rows": rows,

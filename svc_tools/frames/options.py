@@ -1,4 +1,4 @@
-"""What a lookup is told beside the place of each row, checked once."""
+"""The options of a lookup, validated: every argument but the place and the date of the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 ALWAYS = ("lookup_status", "lookup_error")
-"""The columns that are always added: what failed is not hidden."""
+"""The columns that are always added, so that no failure is hidden."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "errors": ("coerce", "raise"),
@@ -36,7 +36,7 @@ class Options:
 
     Raises:
         ValueError: a choice, a time zone or a column's name is not known.
-        TypeError: an argument is of another kind than it can be.
+        TypeError: an argument has the wrong type.
     """
 
     prefix: str = ""
@@ -54,7 +54,7 @@ class Options:
     deadline: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is not known."""
+        """Validate every option."""
         for name, known in _CHOICES.items():
             value = getattr(self, name)
             if value not in known:

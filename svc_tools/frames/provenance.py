@@ -434,7 +434,7 @@ def _in_common(outcome: Outcome) -> tuple[object, ...]:
 
 
 def _today(answers: Mapping[Place, Outcome]) -> date:
-    """The day on which places without a date were looked up; the last one where there are several."""
+    """The last day on which places without a date were looked up."""
     undated = [
         one.looked_up_at.astimezone().date()
         for place, one in answers.items()

@@ -1,6 +1,8 @@
-"""From rows to distinct questions: equal rows are understood once, and so are equal cells."""
+"""The distinct queries of a frame's rows: every distinct cell, place and date is read once.
 
-# MERGED factorizing: The distinct values of a column, and which row has which. ZIPs and states take a short way.
+Rows are grouped by codes of their distinct values. ZIPs, state codes and days have codes that need
+no hashing, which is several times faster.
+"""
 
 from __future__ import annotations
 
@@ -24,52 +26,30 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.places import Grain, Place
 
-_DAYS = (-719_162, 2_932_896)
-"""The first and the last day that a calendar date can have, counted from 1970."""
-_REMEMBERED = 65_536
-"""How many places that were asked about are remembered as they stood in their cells."""
-_PLAIN = {str, int, float}
-_Memory = dict[tuple[object, ...], Question | Refusal]
-_memories: dict[object, _Memory] = {}
-_A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-
-_SHORT = 2
-_DIGITS = (3, 6)
-"""So many digits make a number that a table can have a place for."""
-_ZERO, _NINE = b"09"
-_BLOCK = 65_536
-"""Rows that are numbered at once: what is new among them is found while they are at hand."""
-_DENSE_SPAN = 4
-"""A table of this many entries per row is still cheaper than hashing, and small beside a frame."""
-_SMALL_SPAN = 4_194_304
-_INT32 = 2**31
-_WORTH_IT = 10_000
-"""Below so many rows the tables cost more than they save."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The questions of a frame: one per distinct row, and which row has which."""
+    """The queries of a frame: one per distinct row, and which row has which."""
 
     codes: np.ndarray
-    """For each row the index of its question."""
+    """For each row the index of its query."""
     questions: list[Question | Refusal]
     rows: np.ndarray
-    """For each question the number of its rows."""
+    """For each query the number of its rows."""
     days: list[date | None]
-    """For each question the rows' own day, which with a coarser grain is not the one asked about;
+    """For each query the rows' own day, which with a coarser grain is not the one looked up;
     `None` where rows have no dates."""
     parts: list[Question | Refusal]
-    """What is asked apart from the date; several questions may share one."""
+    """The places without the date; several queries may share one."""
     part_of: np.ndarray
-    """For each question the index of its part."""
+    """For each query the index of its part."""
 
     def places(self) -> list[Place]:
-        """The places to ask for; some of them may be equal."""
+        """The places to look up; some of them may be equal."""
         return [one.place for one in self.questions if isinstance(one, Question)]
 
     def count(self, attribute: str) -> int:
-        """How many rows have a question with this attribute set."""
+        """How many rows have a query with this attribute set."""
         if True not in map(attrgetter(attribute), self.parts):
             return 0
         is_so = np.fromiter(map(attrgetter(attribute), self.questions), bool, len(self.questions))
@@ -77,7 +57,7 @@ class Asked:
 
 
 def ask(frame: pd.DataFrame, inputs: Inputs) -> Asked:
-    """Understand every distinct place once, and every distinct date once."""
+    """The queries of the rows: every distinct place and every distinct date is read once."""
     labels = [label for role, label in inputs.columns.items() if role != "as_of"]
     with all_stay():
         codes, columns, count = _distinct(frame, list(dict.fromkeys(labels)))
@@ -111,16 +91,23 @@ class _Column:
         return [values[code] for code in self.codes.tolist()]
 
 
+_REMEMBERED = 65_536
+"""How many places are remembered by their cells: a notebook looks up the same ones again."""
+_PLAIN = {str, int, float}
+_Memory = dict[tuple[object, ...], Question | Refusal]
+_memories: dict[object, _Memory] = {}
+
+
 def _places(
     inputs: Inputs, columns: dict[Hashable, _Column], count: int
 ) -> list[Question | Refusal]:
-    """What each distinct row asks, its date apart; understood once for each distinct place."""
+    """The place of each distinct row, without its date; each distinct place is read once."""
     roles = {role: columns[label] for role, label in inputs.columns.items() if role != "as_of"}
     scalars = {role: value for role, value in inputs.scalars.items() if role != "as_of"}
     names = (*roles, *scalars)
     kinds = [_kind(column.uniques) for column in roles.values()]
     kinds += [_kind([value]) for value in scalars.values()]
-    # a number in the place of a text is another cell, though it may be equal to a third one
+    # columns of mixed types are not remembered: 1, 1.0 and True are equal keys
     remembered = {} if None in kinds or count > _REMEMBERED else _memory((names, tuple(kinds)))
     cells = [column.cells() for column in roles.values()]
     cells += [[value] * count for value in scalars.values()]
@@ -142,17 +129,17 @@ def _kind(values: list[object]) -> type | None:
 
 
 def _memory(kind: object) -> _Memory:
-    """What cells of this kind asked before in this process: a notebook looks up the same again."""
+    """The places that were read from cells of this kind before, in this process."""
     memory = _memories.setdefault(kind, {})
     if sum(map(len, list(_memories.values()))) > _REMEMBERED:
-        _memories.clear()  # whoever is filling one of them keeps it
+        _memories.clear()  # a caller that is filling one of them still holds it
         memory = _memories[kind] = {}
     return memory
 
 
 @dataclass(frozen=True, slots=True)
 class _Dated:
-    """Questions as pairs of a part and a date, each of which may be refused."""
+    """Queries as pairs of a part and a date, each of which may be refused."""
 
     parts: Sequence[Question | Refusal]
     part_of: np.ndarray
@@ -160,7 +147,7 @@ class _Dated:
     date_of: np.ndarray
 
     def questions(self, grain: Grain) -> tuple[list[Question | Refusal], list[date | None]]:
-        """The questions about the day that each row names, and that day."""
+        """The queries for the day of each row, and that day."""
         good = np.array([isinstance(one, Question) for one in self.parts], bool)[self.part_of]
         good &= np.array([not isinstance(one, Refusal) for one in self.dates], bool)[self.date_of]
         own: list[Any] = list(map(self.dates.__getitem__, self.date_of.tolist()))
@@ -194,7 +181,7 @@ class _Dated:
 
 
 def _dates(frame: pd.DataFrame, inputs: Inputs) -> tuple[np.ndarray, list[date | Refusal]]:
-    """For each row the number of its date, and the dates; each understood once."""
+    """For each row the number of its date, and the dates; each is read once."""
     label = inputs.columns["as_of"]
     codes, values = _by_day(frame[label], inputs.tz) or factorized(frame[label], label)
     read = [*(_read(value, inputs) for value in values), NO_DATE]
@@ -206,8 +193,13 @@ def _dates(frame: pd.DataFrame, inputs: Inputs) -> tuple[np.ndarray, list[date |
     return np.array([numbers[one] for one in read], np.int32).take(codes), list(numbers)
 
 
+_DAYS = (-719_162, 2_932_896)
+"""The first and the last day that a calendar date can have, counted from 1970."""
+_A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
 def _by_day(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, list[object]] | None:
-    """The days of a column of moments: hours apart, they are few. `None` for other columns."""
+    """The days of a column of moments, which are few; `None` for other columns."""
     dtype = getattr(column.dtype, "pyarrow_dtype", column.dtype)
     if not pd.api.types.is_datetime64_any_dtype(column.dtype) or not len(column):
         return None
@@ -216,10 +208,10 @@ def _by_day(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, list[obje
             column = column.dt.tz_convert(tz).dt.tz_localize(None)
         unit = _unit(dtype)
         moments = column.to_numpy(f"datetime64[{unit}]")
-    except (ValueError, TypeError, OverflowError):  # the first and the last day that there are
+    except (ValueError, TypeError, OverflowError):  # the first and the last day of the calendar
         return None
     missing = np.isnat(moments)
-    # not by numpy's conversion to days: it makes another day of the first one that there is
+    # not by NumPy's conversion to days, which is wrong for the first day of the calendar
     numbers = moments.view(np.int64) // _A_DAY[unit]
     if missing.all():
         return np.full(len(column), -1, np.int32), []
@@ -254,7 +246,7 @@ def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarr
     Combinations are numbered as they appear. Missing values of all kinds are equal.
 
     Raises:
-        TypeError: a column holds lists, or other values that are no single ones.
+        TypeError: a column holds lists, or other values without a hash.
     """
     return combined([factorized(frame[label], label)[0] for label in labels], len(frame))
 
@@ -272,10 +264,10 @@ def _distinct(
 
 
 def factorized(column: pd.Series, label: Hashable) -> tuple[np.ndarray, list[object]]:
-    """For each row the number of its value (-1: missing), and the values. In no certain order.
+    """For each row the number of its value (-1: missing), and the values. Their order is undefined.
 
     Raises:
-        TypeError: the column holds lists, or other values that are no single ones.
+        TypeError: the column holds lists, or other values without a hash.
     """
     numbers = _numbers(column)
     if numbers is not None:
@@ -293,34 +285,6 @@ def factorized(column: pd.Series, label: Hashable) -> tuple[np.ndarray, list[obj
     return codes, values.tolist()
 
 
-def numbered(keys: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
-    """Keys from 0 up to `span` by their distinct values, numbered as they appear.
-
-    A table with a place for every possible key: faster than hashing while it is small.
-
-    Returns:
-        For each row the number of its key, and for each number the first row.
-    """
-    kind = np.int32 if len(keys) < 2**31 else np.int64
-    table: np.ndarray[tuple[int], np.dtype[np.int64]] = np.full(span, -1, kind)
-    firsts = [np.empty(0, np.intp)]
-    known = 0
-    for start in range(0, len(keys), _BLOCK):
-        block = keys[start : start + _BLOCK]
-        new = np.flatnonzero(table.take(block) < 0)
-        if not len(new):
-            continue
-        unknown = block[new]
-        order = np.arange(len(unknown), dtype=kind)
-        table[unknown[::-1]] = order[::-1]  # the first row of a key is written last
-        is_first = np.flatnonzero(table[unknown] == order)
-        table[unknown[is_first]] = np.arange(known, known + len(is_first), dtype=kind)
-        firsts.append(new[is_first] + start)
-        known += len(is_first)
-    codes = pc.take(pa.array(table), pa.array(keys), boundscheck=False)
-    return codes.to_numpy(), np.concatenate(firsts)
-
-
 def _is_hashable(value: object) -> bool:
     try:
         hash(value)
@@ -329,11 +293,19 @@ def _is_hashable(value: object) -> bool:
     return True
 
 
-def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
-    """Codes and a row of each for texts that read as small numbers: six times faster.
+_WORTH_IT = 10_000
+"""Below so many rows the tables cost more time than they save."""
+_SHORT = 2
+_DIGITS = (3, 6)
+"""The fewest and the most digits of numbers that a table has places for."""
+_ZERO, _NINE = b"09"
 
-    That is where every row has a text, all are of one length, and they are two bytes at most or
-    three to six digits. `None` for every other column.
+
+def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
+    """Codes, and a row of each, of short texts that a table has places for: six times faster.
+
+    Every row has a text, all are of one length, and they are two bytes at most or three to six
+    digits. `None` for every other column.
     """
     if not isinstance(column.dtype, pd.StringDtype) or len(column) < _WORTH_IT:
         return None
@@ -364,6 +336,13 @@ def _numbers(column: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
     return numbered(keys, base**length)
 
 
+_DENSE_SPAN = 4
+"""A table of this many entries per row is still cheaper than hashing, and small for a frame."""
+_SMALL_SPAN = 4_194_304
+_BLOCK = 65_536
+"""Rows that are numbered at once: a block fits the processor's cache."""
+
+
 def combined(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
     """One dense code for each combination of codes, and the first row of each.
 
@@ -374,7 +353,7 @@ def combined(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.
     if not columns:
         return np.zeros(count, np.intp), np.zeros(min(count, 1), np.intp)
     limit = max(_DENSE_SPAN * count, _SMALL_SPAN)
-    kind = np.int32 if limit < _INT32 else np.int64
+    kind = np.int32 if limit < 2**31 else np.int64
     codes: np.ndarray | None = None
     span = 1
     for column in columns:
@@ -401,3 +380,31 @@ def _by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first = np.empty(len(uniques), np.intp)
     first[dense[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return dense.astype(codes.dtype, copy=False), first
+
+
+def numbered(keys: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """Keys from 0 up to `span` by their distinct values, numbered as they appear.
+
+    A table with a place for every possible key: faster than hashing while it is small.
+
+    Returns:
+        For each row the number of its key, and for each number the first row.
+    """
+    kind = np.int32 if len(keys) < 2**31 else np.int64
+    table: np.ndarray[tuple[int], np.dtype[np.int64]] = np.full(span, -1, kind)
+    firsts = [np.empty(0, np.intp)]
+    known = 0
+    for start in range(0, len(keys), _BLOCK):
+        block = keys[start : start + _BLOCK]
+        new = np.flatnonzero(table.take(block) < 0)
+        if not len(new):
+            continue
+        unknown = block[new]
+        order = np.arange(len(unknown), dtype=kind)
+        table[unknown[::-1]] = order[::-1]  # the first row of a key is written last
+        is_first = np.flatnonzero(table[unknown] == order)
+        table[unknown[is_first]] = np.arange(known, known + len(is_first), dtype=kind)
+        firsts.append(new[is_first] + start)
+        known += len(is_first)
+    codes = pc.take(pa.array(table), pa.array(keys), boundscheck=False)
+    return codes.to_numpy(), np.concatenate(firsts)

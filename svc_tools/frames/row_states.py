@@ -92,20 +92,11 @@ def places_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]
     columns += [coded(frame, f"{prefix}resolved_{name}") for name in ("zip", "city")]
     codes, cells = combined(columns)
-    return recoded(codes, (_label(*cell) for cell in cells))
+    return recoded(codes, map(_label, cells))
 
 
-def _label(  # noqa: PLR0917 - a row's cells
-    state: str,
-    address: str,
-    city: str,
-    zip_code: str,
-    location: str,
-    lat: str,
-    lng: str,
-    resolved_zip: str,
-    resolved_city: str,
-) -> str:
+def _label(cells: tuple[str, ...]) -> str:
+    state, address, city, zip_code, location, lat, lng, resolved_zip, resolved_city = cells
     point = f"{lat}, {lng}" if lat and lng and not address else ""
     town = city or location
     if not town and not address and not point:

@@ -169,7 +169,7 @@ def test_what_was_decided_is_said_once_with_the_rows_of_all_partitions(scripted,
     said = capsys.readouterr().err
     assert said.count("zip from column 'zip'") == 1
     assert "whose state was taken from the ZIP: 8" in said
-    assert "tidied up (such as 2134 for 02134): 4" in said
+    assert "normalized (such as 2134 to 02134): 4" in said
     assert "rows: 8 ok" in said
 
 

@@ -1,4 +1,4 @@
-"""Why rows have no tax, no tax due or a tax to review: one reason a row, and the codes of reasons."""
+"""Why rows have no tax, no tax due, or a tax that requires review: codes and reasons by row."""
 
 from __future__ import annotations
 

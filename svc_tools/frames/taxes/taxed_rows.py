@@ -42,7 +42,8 @@ class TaxedRows:
         taxable: the amount that the tax was computed on.
         exempt: the amount left untaxed.
         why: empty where a tax is due; else `no_rate:` and the status, `no_tax` (with the argument
-            at fault after a colon), `not_due:` or `due_not_known:` and the code of `tax_due_reason`.
+            at fault after a colon), or `not_due:` or `due_not_known:` and the code of
+            `tax_due_reason`.
     """
 
     tax: Money
