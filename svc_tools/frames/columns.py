@@ -204,9 +204,9 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
         role: labels[0] for role, labels in named.items() if role not in pair or pair <= known
     }
     used = set(usable.values())
-    others = [label for label in free if label not in used and names_a_place(label)]
+    others = [label for label in free if label not in used and _names_a_place(label)]
     mixed = bool(others) and len({shipping[label] for label in used}) > 1
-    passed_over = any(map(names_shipping, others)) and not all(shipping[label] for label in used)
+    passed_over = any(map(_names_shipping, others)) and not all(shipping[label] for label in used)
     if mixed or passed_over:
         listed = ", ".join(f"{role}={label!r}" for role, label in usable.items())
         raise ValueError(
@@ -229,7 +229,7 @@ def _date(
     known = set(free)
     of_free = ((label, column) for label, column in frame.items() if label in known)
     kinds = [(label, kind) for label, column in of_free if (kind := date_kind(label, column))]
-    levels = dated_levels(frame)
+    levels = _dated_levels(frame)
     dated = [label for label, kind in kinds if kind != "period"]
     if not dated and not levels:
         dated = [label for label, _ in kinds]
@@ -373,13 +373,13 @@ def place_role(label: Hashable) -> tuple[str, bool] | None:
     return None
 
 
-def names_a_place(label: Hashable) -> bool:
+def _names_a_place(label: Hashable) -> bool:
     """Whether a name is that of an address, no matter whose."""
     words = set(_plain(label).split("_"))
     return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
 
 
-def names_shipping(label: Hashable) -> bool:
+def _names_shipping(label: Hashable) -> bool:
     """Whether a name is that of a place something is shipped to."""
     return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", _plain(label)) is not None
 
@@ -416,7 +416,7 @@ def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "p
     return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
 
 
-def dated_levels(frame: pd.DataFrame) -> list[str]:
+def _dated_levels(frame: pd.DataFrame) -> list[str]:
     """The levels of the index that hold dates, in words."""
     index = frame.index
     levels: Iterable[pd.Index] = index.levels if isinstance(index, pd.MultiIndex) else [index]

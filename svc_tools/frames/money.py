@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LARGEST = 2**63 - 1
 """The largest whole number that the arithmetic holds."""
-MOST_CENTS = 10**17
+_MOST_CENTS = 10**17
 """The largest amount that is read: a sum of several still fits a money column of 18 digits."""
 _SNAP = 1e-6
 """How far from a whole cent, in dollars, a float may lie and still be meant as that cent."""
@@ -205,8 +205,8 @@ def whole_cents(column: pd.Series, named: str = "amount") -> tuple[np.ndarray, d
         TypeError: the column holds truth values.
     """
     read = _cents(column, named)
-    if len(read.cents) and max(int(read.cents.max()), -int(read.cents.min())) > MOST_CENTS:
-        for row in np.flatnonzero(np.abs(read.cents) > MOST_CENTS).tolist():
+    if len(read.cents) and max(int(read.cents.max()), -int(read.cents.min())) > _MOST_CENTS:
+        for row in np.flatnonzero(np.abs(read.cents) > _MOST_CENTS).tolist():
             dollars = f"{read.cents[row] / _CENTS:,.2f}"
             read.wrong.setdefault(row, f"{named}: {dollars} is out of range")
     if read.wrong:

@@ -181,7 +181,7 @@ _NO_RATE = -1
 _NOT_ASKED = -2
 
 
-class Changed(NamedTuple):
+class _Changed(NamedTuple):
     """How many rows were changed since their lookup."""
 
     not_asked: int
@@ -200,13 +200,13 @@ def changed_rows(frame: pd.DataFrame, prefix: str = "") -> int | None:
         if lookup.prefix == prefix and lookup.answers is not None:
             if not all(label in frame.columns for label in lookup.inputs.columns.values()):
                 return None
-            return sum(changes_of(frame, ask(frame, lookup.inputs), lookup.answers, prefix))
+            return sum(_changes_of(frame, ask(frame, lookup.inputs), lookup.answers, prefix))
     return None
 
 
-def changes_of(
+def _changes_of(
     frame: pd.DataFrame, asked: Asked, answers: Mapping[Place, Outcome], prefix: str
-) -> Changed:
+) -> _Changed:
     """Compare the places, dates and rates of the rows with the results of the lookup."""
     units = np.array(
         [
@@ -218,12 +218,12 @@ def changes_of(
     not_asked = int(asked.rows[units == _NOT_ASKED].sum())
     name = f"{prefix}combined_rate"
     if name not in frame.columns:
-        return Changed(not_asked, 0)
+        return _Changed(not_asked, 0)
     expected = units[asked.codes]
     rates = rates_of(frame, name)
     there = np.where(rates.missing, _NO_RATE, rates.units)
     other = (there != expected) & (expected != _NOT_ASKED)
-    return Changed(not_asked, int(np.count_nonzero(other)))
+    return _Changed(not_asked, int(np.count_nonzero(other)))
 
 
 def _rate_units(place: Place, answers: Mapping[Place, Outcome]) -> int:
@@ -341,7 +341,7 @@ def _used_by(
     asked = ask(frame, lookup.inputs)
     if lookup.answers is None:
         return _from_cache(frame, lookup, asked, cache, notes)
-    changed = changes_of(frame, asked, lookup.answers, lookup.prefix)
+    changed = _changes_of(frame, asked, lookup.answers, lookup.prefix)
     if changed.not_asked:
         raise ValueError(
             "rows whose place or date is not the one that was looked up:"

@@ -298,7 +298,7 @@ def reviewed(
     status = coded(frame, f"{prefix}lookup_status", "not_attempted")
     codes, cells = codes_of_rows(frame, status, prefix)
     listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
-    stakes = stakes_of(frame, status, prefix=prefix, amount=amount)
+    stakes = _stakes_of(frame, status, prefix=prefix, amount=amount)
     own = Money(stakes.dollars.cents[listed], stakes.dollars.missing[listed])
     places = places_of_rows(frame.iloc[listed], prefix=prefix)
     reasons = Coded(codes[listed], cells)
@@ -314,7 +314,7 @@ def reviewed(
         decimals(own.cents[order], own.missing[order], MONEY),
         _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
         _taken(cells, reasons.codes[order]),
-        _taken([advice_on(cell) for cell in cells], reasons.codes[order]),
+        _taken([_advice_on(cell) for cell in cells], reasons.codes[order]),
         _taken(places.values, places.codes[order]),
         rank[group_codes[order]] + 1,
     )
@@ -341,7 +341,7 @@ def _groups(
             "reasons": _taken([cell for _, cell in pairs], np.arange(len(pairs))),
             "rows": sizes,
             "dollars": money_column(stakes),
-            "to_do": _taken([advice_on(cell) for _, cell in pairs], np.arange(len(pairs))),
+            "to_do": _taken([_advice_on(cell) for _, cell in pairs], np.arange(len(pairs))),
         }
     )
 
@@ -376,7 +376,7 @@ def _by_reason(cells: Sequence[str], codes: np.ndarray, own: Money) -> pd.DataFr
 
 
 def _totals(
-    frame: pd.DataFrame, own: Money, stakes: Stakes, listed: np.ndarray, share: int
+    frame: pd.DataFrame, own: Money, stakes: _Stakes, listed: np.ndarray, share: int
 ) -> ReviewTotals:
     basis = Coded(stakes.basis.codes[listed], stakes.basis.values)
     estimated = basis.where(lambda one: one == "estimate")
@@ -410,21 +410,21 @@ def _taken(values: Sequence[str], codes: np.ndarray) -> pd.api.extensions.Extens
     return pd.array([value or None for value in values], dtype="str").take(codes)
 
 
-class Stakes(NamedTuple):
+class _Stakes(NamedTuple):
     """Dollars at stake by row (missing where there is no figure), and their basis."""
 
     dollars: Money
     basis: Coded
 
 
-def stakes_of(
+def _stakes_of(
     frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
-) -> Stakes:
+) -> _Stakes:
     """The dollars at stake in every row, by the first basis of `BASES` that applies."""
     sales = sales_of(frame, prefix, amount)
     if f"{prefix}tax" not in frame.columns:
         basis = np.where(sales.missing, _BASIS_CODES[""], _BASIS_CODES["sale"])
-        return Stakes(Money(np.abs(sales.cents), sales.missing), Coded(basis, tuple(BASES)))
+        return _Stakes(Money(np.abs(sales.cents), sales.missing), Coded(basis, tuple(BASES)))
     tax, at_stake, low, high = (
         money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
     )
@@ -443,7 +443,7 @@ def stakes_of(
     conditions = [rows for _, rows, _ in chosen]
     cents = np.select(conditions, [cents for *_, cents in chosen], 0)
     basis = np.select(conditions, [_BASIS_CODES[name] for name, *_ in chosen], _BASIS_CODES[""])
-    return Stakes(Money(cents, basis == _BASIS_CODES[""]), Coded(basis, tuple(BASES)))
+    return _Stakes(Money(cents, basis == _BASIS_CODES[""]), Coded(basis, tuple(BASES)))
 
 
 def _estimates(
@@ -543,7 +543,7 @@ def _fault(  # noqa: PLR0917 - a row's cells
     codes = codes_in(cell) or ("no_tax",)
     if status not in WITH_RATE:
         reason = error or f"No rate ({status}), and no reason given."
-        return Fault(True, status, reason, advice_on(cell))  # noqa: FBT003
+        return Fault(True, status, reason, _advice_on(cell))  # noqa: FBT003
     kinds = [code for code in ("partial", "no_tax") if code in codes]
     sentences: list[str] = []
     if failed and "partial" not in codes:
@@ -551,7 +551,7 @@ def _fault(  # noqa: PLR0917 - a row's cells
         sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
     sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
     return Fault(
-        bool(failed), kinds[0] if failed else codes[0], " ".join(sentences), advice_on(cell)
+        bool(failed), kinds[0] if failed else codes[0], " ".join(sentences), _advice_on(cell)
     )
 
 
@@ -633,6 +633,6 @@ def _judged(status: str, confidence: str, warnings: str) -> list[str]:
     return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
 
 
-def advice_on(cell: str) -> str:
+def _advice_on(cell: str) -> str:
     """What to do about the codes of a row, each sentence once."""
     return " ".join(dict.fromkeys(what_to_do(code) for code in codes_in(cell)))

@@ -59,7 +59,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     return Coded(codes, values)
 
 
-def inputs_of(
+def _inputs_of(
     frame: pd.DataFrame, *, prefix: str = ""
 ) -> tuple[Mapping[str, Hashable], Mapping[str, object]]:
     """The arguments of the lookup: columns that the frame still has, and values for all rows.
@@ -86,7 +86,7 @@ def places_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     The columns are those that the lookup used, if they are stored with the frame; ZIP and city are
     otherwise those found. Empty where nothing names a place.
     """
-    used, _ = inputs_of(frame, prefix=prefix)
+    used, _ = _inputs_of(frame, prefix=prefix)
     columns = [states_of_rows(frame, prefix=prefix)]
     names = ("address", "city", "zip", "location", "lat", "lng")
     columns += [coded(frame, used.get(name, _NO_COLUMN)) for name in names]
@@ -110,7 +110,7 @@ _GIVEN = ("address", "city", "zip", "location", "lat", "lng")
 
 def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded:
     """The cells of some rows that name the state or the ZIP Code, as text."""
-    columns, values = inputs_of(frame, prefix=prefix)
+    columns, values = _inputs_of(frame, prefix=prefix)
     if role in values:
         return Coded(np.zeros(len(rows), np.int64), (str(values[role]),))
     label = columns.get(role) if columns or values else _usual(frame, role)

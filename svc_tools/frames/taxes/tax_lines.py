@@ -13,7 +13,13 @@ import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, rates_of, require_columns, require_one
+from svc_tools.frames.lookup_columns import (
+    LOOKUP_COLUMNS,
+    RATE_COLUMNS,
+    rates_of,
+    require_columns,
+    require_one,
+)
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
 from svc_tools.frames.taxes.reasons import Reasons
 
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.taxes.due import TaxTerms
 
-_LEVELS = ("state_rate", "county_rate", "city_rate", "combined_district_rate")
 _SURE = LARGEST // UNITS_PER_ONE // 2 - 1
 """Cents up to which goods plus delivery, at any rate below 1, and half a cent more fit 64 bits."""
 _CENTS = 100
@@ -95,7 +100,7 @@ def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
         else _shipping(frame, terms.shipping, inputs)
     )
     rates = rates_of(frame, rate)
-    levels = tuple(rates_of(frame, prefix + name) for name in _LEVELS)
+    levels = tuple(rates_of(frame, prefix + name) for name in RATE_COLUMNS[1:])
     low, high = (rates_of(frame, prefix + name) for name in ("rate_low", "rate_high"))
     _refuse_too_large(inputs, goods, shipping, (rates, low, high))
     for cents in (goods, exempt.cents, shipping):
