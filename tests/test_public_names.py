@@ -52,6 +52,8 @@ def constructed(cls):
 
 def members(name, cls):
     """The lines of what a class has that is public, constructor first."""
+    if hasattr(cls, "model_rebuild"):
+        cls.model_rebuild()  # pydantic builds it, and its signature, at the first use
     if constructed(cls) and not issubclass(cls, enum.Enum):
         yield from arguments(name, cls)
     own = [base for base in cls.__mro__ if of_the_project(base)]
