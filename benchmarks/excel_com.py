@@ -19,9 +19,7 @@ from benchmarks.excel import FORMULAS, PLACES, ROUNDS
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
-from svc_tools.excel import desk as lookups
-from svc_tools.excel.com import udfs
-from svc_tools.excel.com import udfs as filled_down
+from svc_tools.excel.com import formulas, udfs
 from svc_tools.excel.registry import function
 from svc_tools.excel.values import OMITTED
 
@@ -88,7 +86,7 @@ class Range:
 def computed(base: str, *, ahead: bool) -> tuple[float, int, int]:
     """Milliseconds, runs of lookups and places looked up, with nothing known yet."""
     runs: list[int] = []
-    real = lookups.look_up
+    real = desks.look_up
 
     def counted(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as it is
         runs.append(len(given[1]))
@@ -97,10 +95,10 @@ def computed(base: str, *, ahead: bool) -> tuple[float, int, int]:
     sheet = Sheet()
     left_out = [OMITTED] * (len(function("SVC_TAX").parameters) - 4)
     with Svc(KEY, base_url=base) as client, contextlib.ExitStack() as changed:
-        changed.enter_context(patch.object(lookups, "look_up", counted))
+        changed.enter_context(patch.object(desks, "look_up", counted))
         desk = desks.Desk(client, cache=False)
         changed.enter_context(patch.object(desks, "_desks", [desk]))
-        changed.enter_context(patch.object(filled_down, "_looks", filled_down._Looks()))  # noqa: SLF001 - a new session
+        changed.enter_context(patch.object(formulas, "_looks", formulas._Looks()))  # noqa: SLF001 - a new session
         if not ahead:
             changed.enter_context(patch.object(udfs, "calls_filled_down", lambda *_: ()))
         begun = time.perf_counter()

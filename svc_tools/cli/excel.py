@@ -87,14 +87,14 @@ def install(
 
 def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
     """The key: from a program, or typed unseen; `None` for the one that is stored."""
-    from svc_tools.excel import settings as keys  # noqa: PLC0415 - of an extra
+    from svc_tools.excel import settings  # noqa: PLC0415 - of an extra
 
     if from_stdin:
         key = SecretStr(sys.stdin.readline().strip())
         if not key.get_secret_value():
             raise ValueError("--key-stdin: standard input has no key; expected it on one line")
         return key
-    stored = keys.stored_key(address)
+    stored = settings.stored_key(address)
     if not sys.stdin.isatty():
         if stored is None:
             raise ValueError(f"There is no key yet for {address}: give it with --key-stdin")

@@ -17,7 +17,6 @@ import httpx
 from svc_sdk import SvcError, __version__
 from svc_tools.config import ConfigurationError, EmbeddedSvc
 from svc_tools.excel import installing, server_file, settings
-from svc_tools.excel.values import accepted
 from svc_tools.lookup.outcomes import told_of_service
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def _answer() -> Line:
                 client.health()
                 said = f"it answers, from the rate book of edition {client.book_edition}"
                 return Line(name, "ok", said)
-            accepted(client)
+            settings.check_key(client)
             return Line(name, "ok", "it answers, and accepts the key")
     except SvcError as error:
         told = told_of_service(error)

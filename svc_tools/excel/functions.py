@@ -1,38 +1,30 @@
-"""What the functions of the registry compute, from plain values."""
+"""What the functions of the registry compute, from plain values.
 
-# MERGED functions_lookup: SVC_LOOKUP: the fields of an answer for each row of a range, and SVC_FIELDS, what there is.
-# MERGED functions_nexus: SVC_NEXUS and SVC_NEXUS_STATUS: the account's registrations, read and never changed.
-# MERGED functions_tax: SVC_TAX and SVC_SUM: money, exact to the cent.
-# MERGED functions_told: What a cell tells of an answer besides its rate: field, confidence, warnings, when, from whom.
-# MERGED evaluating: Formulas of one burst computed together: their places are asked for in one run.
+A formula takes two steps: parsing, which gives the places to look up, and finishing, which gives
+its value from their outcomes. All formulas of a burst take the first step before any takes the
+second, so that their places are looked up together, each once.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from svc_tools.excel.cell_lookup import (
+from svc_tools.excel.registry import FUNCTIONS, function
+from svc_tools.excel.results import (
     LOOKUP_FIELDS,
-    Read,
-    Row,
-    Told,
-    Work,
-    accepts_partial,
-    asked,
-    done,
-    each_cell,
+    FieldSource,
     error_of,
     field_cell,
     field_named,
     moment,
-    places_of,
     rate_cell,
     sentences,
-    told,
     units_or_error,
 )
-from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.values import (
     OMITTED,
     BadValueError,
@@ -40,115 +32,430 @@ from svc_tools.excel.values import (
     NotAvailableError,
     aligned,
     cents_of,
+    day_in,
     dollars_cell,
     error_in,
     exact_sum,
     is_empty,
+    pass_on_error,
     rows_of,
     shaped,
 )
+from svc_tools.lookup import Outcome, refused
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
-from svc_tools.places import Elsewhere, state_code
+from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from svc_tools.excel.cell_lookup import Answers, Asked
     from svc_tools.excel.desk import Desk
     from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar
     from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.nexus.register import Register
+    from svc_tools.places import Place
 
-Computed: TypeAlias = "Callable[[Desk, Sequence[str], Sequence[object]], Work]"
-"""Reads a formula: the desk, the names of its arguments, and what they are. Raises `CellError`."""
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
-_HEADINGS = ("state", "zip", "address", "city", "place", "lat", "lng", "as_of")
-"""What the columns of SVC_LOOKUP's range may be called."""
-_PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
-"""What the columns of a range without headings are."""
-_Grid: TypeAlias = "list[list[Cell]]"
+Outcomes: TypeAlias = "Mapping[Place, Outcome]"
+Query: TypeAlias = Question | Outcome | NotAvailableError | None
+"""The query of some cells: the outcome of cells that cannot make one (invalid, unsupported), the
+error of a cell that holds one, `None` for an empty row."""
 
-_EVERY = "leave it out of the formula for {of}"
+
+class Call(NamedTuple):
+    """One formula: the name of its function, and its arguments in the order of the registry.
+
+    Arguments at the end may be missing, which is the same as `OMITTED`.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...] = ()
+
+
+def evaluate(desk: Desk, calls: Sequence[Call]) -> list[Result]:
+    """The result of each formula: a value, rows of values, or a `CellError`. Raises nothing.
+
+    The places of all of them are looked up in one run, each once.
+    """
+    formulas = [_parsed(desk, call) for call in calls]
+    places = dict.fromkeys(
+        place for one in formulas if not isinstance(one, CellError) for place in one.places
+    )
+    outcomes = desk.ask(places) if places else {}
+    return [
+        one if isinstance(one, CellError) else _finished(one, outcomes, call.name)
+        for one, call in zip(formulas, calls, strict=True)
+    ]
+
+
+def run(desk: Desk, name: str, *arguments: Argument) -> Result:
+    """The result of one formula.
+
+    Raises:
+        CellError: it has no value.
+    """
+    (result,) = evaluate(desk, [Call(name, arguments)])
+    if isinstance(result, CellError):
+        raise result
+    return result
+
+
+def uncached_places(desk: Desk, call: Call) -> int:
+    """How many places a formula would have to look up; nothing is looked up."""
+    formula = _parsed(desk, call)
+    return 0 if isinstance(formula, CellError) else desk.uncached(formula.places)
+
+
+class ParsedFormula(NamedTuple):
+    """A parsed formula.
+
+    Attributes:
+        places: the places to look up.
+        finish: gives the result from the outcomes of the places. Raises `CellError`.
+    """
+
+    places: Sequence[Place]
+    finish: Callable[[Outcomes], Result]
+
+
+def _parsed(desk: Desk, call: Call) -> ParsedFormula | CellError:
+    return _guarded(lambda: _parse(desk, call), call.name)
+
+
+def _parse(desk: Desk, call: Call) -> ParsedFormula:
+    compute = COMPUTED.get(call.name)
+    if compute is None:
+        raise BadValueError(f"There is no function {call.name[:40]}.")
+    names, required = _ARGUMENTS[call.name]
+    given = tuple(call.arguments)
+    if len(given) > len(names):
+        raise BadValueError(
+            f"{call.name} has {len(names)} arguments at most, not {len(given)}:"
+            f" {function(call.name).signature}."
+        )
+    given += (OMITTED,) * (len(names) - len(given))
+    if OMITTED in given[:required]:
+        name = names[given.index(OMITTED)]
+        raise BadValueError(f"{name} is left out: {function(call.name).signature}.")
+    return compute(desk, names, given)
+
+
+def _finished(formula: ParsedFormula, outcomes: Outcomes, name: str) -> Result:
+    return _guarded(lambda: formula.finish(outcomes), name)
+
+
+def _guarded(compute: Callable[[], _T], name: str) -> _T | CellError:
+    try:
+        return compute()
+    except CellError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - the cell gets a sentence, the log the type
+        _log.error("%s could not be computed: %s", name, type(error).__name__)
+        return NotAvailableError(
+            f"{name} could not be computed ({type(error).__name__}).", "FAILED"
+        )
+
+
+_Function: TypeAlias = "Callable[[Desk, Sequence[str], Sequence[object]], ParsedFormula]"
+"""Parses a formula, given the names and values of its arguments. Raises `CellError`."""
+
+
+class LookupResult(NamedTuple):
+    """The outcome of a query; for cells that make none, the reason and no query."""
+
+    outcome: Outcome
+    question: Question | None = None
+
+
+def _without_places(finish: Callable[[], Result]) -> ParsedFormula:
+    """A formula that looks nothing up."""
+    return ParsedFormula((), lambda _: finish())
+
+
+def _places_of(queries: Iterable[Query]) -> list[Place]:
+    return [one.place for one in queries if isinstance(one, Question)]
+
+
+def _result_of(query: Query, outcomes: Outcomes) -> LookupResult | CellError | None:
+    """The result of a query; an error of a cell, or an empty row, as it is."""
+    if isinstance(query, Question):
+        return LookupResult(outcomes[query.place], query)
+    return LookupResult(query) if isinstance(query, Outcome) else query
+
+
+def _each_cell(
+    names: Sequence[str],
+    arguments: Sequence[object],
+    query: Callable[..., Query],
+    show: Callable[..., Cell],
+) -> ParsedFormula:
+    """A formula with one cell of result for each cell of its ranges.
+
+    Args:
+        names: the names of the arguments.
+        arguments: their values.
+        query: makes the query of a row of cells.
+        show: gives the cell for a `LookupResult` and its row of cells. May raise `CellError`.
+    """
+    shape, rows = aligned(names, arguments)
+    queries = [query(*row) for row in rows]
+
+    def finish(outcomes: Outcomes) -> Result:
+        results = (_result_of(one, outcomes) for one in queries)
+        return shaped(
+            shape, [_shown(one, row, show) for one, row in zip(results, rows, strict=True)]
+        )
+
+    return ParsedFormula(_places_of(queries), finish)
+
+
+def _shown(
+    one: LookupResult | CellError | None, row: tuple[Any, ...], show: Callable[..., Cell]
+) -> Cell:
+    if not isinstance(one, LookupResult):
+        return one
+    try:
+        return show(one, *row)
+    except CellError as error:
+        return error
+
+
+class _PlaceCells(NamedTuple):
+    """The cells of one query; those that its function does not have are empty.
+
+    `as_of` left out means today; an empty cell does not.
+    """
+
+    state: Given = None
+    zip: Given = None
+    address: Given = None
+    city: Given = None
+    place: Given = None
+    lat: Given = None
+    lng: Given = None
+    as_of: Given = OMITTED
+
+
+def _query_of(cells: _PlaceCells, *, by_address: bool = False) -> Query:
+    """The query of the cells.
+
+    Args:
+        cells: the cells. An error in one of them is passed on. Cells that name no place (a state
+            alone is not one) make no query, whatever the others hold.
+        by_address: whether the address must decide: a rate of the ZIP instead would look right.
+    """
+    found = _cached_query(*cells, by_address)
+    return error_in(*found) if isinstance(found, tuple) else found
+
+
+# typed: TRUE, 1 and 1.0 are equal, but not the same
+@lru_cache(maxsize=65_536, typed=True)
+def _cached_query(*given: Given) -> Question | Outcome | tuple[str, Given] | None:
+    """The query; for an error its name and cell, since exceptions should not be cached."""
+    *cells, as_of, by_address = given
+    for name, cell in zip(_PlaceCells._fields, given, strict=False):
+        if error_in(name, cell) is not None:
+            return name, cell
+    if all(map(is_empty, cells[1:])):
+        return None
+    try:
+        state, zip_code, address, city, place, lat, lng = map(_plain, _PlaceCells._fields, cells)
+        if by_address and address is None:
+            raise BadValueError(  # noqa: TRY301 - one way out for all
+                "address: the cell is empty; SVC_RATE answers for a ZIP Code alone, SVC_RATE_PLACE"
+                " for a city."
+            )
+        found = where(Cells(state, zip_code, address, city, place, lat, lng))
+        if isinstance(found, Refusal):
+            return refused(Refusal(found.status, found.reason.replace("location:", "place:", 1)))
+        if by_address and found.place.mode != "address":
+            shown = str(address)
+            raise BadValueError(  # noqa: TRY301 - as above
+                f'address: "{shown[:40]}" has {len(shown)} characters, which is no address in one'
+                " line; give street and city apart, or ask for the ZIP Code with SVC_RATE."
+            )
+        return on_day(found, None if as_of is OMITTED else day_in(as_of))
+    except BadValueError as error:
+        return Outcome("invalid", error.message)
+
+
+def _plain(name: str, cell: Given) -> str | float | None:
+    """A cell as text or number; an integer in a text column as its digits."""
+    if is_empty(cell):
+        return None
+    if isinstance(cell, bool | date):
+        shown = str(cell).upper() if isinstance(cell, bool) else f"the date {cell}"
+        raise BadValueError(f"{name}: the cell holds {shown}, not a text or number.")
+    if isinstance(cell, float) and cell.is_integer() and name not in {"lat", "lng"}:
+        return str(int(cell))
+    return cell if isinstance(cell, str | int | float) else None
+
+
+def _of_zip(state: Given, zip_code: Given, as_of: Given, *_: Given) -> Query:
+    return _query_of(_PlaceCells(state, zip_code, as_of=as_of))
 
 
 def _of_address(
     state: Given, address: Given, city: Given, zip_code: Given, as_of: Given, *_: Given
-) -> Asked:
-    return asked(Row(state, zip_code, address, city, as_of=as_of), by_address=True)
+) -> Query:
+    return _query_of(_PlaceCells(state, zip_code, address, city, as_of=as_of), by_address=True)
 
 
-def _of_place(state: Given, place: Given, as_of: Given, *_: Given) -> Asked:
-    return asked(Row(state, place=place, as_of=as_of))
+def _of_place(state: Given, place: Given, as_of: Given, *_: Given) -> Query:
+    return _query_of(_PlaceCells(state, place=place, as_of=as_of))
 
 
-def _of_point(state: Given, lat: Given, lng: Given, as_of: Given, *_: Given) -> Asked:
-    return asked(Row(state, lat=lat, lng=lng, as_of=as_of))
+def _of_point(state: Given, lat: Given, lng: Given, as_of: Given, *_: Given) -> Query:
+    return _query_of(_PlaceCells(state, lat=lat, lng=lng, as_of=as_of))
 
 
-def _rate(one: Told, *cells: Given) -> Cell:
-    """The last of the cells is `accept`."""
-    units = units_or_error(one.outcome, partial=accepts_partial(cells[-1]))
+def _per_cell(query: Callable[..., Query], show: Callable[..., Cell]) -> _Function:
+    return lambda _, names, arguments: _each_cell(names, arguments, query, show)
+
+
+def _rate(one: LookupResult, *cells: Given) -> Cell:
+    """The combined rate; the last of the cells is `accept`."""
+    units = units_or_error(one.outcome, partial=_accepts_partial(cells[-1]))
     return rate_cell(units) if isinstance(units, int) else units
 
 
-def _status(one: Told, *_: Given) -> Cell:
-    return one.outcome.status
+def _accepts_partial(cell: Given) -> bool:
+    """The argument `accept`.
+
+    Raises:
+        CellError: it is neither "partial" nor empty.
+    """
+    if is_empty(cell):
+        return False
+    pass_on_error("accept", cell)
+    if isinstance(cell, str) and cell.strip().casefold() == "partial":
+        return True
+    raise BadValueError(f'accept: expected "partial", or nothing, not {str(cell)[:40]}.')
 
 
-def _cells(ask: Callable[..., Asked], tell: Callable[..., Cell]) -> Computed:
-    return lambda _, names, arguments: each_cell(names, arguments, ask, tell)
+def svc_tax(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """The tax on amounts; the amounts of a range are rounded together."""
+    shape, rows = aligned(names, arguments)
+    lines = [_tax_line(*row) for row in rows]
+
+    def finish(outcomes: Outcomes) -> Result:
+        shown: list[Cell] = [_rate_units(one, outcomes) for one in lines]
+        taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
+        for at, line in enumerate(lines):
+            units = shown[at]
+            if isinstance(line, _Line) and isinstance(units, int):
+                taxed.setdefault(line.rounding, []).append((at, line.cents, units))
+        for rounding, factors in taxed.items():
+            for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
+                shown[at] = dollars_cell(cents)
+        return shaped(shape, shown)
+
+    return ParsedFormula(_places_of(one.query for one in lines if isinstance(one, _Line)), finish)
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    query: Query
+    cents: int
+    rounding: Rounding
+    partial: bool
+
+
+def _tax_line(amount: Given, *others: Given) -> _Line | CellError | None:
+    """A parsed row; the reason why it cannot be used, or `None` where it has no amount."""
+    state, zip_code, as_of, rounding, accept = others
+    if (error := error_in("amount", amount)) is not None:
+        return error
+    found = _query_of(_PlaceCells(state, zip_code, as_of=as_of))
+    if isinstance(found, CellError):
+        return found
+    if is_empty(amount):
+        return None
+    try:
+        if found is None:
+            raise BadValueError(
+                "zip: there is an amount and no ZIP Code, so no tax can be computed."
+            )
+        return _Line(found, cents_of(amount), _rounding(rounding), _accepts_partial(accept))
+    except CellError as error:
+        return error
+
+
+def _rate_units(line: _Line | CellError | None, outcomes: Outcomes) -> Cell:
+    """The rate of a line in units of 10^-5, an integer; else what its cell shows."""
+    if not isinstance(line, _Line):
+        return line
+    one = _result_of(line.query, outcomes)
+    return (
+        units_or_error(one.outcome, partial=line.partial) if isinstance(one, LookupResult) else one
+    )
+
+
+def _rounding(cell: Given) -> Rounding:
+    if is_empty(cell):
+        return "half_up"
+    pass_on_error("rounding", cell)
+    from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
+
+    wanted = cell.strip().casefold() if isinstance(cell, str) else None
+    for one in ROUNDINGS:
+        if one == wanted:
+            return one  # type: ignore[return-value] # one of its words
+    raise BadValueError(f"rounding: expected {', '.join(ROUNDINGS)}, not {str(cell)[:40]}.")
+
+
+def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> list[int]:
+    """Tax in cents, rounded as in frames."""
+    import numpy as np  # noqa: PLC0415 - few formulas need it
+
+    from svc_tools.frames.taxes.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
+
+    _, cents, units = zip(*factors, strict=True)
+    tax = rounded_tax(np.array(cents, np.int64), np.array(units, np.int64), rounding)
+    return [int(one) for one in tax]
+
+
+def svc_sum(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """The exact sum of a range."""
+    return _without_places(lambda: exact_sum(rows_of(names[0], arguments[0])))
+
+
+_HEADINGS = _PlaceCells._fields
+_PLAIN = {2: ("state", "zip"), 3: ("state", "zip", "as_of")}
+"""The columns of a range without headings, by their number."""
 _EXPECTED = (
     "expected columns of state, ZIP and perhaps day, or columns under headings of"
     f" {', '.join(_HEADINGS)}"
 )
+_Grid: TypeAlias = "list[list[Cell]]"
 
 
-def svc_lookup(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """The fields of an answer for each row."""
+def svc_lookup(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """The fields of the result for each row."""
     rows, wanted, headers = arguments
     columns, lines = _table(rows_of(names[0], rows))
     fields = _fields(wanted)
-    heads: _Grid = [[*fields]] if _is_true(headers) else []
-    asked_each = [asked(Row(**dict(zip(columns, line, strict=True)))) for line in lines]
+    heads: _Grid = [[*fields]] if _has_headers(headers) else []
+    queries = [_query_of(_PlaceCells(**dict(zip(columns, line, strict=True)))) for line in lines]
 
-    def finish(answers: Answers) -> Result:
-        who, today = desk.who, desk.today
+    def finish(outcomes: Outcomes) -> Result:
+        service, today = desk.service, desk.today
         shown: _Grid = []
-        for one in asked_each:
-            found = told(one, answers)
-            if isinstance(found, Told):
-                read = Read(found, who, today)
-                shown.append([field_cell(name, read) for name in fields])
+        for query in queries:
+            result = _result_of(query, outcomes)
+            if isinstance(result, LookupResult):
+                one = FieldSource(*result, service, today)
+                shown.append([field_cell(name, one) for name in fields])
             else:
-                shown.append([found] * len(fields))
+                shown.append([result] * len(fields))
         return heads + shown
 
-    return Work(places_of(asked_each), finish)
-
-
-def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> Work:
-    """The fields with their forms and meanings, under a heading."""
-
-    def finish() -> Result:
-        from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
-
-        rows: _Grid = [
-            [name, one.form, COLUMN_MEANINGS[name]] for name, one in LOOKUP_FIELDS.items()
-        ]
-        return [["field", "form", "meaning"], *rows]
-
-    return done(finish)
-
-
-def _heading(cell: object) -> str:
-    """A cell as a heading: capitals and the kind of blanks do not matter."""
-    return "_".join(str(cell).casefold().split())
+    return ParsedFormula(_places_of(queries), finish)
 
 
 def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
-    """What the columns are, and the rows below the headings."""
+    """The names of the columns, and the rows below the headings."""
     heads = [_heading(cell) for cell in rows[0]]
     if not any(head in _HEADINGS for head in heads):
         columns = _PLAIN.get(len(heads))
@@ -156,8 +463,7 @@ def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
             raise BadValueError(f"range: it has {len(heads)} columns and no headings; {_EXPECTED}.")
         return columns, rows
     for cell, head in zip(rows[0], heads, strict=True):
-        if (error := error_in("range", cell)) is not None:
-            raise error
+        pass_on_error("range", cell)
         if head not in _HEADINGS:
             shown = "an empty cell" if is_empty(cell) else f'"{str(cell)[:40]}"'
             raise BadValueError(f"range: {shown} is no heading of a place; {_EXPECTED}.")
@@ -168,8 +474,13 @@ def _table(rows: Rows) -> tuple[tuple[str, ...], Rows]:
     return tuple(heads), rows[1:]
 
 
+def _heading(cell: object) -> str:
+    """A cell as a heading, ignoring case and the kind of blanks."""
+    return "_".join(str(cell).casefold().split())
+
+
 def _fields(wanted: object) -> tuple[str, ...]:
-    """The fields that were asked for, each by its name; all of them where none is named."""
+    """The requested fields; all of them where none is named."""
     if wanted is OMITTED:
         return tuple(LOOKUP_FIELDS)
     cells = [cell for row in rows_of("fields", wanted) for cell in row if not is_empty(cell)]
@@ -178,26 +489,18 @@ def _fields(wanted: object) -> tuple[str, ...]:
 
 
 def _names(cell: Scalar) -> list[str]:
-    if (error := error_in("fields", cell)) is not None:
-        raise error
+    pass_on_error("fields", cell)
     if not isinstance(cell, str):
         raise BadValueError(f"fields: expected names of fields, not {str(cell)[:40]}.")
     return [field_named(part) for part in cell.replace(";", ",").split(",") if part.strip()]
 
 
-def _is_true(argument: object) -> bool:
-    """What the argument `headers` says; nothing is FALSE."""
-    ((cell, *more), *others) = [[OMITTED]] if argument is OMITTED else rows_of("headers", argument)
-    if more or others:
-        raise BadValueError("headers: expected TRUE or FALSE, not a range.")
-    return _truth(cell)
-
-
-def _truth(cell: Given) -> bool:
+def _has_headers(argument: object) -> bool:
+    """The argument `headers`; empty or left out means FALSE."""
+    cell = OMITTED if argument is OMITTED else _single_cell("headers", argument, "TRUE or FALSE")
     if is_empty(cell):
         return False
-    if (error := error_in("headers", cell)) is not None:
-        raise error
+    pass_on_error("headers", cell)
     word = cell.strip().casefold() if isinstance(cell, str) else cell
     if word in {True, "true"}:  # 1 and 1.0 are TRUE as well
         return True
@@ -206,14 +509,109 @@ def _truth(cell: Given) -> bool:
     raise BadValueError(f"headers: expected TRUE or FALSE, not {str(cell)[:40]}.")
 
 
-def svc_nexus(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
+def _single_cell(name: str, argument: object, expected: str) -> Scalar:
+    ((cell, *more), *others) = rows_of(name, argument)
+    if more or others:
+        raise BadValueError(f"{name}: expected {expected}, not a range.")
+    return cell
+
+
+def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> ParsedFormula:
+    """The fields with their forms and meanings, under a heading."""
+
+    def finish() -> Result:
+        from svc_tools.frames.texts import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
+
+        rows: _Grid = [
+            [name, one.form, COLUMN_MEANINGS[name]] for name, one in LOOKUP_FIELDS.items()
+        ]
+        return [["field", "form", "meaning"], *rows]
+
+    return _without_places(finish)
+
+
+def svc_field(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """One field of each result."""
+
+    def query(field: Given, *of: Given) -> Query:
+        return error_in("field", field) or _of_zip(*of)
+
+    def show(one: LookupResult, field: Given, *_: Given) -> Cell:
+        if not isinstance(field, str) or is_empty(field):
+            raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
+        return field_cell(field_named(field), FieldSource(*one, desk.service, desk.today))
+
+    return _each_cell(names, arguments, query, show)
+
+
+def svc_confidence(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """How sure the service is of each rate."""
+    return _from_source(desk, names, arguments, lambda one: field_cell("confidence", one))
+
+
+def svc_warnings(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """What to know of each rate, or why there is none."""
+    return _from_source(desk, names, arguments, sentences)
+
+
+def svc_asof(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """The time of each response; without arguments the oldest of the session."""
+    if _nothing_given(arguments):
+        return _without_places(lambda: moment(desk.oldest))
+
+    def show(one: FieldSource) -> Cell:
+        return moment(one.outcome.looked_up_at) or error_of(one.outcome)
+
+    return _from_source(desk, names, arguments, show)
+
+
+def svc_source(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+    """The source of each rate; without arguments the service."""
+    if _nothing_given(arguments):
+        return _without_places(lambda: desk.service.text)
+
+    def show(one: FieldSource) -> Cell:
+        if one.outcome.found is None:
+            return error_of(one.outcome)
+        source, edition = (field_cell(name, one) for name in ("lookup_source", "lookup_edition"))
+        return f"{source}, edition {edition}" if edition else source
+
+    return _from_source(desk, names, arguments, show)
+
+
+def _from_source(
+    desk: Desk,
+    names: Sequence[str],
+    arguments: Sequence[object],
+    show: Callable[[FieldSource], Cell],
+) -> ParsedFormula:
+    return _each_cell(
+        names, arguments, _of_zip, lambda one, *_: show(FieldSource(*one, desk.service, desk.today))
+    )
+
+
+def _nothing_given(arguments: Sequence[object]) -> bool:
+    """Whether the formula has no arguments.
+
+    Raises:
+        BadValueError: it has some, but not both state and ZIP.
+    """
+    if all(one is OMITTED for one in arguments):
+        return True
+    if OMITTED in arguments[:2]:
+        raise BadValueError("Give state and zip, or no argument at all.")
+    return False
+
+
+_EVERY = "leave it out of the formula for {of}"
+
+
+def svc_nexus(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
     """The registrations, under a heading."""
     (argument,) = arguments
     state: str | None = None
     if argument is not OMITTED:
-        ((cell, *more), *others) = rows_of(names[0], argument)
-        if more or others:
-            raise BadValueError("state: expected one state, not a range.")
+        cell = _single_cell(names[0], argument, "one state")
         if is_empty(cell):
             raise BadValueError(f"state is an empty cell; {_EVERY.format(of='all states')}.")
         state = _state(cell)
@@ -226,24 +624,26 @@ def svc_nexus(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> 
         ]
         return [[*FIELDS], *rows]
 
-    return done(finish)
+    return _without_places(finish)
 
 
-def svc_nexus_status(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """Whether there is a registration, for each cell."""
+def svc_nexus_status(
+    desk: Desk, names: Sequence[str], arguments: Sequence[object]
+) -> ParsedFormula:
+    """Whether each state has a registration."""
     shape, rows = aligned(names, arguments)
     keys = [_key(*row) for row in rows]
 
     def finish() -> Result:
-        asks = any(isinstance(one, tuple) for one in keys)
-        register = desk.register() if asks else None
+        needed = any(isinstance(one, tuple) for one in keys)
+        register = desk.register() if needed else None
         return shaped(shape, [_registration_status(one, register) for one in keys])
 
-    return done(finish)
+    return _without_places(finish)
 
 
 def _key(state: Given, kind: Given) -> tuple[str, str | None] | CellError | None:
-    """What a row asks: a state, and a type or any; nothing where its state is empty."""
+    """The state of a row, and its type or `None` for any; `None` where the state is empty."""
     try:
         for named, cell in (("state", state), ("type", kind)):
             if (error := error_in(named, cell)) is not None:
@@ -265,8 +665,7 @@ def _registration_status(
 
 
 def _state(cell: Given) -> str:
-    if (error := error_in("state", cell)) is not None:
-        raise error
+    pass_on_error("state", cell)
     code = state_code(cell) if isinstance(cell, str) else None
     if isinstance(code, Elsewhere):
         raise NotAvailableError(f"{code.reason}.", "UNSUPPORTED")
@@ -286,190 +685,25 @@ def _type(cell: Given) -> str | None:
     raise BadValueError(f'type: expected {", ".join(NEXUS_TYPES)}, not "{str(cell)[:40]}".')
 
 
-def svc_sum(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """The exact sum of a range."""
-    return done(lambda: exact_sum(rows_of(names[0], arguments[0])))
-
-
-def svc_tax(_: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """The tax on amounts: all cells of a range are rounded at once."""
-    shape, rows = aligned(names, arguments)
-    lines = [_line(*row) for row in rows]
-
-    def finish(answers: Answers) -> Result:
-        shown: list[Cell] = [_untaxed(one, answers) for one in lines]
-        taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
-        for at, line in enumerate(lines):
-            units = shown[at]
-            if isinstance(line, _Line) and isinstance(units, int):
-                taxed.setdefault(line.rounding, []).append((at, line.cents, units))
-        for rounding, factors in taxed.items():
-            for (at, _, _), cents in zip(factors, _rounded(factors, rounding), strict=True):
-                shown[at] = dollars_cell(cents)
-        return shaped(shape, shown)
-
-    return Work(places_of(one.asked for one in lines if isinstance(one, _Line)), finish)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    asked: Asked
-    cents: int
-    rounding: Rounding
-    partial: bool
-
-
-def _line(amount: Given, *others: Given) -> _Line | CellError | None:
-    """A row as it was read; why it cannot be, or nothing where it has no amount."""
-    state, zip_code, as_of, rounding, accept = others
-    if (error := error_in("amount", amount)) is not None:
-        return error
-    found = asked(Row(state, zip_code, as_of=as_of))
-    if isinstance(found, CellError):
-        return found
-    if is_empty(amount):
-        return None
-    try:
-        if found is None:
-            raise BadValueError("zip: there is an amount and no ZIP Code, so no tax can be said.")
-        return _Line(found, cents_of(amount), _rounding(rounding), accepts_partial(accept))
-    except CellError as error:
-        return error
-
-
-def _untaxed(line: _Line | CellError | None, answers: Answers) -> Cell:
-    """What a line shows that has no rate; else the rate in units of 10^-5, a whole number."""
-    if not isinstance(line, _Line):
-        return line
-    one = told(line.asked, answers)
-    return units_or_error(one.outcome, partial=line.partial) if isinstance(one, Told) else one
-
-
-def _rounding(cell: Given) -> Rounding:
-    if is_empty(cell):
-        return "half_up"
-    if (error := error_in("rounding", cell)) is not None:
-        raise error
-    from svc_tools.frames.taxes.rounding import ROUNDINGS  # noqa: PLC0415 - loads pandas
-
-    wanted = cell.strip().casefold() if isinstance(cell, str) else None
-    for one in ROUNDINGS:
-        if one == wanted:
-            return one  # type: ignore[return-value] # one of its words
-    raise BadValueError(f"rounding: expected {', '.join(ROUNDINGS)}, not {str(cell)[:40]}.")
-
-
-def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> list[int]:
-    """Tax in cents, by the one home of rounding."""
-    import numpy as np  # noqa: PLC0415 - few formulas need it
-
-    from svc_tools.frames.taxes.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
-
-    _, cents, units = zip(*factors, strict=True)
-    tax = rounded_tax(np.array(cents, np.int64), np.array(units, np.int64), rounding)
-    return [int(one) for one in tax]
-
-
-def of_zip(state: Given, zip_code: Given, as_of: Given, *_: Given) -> Asked:
-    """What a state, a ZIP and a day ask."""
-    return asked(Row(state, zip_code, as_of=as_of))
-
-
-def svc_field(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """One field of each answer."""
-
-    def ask(field: Given, *of: Given) -> Asked:
-        return error_in("field", field) or of_zip(*of)
-
-    def tell(one: Told, field: Given, *_: Given) -> Cell:
-        if not isinstance(field, str) or is_empty(field):
-            raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
-        return field_cell(field_named(field), Read(one, desk.who, desk.today))
-
-    return each_cell(names, arguments, ask, tell)
-
-
-def svc_confidence(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """How sure the service is of each rate."""
-    return _reading_work(desk, names, arguments, lambda read: field_cell("confidence", read))
-
-
-def svc_warnings(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """What to know of each rate, or why there is none."""
-
-    def tell(read: Read) -> Cell:
-        return sentences(read.told.outcome, read.warnings, read.reasons)
-
-    return _reading_work(desk, names, arguments, tell)
-
-
-def svc_asof(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """When each answer was given; without arguments the oldest of the session."""
-    if _nothing_given(arguments):
-        return done(lambda: moment(desk.oldest))
-
-    def tell(read: Read) -> Cell:
-        return moment(read.told.outcome.looked_up_at) or error_of(read.told.outcome)
-
-    return _reading_work(desk, names, arguments, tell)
-
-
-def svc_source(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> Work:
-    """Where each rate comes from; without arguments who answers."""
-    if _nothing_given(arguments):
-        return done(lambda: desk.who.words)
-
-    def tell(read: Read) -> Cell:
-        if read.told.outcome.found is None:
-            return error_of(read.told.outcome)
-        source, edition = (field_cell(f"lookup_{one}", read) for one in ("source", "edition"))
-        return f"{source}, edition {edition}" if edition else source
-
-    return _reading_work(desk, names, arguments, tell)
-
-
-def _reading_work(
-    desk: Desk, names: Sequence[str], arguments: Sequence[object], tell: Callable[[Read], Cell]
-) -> Work:
-    return each_cell(
-        names, arguments, of_zip, lambda one, *_: tell(Read(one, desk.who, desk.today))
-    )
-
-
-def _nothing_given(arguments: Sequence[object]) -> bool:
-    """Whether the formula has no arguments.
-
-    Raises:
-        BadValueError: it has some, but not both state and ZIP.
-    """
-    if all(one is OMITTED for one in arguments):
-        return True
-    if OMITTED in arguments[:2]:
-        raise BadValueError("Give state and zip, or no argument at all.")
-    return False
-
-
-COMPUTED: Mapping[str, Computed] = {
-    "SVC_RATE": _cells(of_zip, _rate),
-    "SVC_RATE_ADDRESS": _cells(_of_address, _rate),
-    "SVC_RATE_PLACE": _cells(_of_place, _rate),
-    "SVC_RATE_GEO": _cells(_of_point, _rate),
+COMPUTED: Mapping[str, _Function] = {
+    "SVC_RATE": _per_cell(_of_zip, _rate),
+    "SVC_RATE_ADDRESS": _per_cell(_of_address, _rate),
+    "SVC_RATE_PLACE": _per_cell(_of_place, _rate),
+    "SVC_RATE_GEO": _per_cell(_of_point, _rate),
     "SVC_TAX": svc_tax,
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
     "SVC_FIELD": svc_field,
     "SVC_CONFIDENCE": svc_confidence,
     "SVC_WARNINGS": svc_warnings,
-    "SVC_STATUS": _cells(of_zip, _status),
+    "SVC_STATUS": _per_cell(_of_zip, lambda one, *_: one.outcome.status),
     "SVC_FIELDS": svc_fields,
     "SVC_ASOF": svc_asof,
     "SVC_SOURCE": svc_source,
     "SVC_NEXUS": svc_nexus,
     "SVC_NEXUS_STATUS": svc_nexus_status,
 }
-"""What each function of the registry computes."""
-
-_T = TypeVar("_T")
+"""The implementation of each function of the registry."""
 _ARGUMENTS = {
     one.name: (
         tuple(parameter.name for parameter in one.parameters),
@@ -477,87 +711,4 @@ _ARGUMENTS = {
     )
     for one in FUNCTIONS
 }
-"""The names of each function's arguments, and how many of them, the first, are needed."""
-_log = logging.getLogger(__name__)
-
-
-class Call(NamedTuple):
-    """One formula: the name of its function, and its arguments in the order of the registry.
-
-    Arguments at the end may be missing, which is the same as `OMITTED`.
-    """
-
-    name: str
-    arguments: tuple[Argument, ...] = ()
-
-
-def evaluate(desk: Desk, calls: Sequence[Call]) -> list[Result]:
-    """What each formula gives: a value, rows of values, or a `CellError`. Raises nothing.
-
-    The places of all of them are asked for in one run, each once.
-    """
-    works = [_read(desk, call) for call in calls]
-    places = dict.fromkeys(
-        place for work in works if not isinstance(work, CellError) for place in work.places
-    )
-    answers = desk.ask(places) if places else {}
-    return [
-        work if isinstance(work, CellError) else _finished(work, answers, call.name)
-        for work, call in zip(works, calls, strict=True)
-    ]
-
-
-def run(desk: Desk, name: str, *arguments: Argument) -> Result:
-    """What one formula gives.
-
-    Raises:
-        CellError: it has no value.
-    """
-    (result,) = evaluate(desk, [Call(name, arguments)])
-    if isinstance(result, CellError):
-        raise result
-    return result
-
-
-def unasked(desk: Desk, call: Call) -> int:
-    """For how many places a formula would have to wait; nothing is asked."""
-    work = _read(desk, call)
-    return 0 if isinstance(work, CellError) else desk.unasked(work.places)
-
-
-def _read(desk: Desk, call: Call) -> Work | CellError:
-    return _guarded(lambda: _works(desk, call), call.name)
-
-
-def _works(desk: Desk, call: Call) -> Work:
-    computed = COMPUTED.get(call.name)
-    if computed is None:
-        raise BadValueError(f"There is no function {call.name[:40]}.")
-    names, needed = _ARGUMENTS[call.name]
-    given = tuple(call.arguments)
-    if len(given) > len(names):
-        raise BadValueError(
-            f"{call.name} has {len(names)} arguments at most, not {len(given)}:"
-            f" {function(call.name).signature}."
-        )
-    given += (OMITTED,) * (len(names) - len(given))
-    if OMITTED in given[:needed]:
-        name = names[given.index(OMITTED)]
-        raise BadValueError(f"{name} is left out: {function(call.name).signature}.")
-    return computed(desk, names, given)
-
-
-def _finished(work: Work, answers: Answers, name: str) -> Result:
-    return _guarded(lambda: work.finish(answers), name)
-
-
-def _guarded(compute: Callable[[], _T], name: str) -> _T | CellError:
-    try:
-        return compute()
-    except CellError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - a cell shows a sentence, and the log the kind
-        _log.error("%s could not be computed: %s", name, type(error).__name__)
-        return NotAvailableError(
-            f"{name} could not be computed ({type(error).__name__}).", "FAILED"
-        )
+"""The names of each function's arguments, and how many are required."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from svc_sdk import AuthError, Svc, SvcError
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
 from svc_tools.excel import settings
-from svc_tools.excel import settings as keys
-from svc_tools.excel.values import accepted
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -39,7 +37,7 @@ def current_service() -> str:
     if found.known_from == "environment":
         return f"{found.service} answers the cells, as {URL_VARIABLE} and {KEY_VARIABLE} say."
     if found.service != settings.EMBEDDED:
-        return f"{found.service} answers the cells; its key is in {keys.keyring_name()}."
+        return f"{found.service} answers the cells; its key is in {settings.keyring_name()}."
     return (
         "The embedded service answers the cells, from its own rate book. For your account:"
         " svc-tools excel install --base-url ADDRESS"
@@ -54,12 +52,12 @@ def use_account(address: str, key: SecretStr | None) -> str:
             stored; nothing was changed.
         ImportError: the package that reaches the keyring is not installed.
     """
-    secret = key or keys.stored_key(address)
+    secret = key or settings.stored_key(address)
     if secret is None:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
     taken = _taken(address, secret)
     settings.remember(address, secret)
-    kept = f"{address} answers the cells; its key is in {keys.keyring_name()}."
+    kept = f"{address} answers the cells; its key is in {settings.keyring_name()}."
     return f"{kept} {taken} {_STARTED}{_overruled()}"
 
 
@@ -141,7 +139,7 @@ def _taken(address: str, key: SecretStr) -> str:
         client = Svc(key, base_url=address, timeout=_ASKING, max_retries=0)
     with client:
         try:
-            accepted(client)
+            settings.check_key(client)
             said = "The service accepts the key."
         except AuthError:
             raise ConfigurationError(

@@ -1,45 +1,45 @@
-"""Who answers the cells: the environment's service, else the one that was set up, else our own.
+"""Which service the cells use: that of the environment, else the one set up, else the embedded.
 
 Half a configuration is an error and never the embedded service: its rates would look like those of
-the account that was meant.
+the account that was meant. The address is in `settings.json`; the key is in the operating system's
+keyring and in no file: the Credential Manager of Windows, the Keychain of macOS, the Secret Service
+or KWallet of a Linux desktop. A keyring that would store it readable, or not at all, is refused.
 """
-
-# MERGED keys: API keys in the operating system's keyring: in no file of ours, and never in a plain one.
-#
-# MERGED keys: Windows keeps them in its Credential Manager, macOS in its Keychain, a Linux desktop in its Secret
-# MERGED keys: Service or KWallet. A keyring that would write them down readable, or forget them, is refused.
-# MERGED own_files: The small JSON files in the adapters' folder: whole or not at all, for their owner's eyes.
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import SecretStr
 
-from svc_sdk import Svc
+from svc_sdk import ForbiddenError, Svc, SvcError, _requests, _responses
 from svc_sdk._settings import checked_url
 from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
+from svc_tools.lookup.outcomes import is_foreign
+from svc_tools.nexus.service import ABSENT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from keyring.backend import KeyringBackend
 
+    from svc_sdk._responses import Read
+
 EMBEDDED = "embedded"
-"""What stands in place of an address where the embedded service was chosen by name."""
+"""Instead of an address, where the embedded service was chosen."""
+_Origin: TypeAlias = Literal["environment", "settings", "nothing"]
 _SERVICE = "service"
 _NO_KEY = (
     "There is an address ({address}) but the keyring has no key for it: give it once with"
     " svc-tools excel install --base-url {address}, or choose the embedded service with"
     " svc-tools excel install --embedded"
 )
-
 _KEYRING_SERVICE = "svc-tools"
-"""The name that the keyring shows the keys under; the address of the service is beside it."""
+"""The name of the keys in the keyring; the user name is the address of the service."""
 _NO_KEYRING = (
     "There is no safe place for a key here: {why}. Windows and macOS always have one; that of"
     f" Linux is the desktop's (Secret Service or KWallet). Or set {URL_VARIABLE} and"
@@ -50,41 +50,32 @@ _MISSING = 'keyring is not installed. Install it with: pip install "svc-tax-tool
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Who answers, and how that is known; no secret in it.
+    """The configured service and where it is configured, without secrets.
 
     Attributes:
-        known_from: what decides: the environment, the settings, or nothing (then it is the
-            embedded service).
+        known_from: what names the service: the environment, the settings, or nothing (then it is
+            the embedded service).
         service: the address, or "embedded"; `None` where the configuration cannot be used.
-        key: whether there is a key: "environment", "keyring", or "none needed".
+        key: where the key is.
         problem: why the configuration cannot be used, in a sentence.
     """
 
-    known_from: Literal["environment", "settings", "nothing"]
+    known_from: _Origin
     service: str | None
     key: Literal["environment", "keyring", "none needed"] | None
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A configuration with its key, for as long as a client is made."""
-
-    known_from: Literal["environment", "settings", "nothing"]
-    service: str
-    key: SecretStr | None
-
-
 def settings_path() -> Path:
-    """The file that keeps the address of the service, and never a key."""
+    """The file with the address of the service, and never a key."""
     return config.excel_folder() / "settings.json"
 
 
 def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
-    """A client of the service that answers the cells.
+    """A client of the service that the cells use.
 
     The environment (`SVC_BASE_URL` with `SVC_API_KEY`) comes first, then the address that was set
-    up with the key of the system's keyring, then the embedded service.
+    up with its key in the keyring, then the embedded service.
 
     Args:
         timeout: seconds, per request.
@@ -93,7 +84,7 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
     Raises:
         ConfigurationError: half of it is missing, the settings cannot be read, or the keyring does
             not open; the message says what to do.
-        ImportError: something that is needed is not installed.
+        ImportError: a required package is not installed.
     """
     found = _found()
     if found.key is None:
@@ -105,26 +96,62 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
 
 
 def describe() -> Description:
-    """Who would answer, without asking anybody; what is wrong becomes a sentence, not an error."""
+    """The configured service, without a request; an error becomes a sentence."""
     try:
         found = _found()
     except (ConfigurationError, ImportError) as error:
         return Description(_decider(), None, None, str(error))
     if found.key is None:
         return Description(found.known_from, found.service, "none needed")
-    key: Literal["environment", "keyring"] = (
-        "environment" if found.known_from == "environment" else "keyring"
+    from_environment = found.known_from == "environment"
+    return Description(
+        found.known_from, found.service, "environment" if from_environment else "keyring"
     )
-    return Description(found.known_from, found.service, key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A configuration with its key."""
+
+    known_from: _Origin
+    service: str
+    key: SecretStr | None
+
+
+def _found() -> _Found:
+    account = config.configured()
+    if account is not None:
+        return _Found("environment", account[1], account[0])
+    service = chosen()
+    if service is None:
+        return _Found("nothing", EMBEDDED, None)
+    if service == EMBEDDED:
+        return _Found("settings", EMBEDDED, None)
+    key = stored_key(service)
+    if key is None:
+        raise ConfigurationError(_NO_KEY.format(address=service))
+    return _Found("settings", service, key)
+
+
+def _decider() -> Literal["environment", "settings"]:
+    """Which of the two has the problem."""
+    try:
+        config.configured()
+    except ConfigurationError:
+        return "environment"
+    return "settings"
 
 
 def remember(address: str, key: SecretStr) -> str:
-    """Keep the address in the settings and the key in the keyring, from now on; the address.
+    """Store the address in the settings and the key in the keyring.
 
-    The key is kept first: without it the address would be half a configuration.
+    The key is stored first: without it the address would be half a configuration.
+
+    Returns:
+        The address as clients use it.
 
     Raises:
-        ConfigurationError: the address or the key is not usable, or one of them cannot be kept.
+        ConfigurationError: the address or the key cannot be used, or cannot be stored.
         ImportError: the package that reaches the keyring is not installed.
     """
     address = checked_address(address)
@@ -134,7 +161,7 @@ def remember(address: str, key: SecretStr) -> str:
 
 
 def choose_embedded() -> None:
-    """Have the embedded service answer; keys in the keyring stay.
+    """Use the embedded service; keys in the keyring stay.
 
     Raises:
         ConfigurationError: the settings cannot be written.
@@ -142,13 +169,21 @@ def choose_embedded() -> None:
     _write(EMBEDDED)
 
 
-def forget_key() -> str | None:
-    """Remove the key of the address that was set up; that address, or `None` without a key.
+def _write(service: str) -> None:
+    path = settings_path()
+    write_object(path, read_object(path) | {_SERVICE: service})
 
-    The address stays: cells say that there is no key, and nobody else answers them unnoticed.
+
+def forget_key() -> str | None:
+    """Remove the key of the address that was set up.
+
+    The address stays: cells say that the key is missing, and no other service is used unnoticed.
+
+    Returns:
+        The address; `None` where it had no key.
 
     Raises:
-        ConfigurationError: the settings cannot be read, or the keyring not be changed.
+        ConfigurationError: the settings cannot be read, or the keyring cannot be changed.
         ImportError: the package that reaches the keyring is not installed.
     """
     address = chosen()
@@ -158,7 +193,7 @@ def forget_key() -> str | None:
 
 
 def chosen() -> str | None:
-    """What the settings name: an address, "embedded", or `None` where nothing was set up.
+    """The service in the settings: an address, "embedded", or `None` where nothing was set up.
 
     Raises:
         ConfigurationError: the settings cannot be read.
@@ -178,46 +213,45 @@ def checked_address(address: str) -> str:
     """The address as clients use it.
 
     Raises:
-        ConfigurationError: it is not an address of a service; the message says what is expected.
+        ConfigurationError: it is not the address of a service; the message says what is expected.
     """
     try:
         return str(checked_url(address)).rstrip("/")
     except ValueError as error:
-        said = str(error).removeprefix("base_url: ")
-        raise ConfigurationError(f"The address cannot be used: {said}") from None
+        why = str(error).removeprefix("base_url: ")
+        raise ConfigurationError(f"The address cannot be used: {why}") from None
 
 
-def _found() -> _Found:
-    account = config.configured()
-    if account is not None:
-        return _Found("environment", account[1], account[0])
-    service = chosen()
-    if service is None:
-        return _Found("nothing", EMBEDDED, None)
-    if service == EMBEDDED:
-        return _Found("settings", EMBEDDED, None)
-    key = stored_key(service)
-    if key is None:
-        raise ConfigurationError(_NO_KEY.format(address=service))
-    return _Found("settings", service, key)
+def check_key(client: Svc) -> None:
+    """Check that the service is up and accepts the client's key; nothing is changed or billed.
 
+    The nexus records of one state are listed, once and without retries, since the user waits. Where
+    the service has no such list (404, 405: WIRE), its health is requested instead; where the plan
+    lacks nexus (403), the key was accepted.
 
-def _decider() -> Literal["environment", "settings"]:
-    """Which of the two is at fault."""
+    Raises:
+        SvcError: the service rejects the key, or does not respond as it should.
+    """
     try:
-        config.configured()
-    except ConfigurationError:
-        return "environment"
-    return "settings"
+        _once(client, _requests.list_nexus("TX", None), _responses.nexus_list)
+    except SvcError as error:
+        if isinstance(error, ForbiddenError) and not is_foreign(error):
+            return
+        if error.status_code not in ABSENT:
+            raise
+        _once(client, _requests.HEALTH, _responses.health)
 
 
-def _write(service: str) -> None:
-    path = settings_path()
-    write_object(path, read_object(path) | {_SERVICE: service})
+def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
+    try:
+        read(client._exchange(call), 1)  # noqa: SLF001 - sent once: the methods try again
+    except SvcError as error:
+        settings = client._settings  # noqa: SLF001 - it knows what to hide
+        raise settings.hide_in(error).with_traceback(None) from None
 
 
 def store_key(address: str, key: SecretStr) -> None:
-    """Keep the key of the service at an address; it takes the place of an earlier one.
+    """Store the key of the service at an address; it replaces an earlier one.
 
     Raises:
         ConfigurationError: there is no safe keyring, it refuses, or the key is empty.
@@ -229,15 +263,15 @@ def store_key(address: str, key: SecretStr) -> None:
     backend = _keyring()
     try:
         backend.set_password(_KEYRING_SERVICE, _user(address), secret.get_secret_value())
-        kept = backend.get_password(_KEYRING_SERVICE, _user(address))
-    except Exception as error:  # noqa: BLE001 - each system's keyring has errors of its own
+        stored = backend.get_password(_KEYRING_SERVICE, _user(address))
+    except Exception as error:  # noqa: BLE001 - each keyring raises its own errors
         raise ConfigurationError(_refusal("keep", error)) from None
-    if kept != secret.get_secret_value():
+    if stored != secret.get_secret_value():
         raise ConfigurationError(_NO_KEYRING.format(why=f"{_named(backend)} keeps nothing"))
 
 
 def stored_key(address: str) -> SecretStr | None:
-    """The key that is kept for the service at an address; `None` where there is none.
+    """The stored key of the service at an address; `None` where there is none.
 
     Raises:
         ConfigurationError: there is no safe keyring, or it does not open.
@@ -245,10 +279,10 @@ def stored_key(address: str) -> SecretStr | None:
     """
     backend = _keyring()
     try:
-        kept = backend.get_password(_KEYRING_SERVICE, _user(address))
+        stored = backend.get_password(_KEYRING_SERVICE, _user(address))
     except Exception as error:  # noqa: BLE001 - the same
         raise ConfigurationError(_refusal("give", error)) from None
-    return SecretStr(kept) if kept else None
+    return SecretStr(stored) if stored else None
 
 
 def forget_key_of(address: str) -> bool:
@@ -269,7 +303,7 @@ def forget_key_of(address: str) -> bool:
 
 
 def keyring_name() -> str:
-    """Which keyring keeps the keys, in words.
+    """The name of the keyring for messages.
 
     Raises:
         ConfigurationError: there is no safe one.
@@ -279,7 +313,7 @@ def keyring_name() -> str:
 
 
 def _keyring() -> KeyringBackend:
-    """The keyring of the operating system, or the sentence why there is none to rely on."""
+    """The keyring of the operating system; raises where there is no safe one."""
     try:
         import keyring  # noqa: PLC0415 - of an extra, and it loads the system's libraries
         from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - the same
@@ -287,10 +321,10 @@ def _keyring() -> KeyringBackend:
         raise ImportError(f"{_MISSING} ({error})") from error
     try:
         backend = keyring.get_keyring()
-    except Exception as error:  # noqa: BLE001 - one that a configuration names may not load
+    except Exception as error:  # noqa: BLE001 - a configured one may not load
         why = f"the keyring that is configured does not load ({type(error).__name__})"
         raise ConfigurationError(_NO_KEYRING.format(why=why)) from None
-    if isinstance(backend, ChainerBackend):  # several: none but a safe one of them
+    if isinstance(backend, ChainerBackend):  # of several, only a safe one
         backend = next(iter(backend.backends), backend)
     if not _is_safe(backend):
         raise ConfigurationError(_NO_KEYRING.format(why=_why_not(backend)))
@@ -298,9 +332,9 @@ def _keyring() -> KeyringBackend:
 
 
 def _is_safe(backend: KeyringBackend) -> bool:
-    """Whether keyring itself recommends it, and it does not come from the collection of others.
+    """Whether keyring itself recommends the backend and it is not from `keyrings.alt` or the like.
 
-    The packages `keyrings.alt` and the like keep keys in files, some of them readable by anyone.
+    Those packages store keys in files, some of them readable by anyone.
     """
     from keyring.core import recommended  # noqa: PLC0415 - as above
 
@@ -329,7 +363,7 @@ def _why_not(backend: KeyringBackend) -> str:
 
 
 def _refusal(wanted: str, error: Exception) -> str:
-    # what the error says may hold what it was given: its kind is enough
+    # the message of the error may contain the key: its type is enough
     return (
         f"The keyring does not {wanted} the key ({type(error).__name__}): unlock it and try again,"
         f" or set {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
@@ -357,15 +391,8 @@ def read_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def _unusable(path: Path, why: str) -> str:
-    return (
-        f"{path} cannot be read ({why}). Set it aside, then say again who answers:"
-        " svc-tools excel install"
-    )
-
-
 def write_object(path: Path, content: dict[str, Any]) -> None:
-    """Write an object to a file that only its owner can read; its folder is made where missing.
+    """Write an object to a file that only its owner can read, making its folder where missing.
 
     Raises:
         ConfigurationError: it cannot be written.
@@ -377,3 +404,10 @@ def write_object(path: Path, content: dict[str, Any]) -> None:
             draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _unusable(path: Path, why: str) -> str:
+    return (
+        f"{path} cannot be read ({why}). Set it aside, then say again who answers:"
+        " svc-tools excel install"
+    )

@@ -10,7 +10,7 @@ from support.desks import zips_asked
 from support.faults import RESET, echoing
 
 from svc_tools.excel import desk
-from svc_tools.excel.com import udfs
+from svc_tools.excel.com import formulas
 
 DAY = date(2026, 2, 1)
 
@@ -26,7 +26,7 @@ def batches(monkeypatch):
 
     look_up = desk.look_up
     monkeypatch.setattr(desk, "look_up", counted)
-    monkeypatch.setattr(udfs, "_looks", udfs._Looks())
+    monkeypatch.setattr(formulas, "_looks", formulas._Looks())
     return found
 
 
@@ -160,7 +160,7 @@ def test_excel_that_refuses_to_be_read_costs_nothing_but_the_batch(
     def busy(*_):
         raise OSError("busy")
 
-    monkeypatch.setattr(udfs, "_others", busy)
+    monkeypatch.setattr(formulas, "_others", busy)
     assert compute(excel, sheet, [1, 2]) == [0.0825] * 2
     assert batches == [1, 1]
 
@@ -187,7 +187,7 @@ def test_a_column_is_looked_at_a_few_times_in_half_a_minute_and_then_again(
     excel, sheet, batches, monkeypatch
 ):
     now = [0.0]
-    monkeypatch.setattr(udfs, "_looks", udfs._Looks(clock=lambda: now[0]))
+    monkeypatch.setattr(formulas, "_looks", formulas._Looks(clock=lambda: now[0]))
     fill(sheet, 3)
     for start in range(76000, 77000, 100):
         for row in range(1, 4):

@@ -9,7 +9,7 @@ from openpyxl.utils.cell import range_boundaries
 from support.com_cells import in_r1c1
 
 from svc_tools.excel.com.converting import Area
-from svc_tools.excel.com.udfs import Reference, calls_in, has_calls, literal, other_names
+from svc_tools.excel.com.formulas import Reference, calls_in, has_calls, literal, other_names
 
 
 @pytest.mark.parametrize(

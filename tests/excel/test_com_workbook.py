@@ -11,7 +11,7 @@ from support.faults import echo
 from support.nexus_service import NexusService
 
 from svc_tools.excel import desk
-from svc_tools.excel.com import udfs
+from svc_tools.excel.com import formulas
 from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.sheets import MACROS
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
@@ -30,7 +30,7 @@ def book(excel, file, faults, monkeypatch):
     service.put("DE", "economic", registered_at="2021-01-01")
     service.put("TX", "economic", registered_at="2022-05-01")
     faults.will(lambda seen: service._ask(seen) if "nexus" in seen.target else echo(seen))
-    monkeypatch.setattr(udfs, "_looks", udfs._Looks())
+    monkeypatch.setattr(formulas, "_looks", formulas._Looks())
     loaded(excel.book, file)
     return excel.book
 

@@ -16,7 +16,7 @@ from svc_tools.excel import desk as desk_module
 from svc_tools.excel import desk as lookups
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate, unasked
+from svc_tools.excel.functions import Call, evaluate, uncached_places
 from svc_tools.lookup.cache import open_cache
 
 DAY = "2026-02-01"
@@ -275,12 +275,12 @@ def test_half_a_configuration_is_an_error_in_the_cells_and_never_another_service
 
 def test_what_a_formula_would_ask_for_is_counted_and_not_asked(faults, scripted_desk):
     call = Call("SVC_RATE", ("TX", [["75001"], ["75002"], [None], ["x"]], DAY))
-    assert unasked(scripted_desk, call) == 2
+    assert uncached_places(scripted_desk, call) == 2
     assert faults.seen == []
     rates(scripted_desk, "75001")
-    assert unasked(scripted_desk, call) == 1
-    assert unasked(scripted_desk, Call("SVC_RATE", ())) == 0
-    assert unasked(scripted_desk, Call("SVC_FIELDS")) == 0
+    assert uncached_places(scripted_desk, call) == 1
+    assert uncached_places(scripted_desk, Call("SVC_RATE", ())) == 0
+    assert uncached_places(scripted_desk, Call("SVC_FIELDS")) == 0
 
 
 def test_the_oldest_answer_is_told(faults, scripted_desk):

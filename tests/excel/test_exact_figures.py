@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.desks import desk_of, shown
 from support.faults import echo
 
-from svc_tools.excel.cell_lookup import rate_cell
+from svc_tools.excel.results import rate_cell
 from svc_tools.excel.values import OMITTED, BadValueError, cents_of
 from svc_tools.frames.money import whole_cents
 

@@ -13,7 +13,7 @@ from support.desks import desk_of, shown
 from support.faults import echoing
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.excel.cell_lookup import LOOKUP_FIELDS
+from svc_tools.excel.results import LOOKUP_FIELDS
 from svc_tools.excel.values import OMITTED
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
@@ -97,7 +97,7 @@ def test_a_part_that_an_answer_lacks_is_marked_and_one_that_is_whole_is_told(des
 def test_a_part_that_the_answer_does_not_say_is_an_error_and_no_zero(faults, scripted):
     faults.will(echoing(rate={"county_rate": None}))
     told = shown(desk_of(scripted), "SVC_FIELD", "county_rate", "TX", "75001", DAY)
-    assert told == "#N/A The answer does not say county_rate."
+    assert told == "#N/A The response has no county_rate."
 
 
 def test_a_range_that_the_answer_does_not_need_is_an_empty_cell(scripted_desk):

@@ -16,9 +16,9 @@ from support.command import svc_tools
 
 from svc_tools.excel.calc.extension import calc_name
 from svc_tools.excel.com import macros
-from svc_tools.excel.com.workbook import text
 from svc_tools.excel.registry import FUNCTIONS, function
 from svc_tools.excel.workbook import write_example, write_workbook, writing
+from svc_tools.excel.workbook.build import MODULE_TEXT
 from svc_tools.excel.workbook.sheets import MACROS
 
 DAY = date(2026, 8, 31)
@@ -73,7 +73,7 @@ def test_the_vba_is_that_of_the_template_byte_for_byte(made):
 def test_the_functions_and_macros_lie_beside_it(made):
     path, module = made
     assert module == path.with_name("svc_udfs.py")
-    assert module.read_text(encoding="utf-8") == text()
+    assert module.read_text(encoding="utf-8") == MODULE_TEXT
 
 
 def test_its_settings_name_the_module_and_leave_the_rest_to_the_computer(book):
@@ -204,7 +204,7 @@ def test_a_module_that_somebody_changed_is_not_replaced(tmp_path):
     with pytest.raises(FileExistsError, match=r"svc_udfs\.py is there and is another one"):
         write_workbook(tmp_path / "orders.xlsm")
     assert [one.name for one in tmp_path.iterdir()] == ["svc_udfs.py"]
-    module.write_text(text(), encoding="utf-8")
+    module.write_text(MODULE_TEXT, encoding="utf-8")
     write_workbook(tmp_path / "orders.xlsm")  # ours, and the same: a second workbook beside it
 
 
@@ -236,7 +236,7 @@ def test_what_the_repository_ships_is_what_the_code_writes(made, tmp_path):
     shipped.pop("xl/vbaProject.bin")
     fresh.pop("xl/vbaProject.bin")  # of the xlwings that is installed
     assert shipped == fresh
-    assert (SHIPPED / "svc_udfs.py").read_text(encoding="utf-8") == text()
+    assert (SHIPPED / "svc_udfs.py").read_text(encoding="utf-8") == MODULE_TEXT
     write_example(tmp_path / "calc.xlsx", calc_name, as_of=DAY)
     assert parts(SHIPPED / "sales-tax-calc.xlsx") == parts(tmp_path / "calc.xlsx")
 

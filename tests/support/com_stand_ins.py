@@ -17,7 +17,7 @@ import pytest
 
 from support.com_cells import MISSING, ComError
 from support.com_excel import App
-from svc_tools.excel.com import workbook
+from svc_tools.excel.workbook.build import MODULE_TEXT
 from svc_tools.excel.workbook.writing import MODULE
 
 _WINDOWS = (
@@ -120,7 +120,7 @@ def windows(tmp_path_factory):
         patch.setattr(xw.engines, "active", None)
         xw.engines.add(xw.Engine(impl=real["xlwings._xlwindows"].engine))
         folder = tmp_path_factory.mktemp("beside-the-workbook")
-        (folder / f"{MODULE}.py").write_text(workbook.text(), encoding="utf-8")
+        (folder / f"{MODULE}.py").write_text(MODULE_TEXT, encoding="utf-8")
         patch.syspath_prepend(folder)
         try:
             yield real

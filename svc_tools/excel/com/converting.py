@@ -1,11 +1,9 @@
-"""Cells as COM hands them over, and results as COM can carry them. Pure.
+"""Values and addresses of cells as COM has them, and results as COM can carry them.
 
 COM has traps: an error value arrives as an integer, so that an error that xlwings does not know
-would be a number of minus two billions; a Decimal that goes out is cut to four places; an integer
-beyond 32 bits is refused; a text of an array is refused beyond 255 characters.
+would be a number around minus two billion; a Decimal sent out is cut to four places; an integer
+beyond 32 bits is refused; a text in an array is refused beyond 255 characters.
 """
-
-# MERGED areas: Where cells are: blocks of rows and columns, and their addresses. Pure.
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Argument, Result, Scalar
 
 ComCell = str | float | bool
-"""What a cell of a result is made of; an empty one is ""."""
+"""A cell of a result; an empty one is ""."""
 ComResult = ComCell | list[list[ComCell]]
 TEXT_LIMIT = 32_767
-"""The characters that a cell holds."""
+"""The most characters that a cell can hold."""
 _LIMIT_IN_ARRAY = 255
 _ERRORS_FROM = -2146828288
-"""Where the codes of error values begin: COM sends this plus the number that VBA knows."""
+"""COM sends an error value as this plus its number in VBA."""
 _ERRORS = {
     2000: "#NULL!",
     2007: "#DIV/0!",
@@ -43,13 +41,9 @@ _ERRORS = {
     2050: "#CALC!",
 }
 
-_LETTERS = 26
-
-_ERROR_NUMBERS = range(2000, 3000)
-
 
 def from_com(value: object) -> Argument:
-    """An argument as `evaluate` takes it: left out, one cell, or rows of cells."""
+    """An argument as `evaluate` takes it: omitted, one cell, or rows of cells."""
     if value is OMITTED:
         return OMITTED
     if not isinstance(value, list | tuple):
@@ -68,7 +62,7 @@ def scalar_from_com(value: object) -> Scalar:
     """
     if isinstance(value, int) and not isinstance(value, bool):
         number = value - _ERRORS_FROM
-        if number in _ERROR_NUMBERS:
+        if 2000 <= number < 3000:  # noqa: PLR2004 - the range of error numbers
             return ErrorCell(_ERRORS.get(number, f"#ERROR{number}"))
         return float(value)
     return scalar(value)
@@ -85,14 +79,6 @@ def to_com(result: Result) -> ComResult:
     return _cell(result, TEXT_LIMIT)
 
 
-def cut(text: str, limit: int) -> str:
-    """A text of at most so many characters as Excel counts them (UTF-16), with "…" where cut."""
-    data = text.encode("utf-16-le", "replace")
-    if len(data) <= 2 * limit:
-        return text
-    return data[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
-
-
 def _cell(value: object, limit: int) -> ComCell:
     if value is None:
         return ""
@@ -107,16 +93,16 @@ def _cell(value: object, limit: int) -> ComCell:
     raise TypeError(f"a cell of Excel cannot be given a {type(value).__name__}")
 
 
-def _name(column: int) -> str:
-    name = ""
-    while column:
-        column, rest = divmod(column - 1, _LETTERS)
-        name = chr(ord("A") + rest) + name
-    return name
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters as Excel counts them (UTF-16), with "…" where cut."""
+    data = text.encode("utf-16-le", "replace")
+    if len(data) <= 2 * limit:
+        return text
+    return data[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
 
 
 class Area(NamedTuple):
-    """A block of cells of a sheet; rows and columns count from 1."""
+    """A block of cells on a sheet; rows and columns count from 1."""
 
     row: int
     column: int
@@ -125,7 +111,7 @@ class Area(NamedTuple):
 
     @classmethod
     def around(cls, areas: Iterable[Area]) -> Area:
-        """The smallest block that holds all of them."""
+        """The smallest block that contains all of them."""
         rows, columns, bottoms, rights = zip(
             *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
             strict=True,
@@ -135,7 +121,7 @@ class Area(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The address: B2, or B2:C9."""
+        """The address, such as B2 or B2:C9."""
         first = f"{_name(self.column)}{self.row}"
         if (self.height, self.width) == (1, 1):
             return first
@@ -149,10 +135,19 @@ class Area(NamedTuple):
                 yield Area(row, column)
 
     def within(self, other: Area) -> Area | None:
-        """The part of it that is in another; `None` where there is none."""
+        """The intersection with another block; `None` where they do not overlap."""
         top, left = max(self.row, other.row), max(self.column, other.column)
         bottom = min(self.row + self.height, other.row + other.height)
         right = min(self.column + self.width, other.column + other.width)
         if bottom <= top or right <= left:
             return None
         return Area(top, left, bottom - top, right - left)
+
+
+def _name(column: int) -> str:
+    """The letters of a column."""
+    name = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        name = chr(ord("A") + rest) + name
+    return name

@@ -1,7 +1,7 @@
-"""Freezing: formulas become the values that they show; a log sheet notes the source and the date.
+"""Freezing: formulas are replaced by their values; a log sheet notes the source and the date.
 
-Each value was read from its own cell, so a freeze that stops halfway loses nothing. A cell that
-shows an error or #PARTIAL has no value: it stays a formula, and is listed.
+Each value is read from the cell that it is written to, so a freeze that stops halfway loses
+nothing. A cell with an error or #PARTIAL has no value: it stays a formula, and is listed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
 COLUMNS = ("sheet", "range", "source", "oldest answer", "frozen at")
 """The headings of the log: one row per sheet and freeze. The task pane writes the same."""
 _WIDTHS = (14, 12, 40, 27, 27)
-_SHOWN = 10
-_AS_TEXT = "the cell is formatted as text, in which a number would become a text"
+_LISTED = 10
+"""How many of the cells that stay formulas a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The cells that show the result of one formula: a single cell, or those of an array.
-
-    Attributes:
-        sheet: the sheet.
-        area: the cells.
-        values: what the cells show.
-    """
+    """The cells with the result of one formula: a single cell, or those of an array."""
 
     sheet: Sheet
     area: Area
@@ -46,7 +40,7 @@ class Block:
 
     @property
     def size(self) -> int:
-        """How many cells it has."""
+        """The number of cells."""
         return self.area.height * self.area.width
 
 
@@ -60,16 +54,16 @@ class Freeze:
 
     @property
     def sentence(self) -> str:
-        """It in words, with the first of the cells that stay."""
-        told = f"Frozen: {counted(self.cells, 'cell')} on {counted(self.sheets, 'sheet')}."
+        """The result in words, with the first of the cells that stay formulas."""
+        text = f"Frozen: {counted(self.cells, 'cell')} on {counted(self.sheets, 'sheet')}."
         if self.cells:
-            told += f' The sheet "{FROZEN}" has their source and date.'
+            text += f' The sheet "{FROZEN}" has their source and date.'
         if not self.left:
-            return told
-        more = len(self.left) - _SHOWN
-        lines = [*self.left[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+            return text
+        more = len(self.left) - _LISTED
+        lines = [*self.left[:_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
         stay = "stays a formula" if len(self.left) == 1 else "stay formulas"
-        return "\n".join([f"{told} {counted(len(self.left), 'cell')} {stay}:", *lines])
+        return "\n".join([f"{text} {counted(len(self.left), 'cell')} {stay}:", *lines])
 
 
 def find(
@@ -100,17 +94,17 @@ def freeze(
 
     Args:
         workbook: the workbook.
-        desk: what knows the source; no request is sent.
+        desk: names the source; no request is sent.
         blocks: the formulas.
-        left: what stays a formula, as `find` gave it.
-        at: the time (UTC), as it is noted.
+        left: what stays a formula, as `find` returned it.
+        at: the time to note (UTC).
 
     Raises:
-        ValueError: the sheet of the log is another one; no cell was changed.
+        ValueError: the log sheet has other headings; no cell was changed.
     """
     failed: list[str] = []
     done: list[Block] = []
-    with workbook.at_rest():
+    with workbook.suspended():
         if blocks:
             _note(workbook, desk, blocks, at)
         for block in blocks:
@@ -128,7 +122,7 @@ def freeze(
 
 
 def _blocks(sheet: Sheet, within: Sequence[Area] | None) -> list[Block]:
-    """Each formula once, with all cells that show its result."""
+    """Each formula once, with all cells of its result."""
     calls = sheet.calls()
     arrays = bool(calls) and sheet.has_arrays(sheet.used)
     taken: set[Area] = set()
@@ -154,7 +148,9 @@ def _no_value(block: Block) -> str:
             error = error_in("", value)
             if error is not None:
                 return str(getattr(value, "text", value))
-    return _AS_TEXT if block.sheet.is_text(block.area) else ""
+    if block.sheet.is_text(block.area):
+        return "the cell is formatted as text, in which a number would become a text"
+    return ""
 
 
 def _note(workbook: Workbook, desk: Desk, blocks: Sequence[Block], at: str) -> None:
@@ -172,7 +168,7 @@ def _note(workbook: Workbook, desk: Desk, blocks: Sequence[Block], at: str) -> N
 
 
 def _log(workbook: Workbook) -> Sheet:
-    """The sheet of the log, made where there is none.
+    """The log sheet, added where it is missing.
 
     Raises:
         ValueError: a sheet of that name has other headings.
@@ -182,7 +178,7 @@ def _log(workbook: Workbook) -> Sheet:
     if sheet is None:
         sheet = workbook.add_sheet(FROZEN)
         sheet.put(heading, [COLUMNS])
-        sheet.dress(heading, _WIDTHS)
+        sheet.format_heading(heading, _WIDTHS)
     elif tuple(str(head or "").casefold() for head in sheet.values(heading)[0]) != COLUMNS:
         raise ValueError(
             f'The sheet "{FROZEN}" has other headings than {", ".join(COLUMNS)}. Nothing was'

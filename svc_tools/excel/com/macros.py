@@ -1,15 +1,11 @@
 """The macros of the workbook: what Alt+F8 and its buttons run.
 
-Each does one thing on the workbook that is in front, and ends with a message that says what was
-done. Nothing here is ever run by a formula.
+Each acts on the active workbook and ends with a message that says what was done; no formula runs
+one. `SVC_REFRESH` reports the cells that changed. The nexus macros list the register on the sheet
+Nexus, where rows are ticked, previewed, removed and restored: the plan, its checks, the journal and
+the receipt are those of `svc_tools.nexus`, and nothing is sent before the user has typed the number
+of requests.
 """
-
-# MERGED nexus_cleanup: A register is listed on the sheet, ticked there, previewed, removed and restored.
-#
-# MERGED nexus_cleanup: The plan, its checks, the journal and the receipt are those of `svc_tools.nexus`; here is only what
-# MERGED nexus_cleanup: the macros ask and where they write. Nothing is sent before the number of requests was typed in.
-# MERGED nexus_rows: The rows of the sheet on which a register is cleaned up: found by their headings.
-# MERGED refreshed: Ask anew, compute everything again, and say which cells changed.
 
 # ruff: noqa: N802 - the names are what Excel shows
 
@@ -54,7 +50,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Scalar
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
 
-__all__ = [
+__all__ = [  # what `import *` of the workbook's module brings
     "SVC_FREEZE",
     "SVC_NEXUS_LIST",
     "SVC_NEXUS_PREVIEW",
@@ -63,37 +59,33 @@ __all__ = [
     "SVC_REFRESH",
 ]
 _NOTHING_CHANGED = "Nothing was changed."
-_NO_WAY_BACK = "The formulas do not come back: keep a copy of the workbook."
-
 _NOTHING_SENT = "Nothing was sent."
-_ROWS_SHOWN = 20
-
+_REQUESTS_SHOWN = 20
 _CHANGES_SHOWN = 10
-
 _log = logging.getLogger(__name__)
 
 
 @xw.sub
 def SVC_REFRESH():  # type: ignore[no-untyped-def]  # noqa: ANN201 - xlwings reads annotations
-    """Ask anew for every rate of this session, and compute the workbook again."""
+    """Refresh every rate of this session and recalculate the workbook."""
     _run("SVC_REFRESH", lambda book: refresh(book, the_desk()))
 
 
 @xw.sub
 def SVC_FREEZE():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Turn formulas into their values: the selected ones, else all of the workbook."""
+    """Replace formulas by their values: the selected ones, else all of the workbook."""
     _run("SVC_FREEZE", _freeze)
 
 
 @xw.sub
 def SVC_NEXUS_LIST():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Fill the sheet Nexus with the account's records and what a plan suggests."""
+    """List the account's records on the sheet Nexus, with what a plan suggests."""
     _run("SVC_NEXUS_LIST", lambda book: list_records(book, the_desk()))
 
 
 @xw.sub
 def SVC_NEXUS_PREVIEW():  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Show exactly what the ticks of the sheet Nexus would send; nothing is sent."""
+    """Show the requests that the ticks on the sheet Nexus mean; none of them is sent."""
     _run("SVC_NEXUS_PREVIEW", lambda book: preview(book, the_desk()))
 
 
@@ -110,16 +102,60 @@ def SVC_NEXUS_RESTORE():  # type: ignore[no-untyped-def]  # noqa: ANN201
 
 
 def _run(name: str, act: Callable[[Workbook], str]) -> None:
-    """Do it on the workbook in front, and show what came of it, also where it failed."""
+    """Run a macro on the active workbook and show its message, or why it failed."""
     book = Workbook(xw.Book.caller())
     try:
-        told = act(book)
+        text = act(book)
     except (ValueError, OSError, ImportError, SvcError, CellError) as error:
-        told = str(error)
-    except Exception as error:  # noqa: BLE001 - a message that a person can read, and no more
+        text = str(error)
+    except Exception as error:  # noqa: BLE001 - a readable message, and no more
         _log.warning("%s failed: %s", name, type(error).__name__)
-        told = f"{name} could not be finished ({type(error).__name__})."
-    book.tell(told)
+        text = f"{name} could not be finished ({type(error).__name__})."
+    book.show(text)
+
+
+def refresh(workbook: Workbook, desk: Desk) -> str:
+    """Look every place of this session up again, then recalculate the workbook.
+
+    Returns:
+        What was looked up and what changed, with the first cells whose value changed.
+    """
+    before = _shown(workbook)
+    report = desk.refresh()
+    try:
+        workbook.calculate()
+    except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
+        _log.warning("the workbook could not be computed: %s", type(error).__name__)
+        return f"{report.sentence} Excel could not compute the workbook; press Ctrl+Alt+F9."
+    after = _shown(workbook)
+    changed = [(where, before[where], now) for where, now in after.items() if where in before]
+    changed = [one for one in changed if one[1] != one[2]]
+    if not changed:
+        return f"{report.sentence} No cell changed."
+    lines = [
+        f"{where}: {_cell_text(was)} -> {_cell_text(now)}"
+        for where, was, now in changed[:_CHANGES_SHOWN]
+    ]
+    more = len(changed) - len(lines)
+    lines += [f"and {more:,} more"] if more else []
+    return "\n".join([f"{report.sentence} {counted(len(changed), 'cell')} changed:", *lines])
+
+
+def _shown(workbook: Workbook) -> dict[str, Scalar]:
+    """The values of the formulas that call our functions, by sheet and cell."""
+    return {
+        f"{sheet.name}!{cell.address}": value
+        for sheet in workbook.sheets
+        for cell, value in sheet.calls().items()
+    }
+
+
+def _cell_text(value: Scalar) -> str:
+    if isinstance(value, ErrorCell):
+        return value.text
+    if value is None:
+        return "(empty)"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _freeze(book: Workbook) -> str:
@@ -135,7 +171,10 @@ def _freeze(book: Workbook) -> str:
         return f"No formula of the workbook has an SVC function. {_NOTHING_CHANGED}"
     cells = sum(block.size for block in blocks)
     stay = f" {counted(len(left), 'formula')} without a value will stay." if left else ""
-    question = f"Freeze {counted(cells, 'cell')} of {where}?{stay} {_NO_WAY_BACK}"
+    question = (
+        f"Freeze {counted(cells, 'cell')} of {where}?{stay} The formulas do not come back: keep a"
+        " copy of the workbook."
+    )
     if blocks and not book.confirmed(question):
         return _NOTHING_CHANGED
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -143,21 +182,21 @@ def _freeze(book: Workbook) -> str:
 
 
 def list_records(workbook: Workbook, desk: Desk) -> str:
-    """Fill the sheet with the account's records and what a plan suggests for each.
+    """List the account's records on the sheet, with what a plan suggests for each.
 
-    Rows that a person filled in are taken as the register, and compared with the service's list.
+    Rows that the user typed are taken as the register, and compared with the service's list.
 
     Raises:
-        ValueError: the sheet has no place for it, or the register cannot be read.
+        ValueError: the sheet has no room, or the register cannot be read.
         SvcError: the service does not answer.
     """
-    rows = NexusRows(workbook)
+    rows = _NexusRows(workbook)
     there = rows.rows
     if rows.are_planned:
         ticked = sum(bool(row["remove"]) for row in there)
-        told = f"The sheet has {counted(len(there), 'row')}, {ticked:,} of them ticked."
-        if not workbook.confirmed(f"{told} List the records anew, and replace these rows?"):
-            return "Nothing was changed."
+        text = f"The sheet has {counted(len(there), 'row')}, {ticked:,} of them ticked."
+        if not workbook.confirmed(f"{text} List the records anew, and replace these rows?"):
+            return _NOTHING_CHANGED
     try:
         listed: Register | None = list_register(desk.client)
     except NotListedError as error:
@@ -168,49 +207,50 @@ def list_records(workbook: Workbook, desk: Desk) -> str:
     who = config.account_of(desk.client)
     plan = make_plan(own, listed=listed, service=who.service, account=who.account)
     rows.fill(plan)
-    told = f"{plan.sentence} {NOT_TICKED_NOTE}"
-    rows.say(told)
-    return told
+    text = f"{plan.sentence} {NOT_TICKED_NOTE}"
+    rows.show(text)
+    return text
 
 
 def preview(workbook: Workbook, desk: Desk) -> str:
-    """Say what the ticks would send, row by row and as requests; nothing is sent but questions.
+    """Show what the ticks would send, by row and as requests; nothing is changed.
 
     Raises:
-        ValueError: the rows are no plan, the ticks contradict one another, or nothing is ticked.
+        ValueError: the rows are not a plan, the ticks contradict each other, or nothing is ticked.
         SvcError: the service does not answer.
     """
-    rows = NexusRows(workbook)
+    rows = _NexusRows(workbook)
     dry = apply_plan(rows.plan(), desk.client)
-    told = _before(dry, requests_of(dry), removing=True)
+    text = _before(dry, requests_of(dry), removing=True)
     rows.outcomes(dry.items)
-    rows.say(told)
-    return told
+    rows.show(text)
+    return text
 
 
 def remove(workbook: Workbook, desk: Desk) -> str:
-    """Remove what is ticked, once the number of requests was typed in.
+    """Remove what is ticked, once the user has typed the number of requests.
 
     Raises:
         ValueError: see `preview`; nothing was sent.
         SvcError: the service does not answer; nothing was sent.
     """
-    rows = NexusRows(workbook)
+    rows = _NexusRows(workbook)
     plan = rows.plan()
     dry = apply_plan(plan, desk.client)
     requests = requests_of(dry)
     rows.outcomes(dry.items)
     if not requests:
-        rows.say(dry.sentence)
+        rows.show(dry.sentence)
         return dry.sentence
-    rows.say(_before(dry, requests, removing=True))
-    if not _typed(workbook, _before(dry, requests, removing=True), len(requests), "remove them"):
+    text = _before(dry, requests, removing=True)
+    rows.show(text)
+    if not _typed(workbook, text, len(requests), "remove them"):
         return _NOTHING_SENT
     return _after(workbook, desk, rows, apply_plan(plan, desk.client, dry_run=False))
 
 
 def undo(workbook: Workbook, desk: Desk) -> str:
-    """Add the records of a receipt again that are gone, once their number was typed in.
+    """Restore the records of a receipt that are gone, once the user has typed their number.
 
     The receipt is that of the selected row, else the only one that the rows name.
 
@@ -218,7 +258,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
         ValueError: there is no receipt, or it cannot be restored; nothing was sent.
         SvcError: the service does not answer; nothing was sent.
     """
-    rows = NexusRows(workbook)
+    rows = _NexusRows(workbook)
     paths = rows.receipts
     if not paths:
         raise ValueError(
@@ -233,50 +273,47 @@ def undo(workbook: Workbook, desk: Desk) -> str:
     dry = restore(removed, desk.client)
     requests = requests_of(dry)
     if not requests:
-        rows.say(dry.sentence)
+        rows.show(dry.sentence)
         return dry.sentence
-    told = _before(dry, requests, removing=False)
-    rows.say(told)
-    if not _typed(workbook, told, len(requests), "add them again"):
+    text = _before(dry, requests, removing=False)
+    rows.show(text)
+    if not _typed(workbook, text, len(requests), "add them again"):
         return _NOTHING_SENT
     return _after(workbook, desk, rows, restore(removed, desk.client, dry_run=False))
 
 
 def _before(dry: Receipt, requests: Sequence[PlannedRequest], *, removing: bool) -> str:
-    """What would be sent, exactly, and what to know before."""
-    lines = [one.line for one in requests[:_ROWS_SHOWN]]
+    """The requests that would be sent, and what to know first."""
+    lines = [one.line for one in requests[:_REQUESTS_SHOWN]]
     more = len(requests) - len(lines)
     lines += [f"and {more:,} more"] if more else []
     notes = [dry.restore_note, *BEFORE_REMOVING] if removing and requests else []
     return "\n".join([dry.sentence, *lines, *(note for note in notes if note)])
 
 
-def _typed(workbook: Workbook, told: str, count: int, doing: str) -> bool:
-    """Whether a person read it and typed the number of requests."""
-    if not workbook.confirmed(f"{told}\n\nGo on?"):
+def _typed(workbook: Workbook, text: str, count: int, doing: str) -> bool:
+    """Whether the user confirmed and typed the number of requests."""
+    if not workbook.confirmed(f"{text}\n\nGo on?"):
         return False
-    typed = workbook.type_in(f"{counted(count, 'request')}. To {doing}, type the number: {count}")
+    typed = workbook.prompt(f"{counted(count, 'request')}. To {doing}, type the number: {count}")
     return typed == str(count)
 
 
-def _after(workbook: Workbook, desk: Desk, rows: NexusRows, receipt: Receipt) -> str:
-    """What was done; also where the sheet cannot be written any more."""
+def _after(workbook: Workbook, desk: Desk, rows: _NexusRows, receipt: Receipt) -> str:
+    """The message on what was done, even where the sheet cannot be written any more."""
     path = "" if receipt.path is None else str(receipt.path)
-    told = "\n".join([receipt.sentence, *receipt.advice])
-    told += f"\nReceipt: {path}" if path else ""
-    with suppress(Exception):  # what was done is done, and has to be said
+    text = "\n".join([receipt.sentence, *receipt.advice])
+    text += f"\nReceipt: {path}" if path else ""
+    with suppress(Exception):  # the requests were sent: that has to be shown in any case
         rows.outcomes(receipt.items, path)
-        rows.say(told)
+        rows.show(text)
         desk.renew_register()
         workbook.calculate()
-    return told
+    return text
 
 
-class NexusRows:
-    """The rows below the headings, up to the first without a state.
-
-    Args:
-        workbook: the workbook.
+class _NexusRows:
+    """The rows below the headings of the sheet Nexus, up to the first without a state.
 
     Raises:
         ValueError: there are no such headings.
@@ -304,10 +341,10 @@ class NexusRows:
         return found
 
     def fill(self, plan: Plan) -> None:
-        """Write a plan over the rows that are there.
+        """Write a plan over the current rows.
 
         Raises:
-            ValueError: something else stands in the way; nothing was changed.
+            ValueError: there is something else in the way; nothing was changed.
         """
         marks = {"plan": plan_header(plan)}
         lines = [
@@ -318,7 +355,7 @@ class NexusRows:
         self._require_room(old, len(lines))
         if lines:
             self._write(lines)
-        if old > len(lines):  # last: rows that a person typed are there until the plan is
+        if old > len(lines):  # last: rows that the user typed stay until the plan is written
             first = self._head + 1 + len(lines)
             self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
 
@@ -330,10 +367,10 @@ class NexusRows:
         self.sheet.put(self._block(len(lines)), cells)
 
     def plan(self) -> Plan:
-        """The plan, as it is ticked on the sheet.
+        """The plan, as ticked on the sheet.
 
         Raises:
-            PlanError: rows were changed, are of no plan, or the ticks contradict one another.
+            PlanError: rows were changed, are of no plan, or the ticks contradict each other.
         """
         rows = self.rows
         plans = {_number_text(row["plan"]) for row in rows}
@@ -366,7 +403,7 @@ class NexusRows:
         return any(cell_of(row["plan"]) is not None for row in self.rows)
 
     def outcomes(self, items: Iterable[ReceiptItem], receipt: str = "") -> None:
-        """Write what became, or would become, of each row that an item is about."""
+        """Write the outcome of each row that an item is about."""
         by_key = {item.key: item for item in items}
         for number, row in enumerate(self.rows, self._head + 1):
             item = by_key.get((_number_text(row["state"]), _number_text(row["type"])))
@@ -377,7 +414,7 @@ class NexusRows:
 
     @property
     def receipts(self) -> list[str]:
-        """The receipts that the selected rows name, each once; else those that any row names."""
+        """The distinct receipts that the selected rows name; else those that any row names."""
         chosen = self._workbook.selected()
         rows = self.rows
         of_selected = [
@@ -390,8 +427,8 @@ class NexusRows:
         of_any = [_number_text(row["receipt"]) for row in rows]
         return [path for path in dict.fromkeys(of_selected if any(of_selected) else of_any) if path]
 
-    def say(self, text: str) -> None:
-        """Show a text in the cell that is there for it."""
+    def show(self, text: str) -> None:
+        """Show a text in the message cell."""
         cells = self._workbook.named(NEXUS_MESSAGE)
         if cells is not None:
             sheet, area = cells
@@ -401,12 +438,12 @@ class NexusRows:
         return Area(self._head + 1, self._left, height, len(self.all))
 
     def _day(self, value: Scalar) -> object:
-        """A day of the sheet: a date cell is a number there.
+        """A day on the sheet; a date cell is a number.
 
         Raises:
-            ValueError: the workbook counts dates from 1904.
+            ValueError: the workbook uses the 1904 date system.
         """
-        if isinstance(value, float) and not isinstance(value, bool):
+        if isinstance(value, float):
             if self._workbook.counts_from_1904:
                 raise ValueError(FROM_1904)
             return FIRST_DAY + timedelta(days=int(value))
@@ -416,10 +453,10 @@ class NexusRows:
         self.sheet.put(Area(row, self._left + self.all.index(name)), [[text]])
 
     def _require_room(self, old: int, wanted: int) -> None:
-        """Refuse to write over what is not a row of the register.
+        """Refuse to overwrite what is not a row of the register.
 
         Raises:
-            ValueError: something else stands in the way; nothing was changed.
+            ValueError: there is something else in the way; nothing was changed.
         """
         if wanted <= old:
             return
@@ -434,14 +471,14 @@ class NexusRows:
 
 
 def _found(workbook: Workbook) -> tuple[Sheet, int, int]:
-    """The sheet, and where its row of headings begins."""
+    """The sheet, and the row and first column of its headings."""
     sheet = workbook.sheet(NEXUS)
     if sheet is not None:
         used = sheet.used
         for down, cells in enumerate(sheet.values(used)):
-            told = ["" if cell is None else str(cell).strip().casefold() for cell in cells]
-            for across in range(len(told) - len(NEXUS_COLUMNS) + 1):
-                if tuple(told[across : across + len(NEXUS_COLUMNS)]) == NEXUS_COLUMNS:
+            heads = ["" if cell is None else str(cell).strip().casefold() for cell in cells]
+            for across in range(len(heads) - len(NEXUS_COLUMNS) + 1):
+                if tuple(heads[across : across + len(NEXUS_COLUMNS)]) == NEXUS_COLUMNS:
                     return sheet, used.row + down, used.column + across
     raise ValueError(
         f'There is no sheet "{NEXUS}" with the headings {", ".join(NEXUS_COLUMNS)} side by side.'
@@ -456,50 +493,6 @@ def _outcome(item: ReceiptItem) -> str:
 
 
 def _number_text(value: Scalar) -> str:
-    if isinstance(value, float) and not isinstance(value, bool):
+    if isinstance(value, float):
         return f"{value:g}" if value != int(value) else str(int(value))
     return "" if value is None else str(value)
-
-
-def refresh(workbook: Workbook, desk: Desk) -> str:
-    """Ask anew for every place of this session, then compute the workbook again.
-
-    Returns:
-        What was asked and changed, with the first cells that show something else than before.
-    """
-    before = _shown(workbook)
-    report = desk.refresh()
-    try:
-        workbook.calculate()
-    except Exception as error:  # noqa: BLE001 - pywintypes.com_error, which only Windows has
-        _log.warning("the workbook could not be computed: %s", type(error).__name__)
-        return f"{report.sentence} Excel could not compute the workbook; press Ctrl+Alt+F9."
-    after = _shown(workbook)
-    changed = [(where, before[where], now) for where, now in after.items() if where in before]
-    changed = [one for one in changed if one[1] != one[2]]
-    if not changed:
-        return f"{report.sentence} No cell changed."
-    lines = [
-        f"{where}: {_cell_text(was)} -> {_cell_text(now)}"
-        for where, was, now in changed[:_CHANGES_SHOWN]
-    ]
-    more = len(changed) - len(lines)
-    lines += [f"and {more:,} more"] if more else []
-    return "\n".join([f"{report.sentence} {counted(len(changed), 'cell')} changed:", *lines])
-
-
-def _shown(workbook: Workbook) -> dict[str, Scalar]:
-    """What the formulas that call our functions show."""
-    return {
-        f"{sheet.name}!{cell.address}": value
-        for sheet in workbook.sheets
-        for cell, value in sheet.calls().items()
-    }
-
-
-def _cell_text(value: Scalar) -> str:
-    if isinstance(value, ErrorCell):
-        return value.text
-    return (
-        "(empty)" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
-    )

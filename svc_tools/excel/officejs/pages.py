@@ -33,10 +33,8 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import ConfigurationError
 from svc_tools.display import capital
 from svc_tools.excel import settings
-from svc_tools.excel import settings as keys
 from svc_tools.excel.officejs.gate import ROOT
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.excel.values import accepted
 from svc_tools.lookup.outcomes import Trouble, is_foreign, told_of_service
 
 if TYPE_CHECKING:
@@ -157,13 +155,13 @@ def status(desk: Desk) -> Told:
     except (ConfigurationError, ImportError) as error:
         what_to_do = _LOCKED if told["locked"] else _OFFER
         return told | _trouble(Trouble(_CONFIGURATION, str(error), what_to_do))
-    who = desk.who
+    who = desk.service
     embedded = isinstance(client, config.EmbeddedSvc)
     told |= {"service": capital(who.name) if embedded else who.name, "embedded": embedded}
     if who.edition:
         told |= {"source": f"Rate book of {who.edition}"}
     try:
-        accepted(client)
+        settings.check_key(client)
     except SvcError as error:
         return told | _trouble(told_of_service(error))
     return told
@@ -195,7 +193,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Told:
         return _trouble(Trouble("This is no address", text, "Correct it."), "address")
     try:
         with Svc(key, base_url=address, max_retries=0) as client:
-            accepted(client)
+            settings.check_key(client)
     except ValueError as error:  # an empty key, or one that no header can hold
         text = capital(str(error).removeprefix("api_key: "))
         what_to_do = "Copy the key again, without anything around it."
@@ -204,7 +202,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Told:
         return _trouble(told_of_service(error), _field_at_fault(error))
     try:
         address = settings.remember(address, key)
-        keyring = keys.keyring_name()
+        keyring = settings.keyring_name()
     except (ConfigurationError, ImportError) as error:
         return _trouble(Trouble("The key cannot be kept", str(error), "It was not used."), "key")
     desk.use(None)

@@ -1,4 +1,4 @@
-"""The workbook: sheets of formulas to look places up, to tax orders and to read the register."""
+"""The workbook: sheets of formulas that look places up, tax orders and list the nexus register."""
 
 from __future__ import annotations
 
@@ -14,54 +14,43 @@ if TYPE_CHECKING:
 
 __all__ = ["write_example", "write_workbook"]
 
-_ENDING = ".xlsm"
-
 
 def write_workbook(
     path: str | Path, *, example: bool = True, as_of: date | None = None, force: bool = False
 ) -> list[Path]:
-    """Write the workbook for Excel on Windows, and the module that it needs beside itself.
+    """Write the workbook for Excel on Windows, and the Python module that it needs in its folder.
 
     Args:
         path: the workbook, an `.xlsm`.
         example: with made-up orders in it, marked as such.
         as_of: the day in the cell SVC_AS_OF; today where left out.
-        force: replace files that are there. What a person has typed into them is lost.
+        force: replace existing files. What was typed into them is lost.
 
     Returns:
-        The files that were written: the workbook and the module.
+        The files written: the workbook and the module.
 
     Raises:
-        FileExistsError: one of them is there, and `force` was not given; nothing is written.
+        FileExistsError: one of them exists, and `force` was not given; nothing is written.
         ValueError: the file has another ending than `.xlsm`.
         ImportError: xlwings or XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
-    from svc_tools.atomic import whole_file  # noqa: PLC0415 - the same
-    from svc_tools.excel.com.workbook import text  # noqa: PLC0415 - a light one of a heavy package
-    from svc_tools.excel.workbook.build import (  # noqa: PLC0415 - the same
-        excel,
-        vba_project,
-        xlwings_version,
-    )
-    from svc_tools.excel.workbook.writing import (
-        MODULE,
-        write_sheets,
-    )
+    from svc_tools.atomic import whole_file  # noqa: PLC0415 - when a workbook is made
+    from svc_tools.excel.workbook import build, writing  # noqa: PLC0415 - as above
 
     book = Path(path).expanduser()
-    if book.suffix.lower() != _ENDING:
+    if book.suffix.lower() != ".xlsm":
         raise ValueError(
-            f"the workbook has macros, so that its name ends in {_ENDING}; {book.name!r} does not"
+            f"the workbook has macros, so that its name ends in .xlsm; {book.name!r} does not"
         )
-    module = book.with_name(f"{MODULE}.py")
-    content = text()
-    _refuse(book, module, content, force=force)
-    host = excel(xlwings_version())
-    sheets = [*_sheets(host, as_of, example=example), _settings()]
-    write_sheets(book, sheets, host, vba=vba_project())
+    module = book.with_name(f"{writing.MODULE}.py")
+    if not force:
+        _refuse_to_replace(book, module, build.MODULE_TEXT)
+    host = build.excel(build.xlwings_version())
+    sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
+    writing.write_sheets(book, sheets, host, vba=build.vba_project())
     with whole_file(module) as draft:
-        draft.write_text(content, encoding="utf-8")
+        draft.write_text(build.MODULE_TEXT, encoding="utf-8")
     return [book, module]
 
 
@@ -71,8 +60,8 @@ def write_example(
     """Write the same sheets for LibreOffice Calc with the add-in: no macros, no module.
 
     Args:
-        path: the file, an `.xlsx`; it is replaced if it is there.
-        naming: gives the name by which Calc's files know a function of the registry.
+        path: the file, an `.xlsx`; an existing one is replaced.
+        naming: gives the name of a function of the registry in Calc's files.
         as_of: the day in the cell SVC_AS_OF; today where left out.
 
     Raises:
@@ -80,7 +69,7 @@ def write_example(
         OSError: it cannot be written.
     """
     from svc_tools.excel.workbook.build import calc  # noqa: PLC0415 - when a workbook is made
-    from svc_tools.excel.workbook.writing import write_sheets  # noqa: PLC0415 - the same
+    from svc_tools.excel.workbook.writing import write_sheets  # noqa: PLC0415 - as above
 
     path = Path(path).expanduser()
     host = calc(naming)
@@ -88,14 +77,12 @@ def write_example(
     return path
 
 
-def _refuse(book: Path, module: Path, content: str, *, force: bool) -> None:
-    """Refuse to replace what a person may have worked on.
+def _refuse_to_replace(book: Path, module: Path, content: str) -> None:
+    """Refuse to replace files that the user may have worked on.
 
     Raises:
-        FileExistsError: a file is there; the module only where it is another than ours.
+        FileExistsError: the workbook exists, or a module with other content.
     """
-    if force:
-        return
     if book.exists():
         raise FileExistsError(
             f"{book} is there, and may hold somebody's work; give another name, or --force to"
@@ -109,29 +96,20 @@ def _refuse(book: Path, module: Path, content: str, *, force: bool) -> None:
 
 
 def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
-    from svc_tools.excel.workbook.sheets import (
-        lookup_sheet,
-        nexus_sheet,
-        orders_sheet,
-        start_sheet,
-    )
+    from svc_tools.excel.workbook import sheets  # noqa: PLC0415 - when a workbook is made
 
-    day = as_of or date.today()  # noqa: DTZ011 - the day of whoever makes it
+    day = as_of or date.today()  # noqa: DTZ011 - the local day
     return [
-        start_sheet(host),
-        lookup_sheet(host, day),
-        orders_sheet(host, example=example),
-        nexus_sheet(host),
+        sheets.start_sheet(host),
+        sheets.lookup_sheet(host, day),
+        sheets.orders_sheet(host, example=example),
+        sheets.nexus_sheet(host),
     ]
 
 
-def _settings() -> Sheet:
-    """The settings of xlwings that are the workbook's own; all others are the computer's."""
-    from svc_tools.excel.workbook.writing import (  # noqa: PLC0415 - the same
-        CONFIG,
-        MODULE,
-        Sheet,
-    )
+def _xlwings_settings() -> Sheet:
+    """The sheet with the workbook's own settings of xlwings; all others are the computer's."""
+    from svc_tools.excel.workbook.writing import CONFIG, MODULE, Sheet  # noqa: PLC0415 - as above
 
     sheet = Sheet(CONFIG, (20, 20, 90))
     sheet.put("A1", "UDF Modules", "code")

@@ -1,6 +1,4 @@
-"""The spreadsheets that the sheets are written for: names of functions, what works, first steps."""
-
-# MERGED template: The template of xlwings that a workbook is made from: its VBA, as it is, and its version.
+"""What a workbook is built from: the host it is for, the VBA of xlwings, and its Python module."""
 
 from __future__ import annotations
 
@@ -14,6 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MODULE_TEXT = '''\
+"""The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
+
+Keep this file beside the workbook, under this name; nothing in it needs to be changed. Excel reads
+it when the functions are imported: once, and again after an update of svc-tools.
+"""
+
+from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
+from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
+'''
+"""The module in the workbook's folder: it brings the functions and the macros."""
 _TEMPLATE = "quickstart_standalone.xlsm"
 _PROJECT = "xl/vbaProject.bin"
 _MISSING = (
@@ -42,14 +51,13 @@ class Host:
     """A spreadsheet program, as far as the sheets differ in it.
 
     Attributes:
-        name: what it is called in a sentence.
-        naming: the name in a formula of a function of the registry.
+        name: its name in a sentence.
+        naming: gives the name of a function of the registry in a formula.
         macros: whether it has the macros, and buttons for them.
-        spills: whether a formula's values go into the cells beside it by themselves.
+        spills: whether arrays spill.
         empty_is_zero: whether an empty cell reaches a function as 0.
         steps: what to do before the first formula computes.
-        refresh: how the rates are asked for anew.
-        unset: what its cells show while it does not know the functions.
+        refresh: how the rates are refreshed, in words.
     """
 
     name: str
@@ -59,11 +67,17 @@ class Host:
     empty_is_zero: bool
     steps: tuple[Step, ...]
     refresh: str
-    unset: str
+
+
+_LAST_STEP = Step(
+    "Then work",
+    "Look a place up, put your own lines in place of the example orders, see what your nexus"
+    " register says. Yellow cells are yours to type in; all others are computed.",
+)
 
 
 def excel(version: str) -> Host:
-    """Excel on Windows with xlwings, of which the workbook carries the VBA of that version."""
+    """Excel on Windows with xlwings; the workbook has the VBA of that version."""
     return Host(
         name="Excel",
         naming=str,
@@ -86,19 +100,14 @@ def excel(version: str) -> Host:
                 f" is made for xlwings {version}; after an update of xlwings make a new one.",
                 ("Import functions", "ImportPythonUDFs"),
             ),
-            Step(
-                "Then work",
-                "Look a place up, put your own lines in place of the example orders, see what your"
-                " nexus register says. Yellow cells are yours to type in; all others are computed.",
-            ),
+            _LAST_STEP,
         ),
         refresh="the macro SVC_REFRESH",
-        unset="#NAME?",
     )
 
 
 def calc(naming: Callable[[str], str]) -> Host:
-    """LibreOffice Calc with the add-in; functions have the names that its files know them by."""
+    """LibreOffice Calc with the add-in; functions have the names they have in its files."""
     return Host(
         name="LibreOffice Calc",
         naming=naming,
@@ -116,19 +125,14 @@ def calc(naming: Callable[[str], str]) -> Host:
                 "Run `svc-tools excel serve` in a terminal and leave it running: the cells ask it."
                 " Then compute everything once with Ctrl+Shift+F9.",
             ),
-            Step(
-                "Then work",
-                "Look a place up, put your own lines in place of the example orders, see what your"
-                " nexus register says. Yellow cells are yours to type in; all others are computed.",
-            ),
+            _LAST_STEP,
         ),
         refresh="the menu of the extension",
-        unset="#NAME?",
     )
 
 
 def xlwings_version() -> str:
-    """The version of the xlwings that is installed: the VBA of its template works with it alone.
+    """The version of the installed xlwings, the only one that the VBA of its template works with.
 
     Raises:
         ImportError: xlwings is not installed.
@@ -140,7 +144,7 @@ def xlwings_version() -> str:
 
 
 def vba_project() -> bytes:
-    """The VBA of xlwings' template for a workbook that works without its add-in, unchanged.
+    """The unchanged VBA of xlwings' template for a workbook that works without its add-in.
 
     Raises:
         ImportError: xlwings is not installed, or has no such template.

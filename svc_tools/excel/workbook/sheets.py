@@ -1,9 +1,10 @@
-"""The sheet of order lines: each with rate, tax and what to know; totals beside what they lack."""
+"""The sheets of the workbook: Start, Lookup, Orders and Nexus, for any host.
 
-# MERGED lookup_sheet: The sheet on which one place is looked up, with all that is known of its rate.
-# MERGED nexus_sheet: The sheet of the nexus register: what it says, and its cleanup in steps that a person takes.
-# MERGED start_sheet: The first sheet: what the workbook is, three steps, what cells mean, macros and functions.
-# MERGED words: What the first sheet says of macros and of what cells show.
+Start explains the workbook: first steps, the meaning of cells, macros and functions. Lookup shows
+one place with all that is known of its rate. Orders has a rate, tax and warnings for each line, and
+totals next to the number of lines without tax. Nexus shows the register and, for hosts with macros,
+its cleanup in steps that the user takes.
+"""
 
 from __future__ import annotations
 
@@ -46,474 +47,9 @@ if TYPE_CHECKING:
 
     from svc_tools.excel.workbook.build import Host
 
-_MARK = "EX-"
-_EMPTY_ORDER_ROWS = 8
-_ORDER_LOOKS = {
-    "Order": "typed_text",
-    "Date": "typed_day",
-    "State": "typed_text",
-    "ZIP": "typed_text",
-    "Amount": "typed_money",
-    "Rate": "shown_rate",
-    "Tax": "shown_money",
-    "Status": "shown",
-    "Confidence": "shown",
-    "What to know": "shown",
-}
-_HEAD_ROW = 8
-_RIGHT = {"Amount", "Rate", "Tax"}
-
-
-def _all(heading: str) -> str:
-    return f"{ORDERS_TABLE}[{heading}]"
-
-
-# amounts that no formula taxes: in a row without any, or below the table, where no total looks
-_BARE = f"SUMPRODUCT(--NOT(ISBLANK({_all('Amount')})),--ISBLANK({_all('Tax')}))"
-_BELOW = f"(COUNTA($E${_HEAD_ROW}:$E$1048576)-1-COUNTA({_all('Amount')}))"
-# neither a figure nor empty: errors, whether they are texts or the spreadsheet's own
-_WRONG = f"ROWS({_all('Tax')})-COUNT({_all('Tax')})-COUNTBLANK({_all('Tax')})"
-_NO_TAX = f"{_WRONG}+{_BARE}+{_BELOW}"
-
-_ASKED = ("state", "zip", "address", "city", "place", "as_of")
-_FIELDS = (
-    "state_rate",
-    "county_rate",
-    "city_rate",
-    "combined_district_rate",
-    "rate_low",
-    "rate_high",
-    "confidence",
-    "warnings",
-    "lookup_review_reason",
-    "as_of_status",
-    "resolved_via",
-    "resolved_city",
-    "resolved_county",
-    "effective_date",
-    "lookup_source",
-    "lookup_edition",
-    "looked_up_at",
-)
-_LONG = {"warnings", "lookup_review_reason", "lookup_source"}
-_FIRST = ("NY", "10001")
-_PLACES = (("NC", "27601"), ("NJ", "07030"), ("CO", "80202"))
-_EMPTY_LOOKUP_ROWS = 4
-_QUESTION = "$A$5:$F$6"
-_FIRST_FIELD = 12
-
-_ROWS = 40
-_MOST = 500
-_LISTED_ROWS = 199  # each state with each type, and some twice
-_STEPS = (
-    ("1 List the records", "SVC_NEXUS_LIST"),
-    ("2 Preview", "SVC_NEXUS_PREVIEW"),
-    ("3 Remove …", "SVC_NEXUS_REMOVE"),
-    ("Undo …", "SVC_NEXUS_RESTORE"),
-)
-_WIDTHS = {
-    "remove": 9,
-    "state": 8,
-    "type": 13,
-    "registered_at": 14,
-    "address": 25,
-    "notes": 20,
-    "decision": 12,
-    "reason": 38,
-    "evidence": 38,
-    "outcome": 24,
-    "receipt": 24,
-}
-_LISTED = (8, 13, 14, 26, 26)
-_NARROW = (9, 14, 15, 30, 30)
-_HEAD = 14
-_STATUS = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
-_NEXUS_LOOKS = {"remove": "typed_centre", "registered_at": "shown_day"}
-_OUTCOMES = {
-    "is_error": ("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
-    "is_good": ("removed", "replaced", "restored", "gone", "absent"),
-    "is_partial": ("planned",),
-}
-"""How outcomes look, by the words that they begin with; capitals matter."""
-
-MACROS = {
-    "SVC_REFRESH": "Asks the service anew for every place in use, computes everything again and"
-    " says how many rates changed. Recalculation alone asks for nothing twice.",
-    "SVC_FREEZE": "Turns the formulas of the selected cells, or of the whole workbook, into their"
-    f" values; the sheet {FROZEN} notes their source and date. Cells without a rate stay formulas"
-    " and are listed. The formulas do not come back: keep a copy of the workbook.",
-    "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and with what a plan suggests.",
-    "SVC_NEXUS_PREVIEW": "Shows the exact requests that your ticks mean. Sends none of them.",
-    "SVC_NEXUS_REMOVE": "Removes what is ticked, after you confirmed it; each request is noted in a"
-    " receipt.",
-    "SVC_NEXUS_RESTORE": "Adds removed records again from a receipt, where the service can add.",
-}
-"""The macros of the workbook and what each does."""
-
-EXAMPLES: tuple[tuple[str, date, str, str | int, Decimal], ...] = (
-    ("EX-1001", date(2026, 3, 5), "CA", "94105", Decimal("1240.00")),
-    ("EX-1002", date(2026, 3, 6), "OH", "43215", Decimal("89.99")),
-    ("EX-1003", date(2026, 5, 12), "GA", "30303", Decimal("430.50")),
-    ("EX-1004", date(2026, 6, 2), "MN", "55401", Decimal("1999.95")),
-    ("EX-1005", date(2026, 8, 5), "NC", "27601", Decimal("56.40")),
-    ("EX-1006", date(2026, 8, 11), "NY", "10001", Decimal("310.00")),
-    ("EX-1007", date(2026, 8, 11), "MA", 2134, Decimal("4.00")),
-    ("EX-1008", date(2026, 8, 11), "OR", "97201", Decimal("120.00")),
-    ("EX-1009", date(2026, 8, 11), "New Jersey", "07030-5802", Decimal("18.75")),
-    ("EX-1010", date(2026, 8, 12), "PA", "19103", Decimal("-45.00")),
-    ("EX-1011", date(2026, 8, 12), "CO", "80202", Decimal("212.00")),
-    ("EX-1012", date(2026, 8, 12), "CA", "98101", Decimal("75.00")),
-)
-"""Made-up lines with what real ones have: a ZIP that lost its zero, a state by its name, a credit,
-a state without a sales tax, a rate that lacks its local part, and a ZIP of another state."""
-_HEADINGS = tuple(_ORDER_LOOKS)
-
-
-def _cell(heading: str) -> str:
-    return f"{ORDERS_TABLE}[[#This Row],[{heading}]]"
-
-
-_PLACE = f"{_cell('State')},{_cell('ZIP')},{_cell('Date')}"
-_FORMULAS = {
-    "Rate": Formula(f"=SVC_RATE({_PLACE})"),
-    "Tax": Formula(f"=SVC_TAX({_cell('Amount')},{_PLACE},{ROUNDING})"),
-    "Status": Formula(f"=SVC_STATUS({_PLACE})"),
-    "Confidence": Formula(f"=SVC_CONFIDENCE({_PLACE})"),
-    "What to know": Formula(f"=SVC_WARNINGS({_PLACE})"),
-}
-_TOTAL = f"=IF({_BARE}+{_BELOW}>0,NA(),SVC_SUM({_all('Tax')}))"
-_PARTIAL = f'COUNTIF({_all("Tax")},"#PARTIAL")'
-_UNTAXED = f'SUMPRODUCT(--({_all("ZIP")}<>""),--({_all("Amount")}=""))'
-# SUM of real errors is one; SUMIF passes over them, as the sentence around it says
-_WITH_TAX = f'TEXT(ROUND(SUMIF({_all("Tax")},">=-1E+99"),2),"#,##0.00")'
-_LOW = f'COUNTIF({_all("Confidence")},"low")'
-_VERDICT = (
-    f'=IF(H5=0,IF(COUNT({_all("Tax")})=0,"No lines yet.","Every amount has its tax."),'
-    'H5&IF(H5=1," line has"," lines have")&" no tax, so there is no total of the tax. The others'
-    f' come to "&{_WITH_TAX}&": a part, not the total. See the column What to know.")'
-    f'&IF({_BARE}>0," "&{_BARE}&IF({_BARE}=1," line has"," lines have")'
-    '&" an amount but no formula: fill the formulas down.","")'
-    f'&IF({_BELOW}>0," "&{_BELOW}&IF({_BELOW}=1," amount stands"," amounts stand")'
-    '&" below the table: move the lines into it.","")'
-    '&IF(I5>0," "&I5&IF(I5=1," rate lacks"," rates lack")&" a local part (#PARTIAL).","")'
-    f'&IF({_LOW}>0," "&{_LOW}&IF({_LOW}=1," rate has"," rates have")'
-    '&" a low confidence: look at the line.","")'
-    f'&IF({_UNTAXED}>0," "&{_UNTAXED}&IF({_UNTAXED}=1," line has"," lines have")'
-    '&" a ZIP but no amount.","")'
-    f'&IF(COUNTIF({_all("Order")},"{_MARK}*")>0," Examples are still among the lines.","")'
-)
-
-
-def _formulas(host: Host) -> dict[str, Formula]:
-    if not host.empty_is_zero:
-        return _FORMULAS
-    amount, taxed = _cell("Amount"), _FORMULAS["Tax"].text.removeprefix("=")
-    return _FORMULAS | {"Tax": Formula(f'=IF({amount}="","",{taxed})')}
-
-
-def orders_sheet(host: Host, *, example: bool) -> Sheet:
-    """The sheet, with the example lines or without any."""
-    lines = EXAMPLES if example else ()
-    formulas = _formulas(host)
-    last = _HEAD_ROW + len(lines) + _EMPTY_ORDER_ROWS
-    sheet = Sheet(
-        ORDERS,
-        (13, 13, 13, 13, 14, 14, 14, 14, 14, 88),
-        TAB[ORDERS],
-        frozen=f"A{_HEAD_ROW + 1}",
-        repeated=_HEAD_ROW,
-        landscape=True,
-        as_text=[f"A{_HEAD_ROW + 1}:D{last}"],
-    )
-    _top(sheet, host)
-    if host.macros:
-        sheet.buttons += [
-            Button("J1", "Refresh rates", "SVC_REFRESH"),
-            Button("J1", "Freeze cells", "SVC_FREEZE", shift=130),
-        ]
-    for column, heading in zip("ABCDEFGHIJ", _HEADINGS, strict=True):
-        sheet.put(f"{column}{_HEAD_ROW}", heading, "head_right" if heading in _RIGHT else "head")
-    for row in range(_HEAD_ROW + 1, last + 1):
-        place = row - _HEAD_ROW - 1
-        _line(sheet, row, lines[place] if place < len(lines) else (), formulas)
-    area = f"A{_HEAD_ROW}:J{last}"
-    sheet.tables.append(Table(ORDERS_TABLE, area, _HEADINGS, formulas))
-    _rules(sheet, last)
-    return sheet
-
-
-def _top(sheet: Sheet, host: Host) -> None:
-    """The totals, each above its column."""
-    more = "Type or paste below the last line: formulas and totals come along."
-    if not host.spills:  # a table that does not grow by itself
-        more = "For more lines insert rows above the last one, and fill the formulas down."
-    sheet.put("A1", "Orders", "title")
-    sheet.put(
-        "A2",
-        "One line each: yellow cells are yours, the others are computed. A line takes the rate of"
-        f" its own date. {more}",
-        "muted",
-    )
-    sheet.heights |= {1: 30, 5: 22, 6: 36, _HEAD_ROW: 20}
-    for at, label in (("A4", "Lines"), ("C4", "Rounding"), ("H4", "Without tax")):
-        sheet.put(at, label, "label_right" if at == "H4" else "label")
-    sheet.put("E4", "Amount", "label_right")
-    sheet.put("G4", "Tax", "label_right")
-    sheet.put("I4", "of them partial", "label_right")
-    sheet.put("J4", "Where the rates are from", "label")
-    sheet.put("A5", Formula(f"=COUNTA({_all('Amount')})"), "total_count_left")
-    sheet.put("B5", None, "total")
-    sheet.put("C5", "half_up", "typed_text")
-    sheet.put("D5", None, "total")
-    sheet.put("E5", Formula(f"=SVC_SUM({_all('Amount')})"), "total_money")
-    sheet.put("F5", None, "total")
-    sheet.put("G5", Formula(_TOTAL), "total_money")
-    sheet.put("H5", Formula(f"={_NO_TAX}"), "total_count")
-    sheet.put("I5", Formula(f"={_PARTIAL}"), "total_count")
-    sheet.put("J5", Formula("=SVC_SOURCE()"), "total_text")
-    sheet.put("A6", Formula(_VERDICT), "verdict", to="J6")
-    sheet.names[ROUNDING] = "C5"
-    sheet.choices.append(
-        Choice(
-            "C5",
-            ("half_up", "half_even", "up", "down"),
-            "Rounding",
-            "half_up, half_even, up or down is expected. Keep it as it is?",
-        )
-    )
-
-
-def _line(
-    sheet: Sheet, row: int, given: tuple[object, ...], formulas: Mapping[str, Formula]
-) -> None:
-    for place, (column, heading) in enumerate(zip("ABCDEFGHIJ", _HEADINGS, strict=True)):
-        value = given[place] if place < len(given) else None
-        if heading in formulas:
-            value = formulas[heading]
-        elif isinstance(value, Decimal):
-            value = float(value)
-        sheet.put(f"{column}{row}", value, _ORDER_LOOKS[heading])  # type: ignore[arg-type]
-
-
-def _rules(sheet: Sheet, last: int) -> None:
-    first = _HEAD_ROW + 1
-    sheet.rules += [
-        partial_rule(f"F{first}:G{last}", f"F{first}"),
-        error_rule(f"E5:G{last}", "E5"),
-        Rule("H5:I5", "=IF(ISERROR(H5),TRUE,H5>0)", "is_error"),
-        Rule("A6:J6", "=IF(ISERROR($H$5),TRUE,$H$5>0)", "is_error"),
-        Rule("A6:J6", '=NOT(ISERROR(SEARCH("no amount",$A$6)))', "is_partial"),
-        Rule("A6:J6", "=COUNT($G$5)>0", "is_good"),
-        Rule(f"H{first}:H{last}", f'=$H{first}="partial"', "is_partial"),
-        error_rule(f"H{first}:I{last}", f"H{first}"),
-        Rule(
-            f"H{first}:H{last}",
-            f'=AND($H{first}<>"",$H{first}<>"ok")',
-            "is_error",
-        ),
-        Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
-    ]
-    sheet.choices.append(state_choice(f"C{first}:C{last}"))
-
-
-def lookup_sheet(host: Host, as_of: date) -> Sheet:
-    """The sheet, with that day in the cell of the day."""
-    sheet = Sheet(LOOKUP, (27, 15, 34, 20, 24, 16), TAB[LOOKUP], pages=1, as_text=["B1:B60"])
-    sheet.put("A1", "Look a place up", "title")
-    sheet.put(
-        "A2",
-        "Type into the yellow cells: a state, and a ZIP, or a street address with its city or ZIP,"
-        " or the name of a city or county. The day is passed on by every formula that has no date"
-        " of its own: the cell is named SVC_AS_OF. Keep it, and a closed month stays as it was.",
-        "lead",
-        to="F2",
-    )
-    sheet.heights |= {1: 30, 2: 36, 4: 24, 5: 20, 6: 22, 9: 34, 11: 20}
-    sheet.put("A4", "The place and the day", "section", to="F4")
-    for column, heading in zip("ABCDEF", _ASKED, strict=True):
-        sheet.put(f"{column}5", heading, "head")
-    for column, value in zip("ABCDEF", (*_FIRST, None, None, None, as_of), strict=True):
-        sheet.put(f"{column}6", value, "typed_day" if column == "F" else "typed_text")
-    sheet.names[AS_OF] = "F6"
-    _answer(sheet)
-    _places(sheet)
-    if host.macros:
-        sheet.buttons += [
-            Button("E1", "Refresh rates", "SVC_REFRESH", shift=20),
-            Button("E1", "Freeze cells", "SVC_FREEZE", shift=150),
-        ]
-    return sheet
-
-
-def _answer(sheet: Sheet) -> None:
-    sheet.put("A8", "Combined rate", "label")
-    sheet.put("C8", "Status", "label")
-    sheet.put("A9", Formula(f'=SVC_LOOKUP({_QUESTION},"combined_rate")'), "big_rate", to="B9")
-    sheet.put("C9", Formula(f'=SVC_LOOKUP({_QUESTION},"lookup_status")'), "status")
-    sheet.put("D9", Formula(f'=SVC_LOOKUP({_QUESTION},"lookup_error")'), "lead", to="F9")
-    sheet.rules += [
-        error_rule("A9:C9", "$A$9"),
-        Rule("C9", '=$C$9="ok"', "is_good"),
-        Rule("C9", '=$C$9="partial"', "is_partial"),
-    ]
-    sheet.put("A11", "Field", "head")
-    sheet.put("B11", "Value", "head", to="C11")
-    sheet.put("D11", "What it is", "head", to="F11")
-    last = _FIRST_FIELD + len(_FIELDS) - 1
-    for row, field in enumerate(_FIELDS, _FIRST_FIELD):
-        sheet.put(f"A{row}", field, "field_name")
-        value = Formula(f"=SVC_LOOKUP({_QUESTION},$A{row})")
-        sheet.put(f"B{row}", value, "field_rate" if "rate" in field else "field", to=f"C{row}")
-        sheet.put(f"D{row}", COLUMN_MEANINGS[field], "field_meaning", to=f"F{row}")
-        sheet.heights[row] = 34 if field in _LONG else 19
-    sheet.put(
-        f"A{last + 1}",
-        "Any other field can be named in the first column; =SVC_FIELDS() lists them all.",
-        "muted",
-    )
-    sheet.rules += [
-        error_rule(f"B{_FIRST_FIELD}:C{last}", f"$B{_FIRST_FIELD}"),
-        Rule(f"B{_FIRST_FIELD}:C{last}", f'=$B{_FIRST_FIELD}="low"', "is_low"),
-    ]
-
-
-def _places(sheet: Sheet) -> None:
-    """Rates of some places on the same day."""
-    top = _FIRST_FIELD + len(_FIELDS) + 2
-    sheet.put(f"A{top}", "Rates of more places on that day", "section", to=f"F{top}")
-    head = top + 1
-    for column, heading in zip("ABCD", ("State", "ZIP", "Rate", "What to know"), strict=True):
-        sheet.put(f"{column}{head}", heading, "head", to=f"F{head}" if column == "D" else "")
-    sheet.heights |= {top: 24, head: 20}
-    first, last = head + 1, head + len(_PLACES) + _EMPTY_LOOKUP_ROWS
-    for row in range(first, last + 1):
-        place = _PLACES[row - first] if row - first < len(_PLACES) else (None, None)
-        sheet.put(f"A{row}", place[0], "typed_text")
-        sheet.put(f"B{row}", place[1], "typed_text")
-        asked = f"$A{row},$B{row},{AS_OF}"
-        sheet.put(f"C{row}", Formula(f"=SVC_RATE({asked})"), "field_rate")
-        sheet.put(f"D{row}", Formula(f"=SVC_WARNINGS({asked})"), "field", to=f"F{row}")
-        sheet.heights[row] = 30
-    sheet.rules += [
-        partial_rule(f"C{first}:C{last}", f"$C{first}"),
-        error_rule(f"C{first}:D{last}", f"C{first}"),
-    ]
-    sheet.choices += [state_choice("A6"), state_choice(f"A{first}:A{last}")]
-
-
-def nexus_sheet(host: Host) -> Sheet:
-    """The sheet; the cleanup only where there are macros for it."""
-    sheet = Sheet(
-        NEXUS,
-        (*_WIDTHS.values(), 8, 8, 8, 8, 3, *_LISTED) if host.macros else _NARROW,
-        TAB[NEXUS],
-        landscape=True,
-    )
-    sheet.heights |= {1: 30, 4: 24, 6: 20}
-    sheet.put("A1", "Nexus", "title")
-    sheet.put(
-        "A2",
-        "What the account's register says. Formulas only read it"
-        + ("; nothing is removed unless you tick it and confirm." if host.macros else "."),
-        "muted",
-    )
-    _asked(sheet)
-    if host.macros:
-        _cleanup(sheet)
-        _listed(sheet, "QRSTU", _HEAD)
-        sheet.printed = f"A1:K{_HEAD + _ROWS}"
-    else:
-        sheet.put(
-            "A8",
-            f"Records are removed with `svc-tools nexus` or on the panel, never in {host.name}.",
-            "muted",
-        )
-        _listed(sheet, "ABCDE", 12)
-    return sheet
-
-
-def _asked(sheet: Sheet) -> None:
-    """Whether the account is registered in one state."""
-    sheet.put("A4", "Registered there?", "section", to="E4")
-    for at, label in (("A5", "State"), ("C5", "Type (empty: any)"), ("E5", "Status")):
-        sheet.put(at, label, "label")
-    sheet.put("A6", "TX", "typed_text", to="B6")
-    sheet.put("C6", None, "typed_text", to="D6")
-    sheet.put("E6", Formula(_STATUS), "shown")
-    sheet.choices += [
-        state_choice("A6"),
-        Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Keep it?"),
-    ]
-    sheet.rules.append(error_rule("E6", "$E$6"))
-
-
-def _cleanup(sheet: Sheet) -> None:
-    """The steps, the message and the rows of the cleanup."""
-    sheet.put("A8", "Clean up", "section", to="K8")
-    for place, (caption, macro) in enumerate(_STEPS):
-        sheet.buttons.append(Button("A9", caption, macro, shift=160 * place + 2, width=150))
-    sheet.put(
-        "A10",
-        f"{NOT_TICKED_NOTE} List the records, put an x beside those to remove, preview the exact"
-        " requests, then remove. Each removal is noted in a receipt that survives a crash.",
-        to="K10",
-        look="lead",
-    )
-    sheet.put("A11", " ".join(BEFORE_REMOVING), "warned", to="K11")
-    sheet.put("A12", None, "message", to="K12")
-    sheet.heights |= {9: 28, 10: 20, 11: 20, 12: 110}
-    letters = "ABCDEFGHIJK"
-    for column, heading in zip(letters, NEXUS_COLUMNS, strict=True):
-        sheet.put(f"{column}{_HEAD}", heading, "head")
-    for column, heading in zip("LMNO", NEXUS_MARKS, strict=True):
-        sheet.put(f"{column}{_HEAD}", heading, "head_mark")
-    first, last = _HEAD + 1, _HEAD + _ROWS
-    for row in range(first, last + 1):
-        for column, heading in zip(letters, NEXUS_COLUMNS, strict=True):
-            sheet.put(f"{column}{row}", None, _NEXUS_LOOKS.get(heading, "shown_wrapped"))
-    sheet.names |= {NEXUS_HEADINGS: f"A{_HEAD}:K{_HEAD}", NEXUS_MESSAGE: "A12"}
-    last = _HEAD + _MOST  # a register may be longer than the rows that are drawn
-    sheet.choices.append(
-        Choice(
-            f"A{first}:A{last}",
-            ("x", "replace"),
-            "Remove",
-            "x removes all records of this state and type; replace removes them and adds this one"
-            " again. Keep what you typed?",
-        )
-    )
-    sheet.rules += [
-        Rule(f"A{first}:C{last}", f'=$A{first}<>""', "is_ticked"),
-        Rule(f"G{first}:G{last}", f'=$G{first}="candidate"', "is_good"),
-        Rule(f"G{first}:G{last}", f'=OR($G{first}="review",$G{first}="missing")', "is_partial"),
-        *(
-            Rule(f"J{first}:J{last}", _begins(f"$J{first}", words), look)
-            for look, words in _OUTCOMES.items()
-        ),
-    ]
-
-
-def _listed(sheet: Sheet, letters: str, head: int) -> None:
-    """The register as a formula lists it, with the headings that it brings."""
-    left, right = letters[0], letters[-1]
-    sheet.put(f"{left}{head - 2}", "The register now", "section", to=f"{right}{head - 2}")
-    sheet.put(f"{left}{head - 1}", "Listed by =SVC_NEXUS(). Nothing here is removed.", "muted")
-    area = f"{left}{head}:{right}{head + _LISTED_ROWS}"
-    sheet.put(f"{left}{head}", Formula("=SVC_NEXUS()", area=area), "listed")
-    sheet.rules += [
-        Rule(area, f"=ISNA({left}{head})", "is_left_over"),
-        error_rule(f"{left}{head}", f"{left}{head}"),
-        Rule(f"{left}{head}:{right}{head}", "=TRUE", "is_head"),
-    ]
-
-
-def _begins(cell: str, words: tuple[str, ...]) -> str:
-    tests = (f'EXACT(LEFT({cell},{len(word)}),"{word}")' for word in words)
-    return f"=OR({','.join(tests)})"
-
 
 def start_sheet(host: Host) -> Sheet:
-    """The sheet in the words of one spreadsheet."""
+    """The sheet that explains the workbook."""
     sheet = Sheet(START, (5, 27, 92), TAB[START])
     sheet.heights |= {1: 34, 2: 36}
     sheet.put("A1", "Sales tax in this workbook", "title")
@@ -542,14 +78,14 @@ def _section(sheet: Sheet, row: int, title: str) -> int:
     return row + 2
 
 
-def _lines(text: str, width: int = 104) -> int:
-    """Into how many lines a text breaks, on the safe side."""
-    return -(-len(text) // width)
-
-
 def _text(sheet: Sheet, row: int, text: str, *, least: int = 1, look: str = "wrapped") -> None:
     sheet.put(f"C{row}", text, look)
     sheet.heights[row] = 6 + 15 * max(least, _lines(text))
+
+
+def _lines(text: str, width: int = 104) -> int:
+    """An upper bound for the number of lines of a wrapped text."""
+    return -(-len(text) // width)
 
 
 def _steps(sheet: Sheet, host: Host, row: int) -> int:
@@ -600,14 +136,80 @@ def _sources(sheet: Sheet, host: Host, row: int) -> int:
 
 def _meanings(sheet: Sheet, host: Host, row: int) -> int:
     row = _section(sheet, row, "What the cells say")
-    unset = Sample(host.unset, "error_sample", "The functions are not known here yet: see above.")
-    errors = ERROR_SAMPLES if host.macros else REAL_ERRORS
-    for value, look, text in (*SAMPLES, *errors, unset):
+    errors = _ERROR_TEXTS if host.macros else _ERROR_VALUES
+    for value, look, text in (*_SAMPLES, *errors, _NOT_LOADED):
         sheet.put(f"B{row}", value, look)
         _text(sheet, row, text, look="explained")
         sheet.heights[row + 1] = 3
         row += 2
     return row
+
+
+class _Sample(NamedTuple):
+    """What a cell may show, and its meaning; `look` is a key of `LOOKS`."""
+
+    shown: str | float
+    look: str
+    text: str
+
+
+_SAMPLES = (
+    _Sample("Texas", "typed_sample", "Yellow: a cell for you to type in."),
+    _Sample(
+        0.08625,
+        "rate_sample",
+        "A rate with all its digits: 8.625 % is the fraction 0.08625. 0.000% is a rate of zero; a"
+        " rate that is not known never looks like one.",
+    ),
+    _Sample("(empty)", "muted_sample", "The line is empty: nothing was asked."),
+    _Sample(
+        PARTIAL,
+        "partial_sample",
+        "The answer lacks the local or district part of the rate. A street address may bring the"
+        ' whole; "partial" as the last argument takes the known part, on your word.',
+    ),
+    _Sample("low", "low_sample", "A low confidence: look at the line before you rely on its rate."),
+)
+"""What cells may show in every host."""
+_ERROR_TEXTS = (
+    _Sample(
+        "#UNRESOLVED …",
+        "error_sample",
+        "The service does not know the place, or not in that state. The text says more.",
+    ),
+    _Sample(
+        "#INVALID …",
+        "error_sample",
+        "What was given cannot be used: a date that can be read two ways, an amount with a fraction"
+        " of a cent. The text says what is expected.",
+    ),
+    _Sample("#UNSUPPORTED …", "error_sample", "The service does not cover it."),
+    _Sample(
+        "#FAILED …",
+        "error_sample",
+        "No answer came: the network, the key, the plan. Compute again in a minute, or refresh.",
+    ),
+    _Sample(
+        "#NOT_ATTEMPTED …",
+        "error_sample",
+        "Not asked yet, because an earlier failure concerns all of them. Compute again in a"
+        " minute, or refresh.",
+    ),
+)
+"""Errors of hosts where they are texts."""
+_ERROR_VALUES = (
+    _Sample(
+        "#N/A", "error_sample", "There is no answer. =SVC_STATUS(…) says which kind, in a word."
+    ),
+    _Sample(
+        "#VALUE!",
+        "error_sample",
+        "What was given cannot be used. =SVC_WARNINGS(…) says what is expected.",
+    ),
+    _Sample("Err:504", "error_sample", "A cell that was given is an error itself: mend it first."),
+)
+"""Errors of hosts where they are error values."""
+_NOT_LOADED = _Sample("#NAME?", "error_sample", "The functions are not known here yet: see above.")
 
 
 def _macros(sheet: Sheet, row: int) -> int:
@@ -627,6 +229,21 @@ def _macros(sheet: Sheet, row: int) -> int:
     return row
 
 
+MACROS = {
+    "SVC_REFRESH": "Asks the service anew for every place in use, computes everything again and"
+    " says how many rates changed. Recalculation alone asks for nothing twice.",
+    "SVC_FREEZE": "Turns the formulas of the selected cells, or of the whole workbook, into their"
+    f" values; the sheet {FROZEN} notes their source and date. Cells without a rate stay formulas"
+    " and are listed. The formulas do not come back: keep a copy of the workbook.",
+    "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and with what a plan suggests.",
+    "SVC_NEXUS_PREVIEW": "Shows the exact requests that your ticks mean. Sends none of them.",
+    "SVC_NEXUS_REMOVE": "Removes what is ticked, after you confirmed it; each request is noted in a"
+    " receipt.",
+    "SVC_NEXUS_RESTORE": "Adds removed records again from a receipt, where the service can add.",
+}
+"""The macros of the workbook and what each does."""
+
+
 def _functions(sheet: Sheet, row: int) -> int:
     row = _section(sheet, row, "The functions")
     for one in FUNCTIONS:
@@ -637,73 +254,448 @@ def _functions(sheet: Sheet, row: int) -> int:
     return row
 
 
-class Sample(NamedTuple):
-    """What a cell may show.
-
-    Attributes:
-        shown: what stands in it.
-        look: how it looks.
-        text: what that means.
-    """
-
-    shown: str | float
-    look: str
-    text: str
-
-
-SAMPLES = (
-    Sample("Texas", "typed_sample", "Yellow: a cell for you to type in."),
-    Sample(
-        0.08625,
-        "rate_sample",
-        "A rate with all its digits: 8.625 % is the fraction 0.08625. 0.000% is a rate of zero; a"
-        " rate that is not known never looks like one.",
-    ),
-    Sample("(empty)", "muted_sample", "The line is empty: nothing was asked."),
-    Sample(
-        PARTIAL,
-        "partial_sample",
-        "The answer lacks the local or district part of the rate. A street address may bring the"
-        ' whole; "partial" as the last argument takes the known part, on your word.',
-    ),
-    Sample("low", "low_sample", "A low confidence: look at the line before you rely on its rate."),
+_QUERY_COLUMNS = ("state", "zip", "address", "city", "place", "as_of")
+_FIELDS = (
+    "state_rate",
+    "county_rate",
+    "city_rate",
+    "combined_district_rate",
+    "rate_low",
+    "rate_high",
+    "confidence",
+    "warnings",
+    "lookup_review_reason",
+    "as_of_status",
+    "resolved_via",
+    "resolved_city",
+    "resolved_county",
+    "effective_date",
+    "lookup_source",
+    "lookup_edition",
+    "looked_up_at",
 )
-"""What cells show in every spreadsheet."""
-ERROR_SAMPLES = (
-    Sample(
-        "#UNRESOLVED …",
-        "error_sample",
-        "The service does not know the place, or not in that state. The text says more.",
-    ),
-    Sample(
-        "#INVALID …",
-        "error_sample",
-        "What was given cannot be used: a date that can be read two ways, an amount with a fraction"
-        " of a cent. The text says what is expected.",
-    ),
-    Sample("#UNSUPPORTED …", "error_sample", "The service does not cover it."),
-    Sample(
-        "#FAILED …",
-        "error_sample",
-        "No answer came: the network, the key, the plan. Compute again in a minute, or refresh.",
-    ),
-    Sample(
-        "#NOT_ATTEMPTED …",
-        "error_sample",
-        "Not asked yet, because an earlier failure concerns all of them. Compute again in a"
-        " minute, or refresh.",
-    ),
+_TALL_FIELDS = {"warnings", "lookup_review_reason", "lookup_source"}
+_PLACES = (("NC", "27601"), ("NJ", "07030"), ("CO", "80202"))
+_EMPTY_LOOKUP_ROWS = 4
+_QUERY_CELLS = "$A$5:$F$6"
+_FIRST_FIELD = 12
+
+
+def lookup_sheet(host: Host, as_of: date) -> Sheet:
+    """The sheet for one place, with the given day in the cell SVC_AS_OF."""
+    sheet = Sheet(LOOKUP, (27, 15, 34, 20, 24, 16), TAB[LOOKUP], pages=1, as_text=["B1:B60"])
+    sheet.put("A1", "Look a place up", "title")
+    sheet.put(
+        "A2",
+        "Type into the yellow cells: a state, and a ZIP, or a street address with its city or ZIP,"
+        " or the name of a city or county. The day is passed on by every formula that has no date"
+        " of its own: the cell is named SVC_AS_OF. Keep it, and a closed month stays as it was.",
+        "lead",
+        to="F2",
+    )
+    sheet.heights |= {1: 30, 2: 36, 4: 24, 5: 20, 6: 22, 9: 34, 11: 20}
+    sheet.put("A4", "The place and the day", "section", to="F4")
+    for column, heading in zip("ABCDEF", _QUERY_COLUMNS, strict=True):
+        sheet.put(f"{column}5", heading, "head")
+    for column, value in zip("ABCDEF", ("NY", "10001", None, None, None, as_of), strict=True):
+        sheet.put(f"{column}6", value, "typed_day" if column == "F" else "typed_text")
+    sheet.names[AS_OF] = "F6"
+    _result(sheet)
+    _places(sheet)
+    if host.macros:
+        sheet.buttons += [
+            Button("E1", "Refresh rates", "SVC_REFRESH", shift=20),
+            Button("E1", "Freeze cells", "SVC_FREEZE", shift=150),
+        ]
+    return sheet
+
+
+def _result(sheet: Sheet) -> None:
+    sheet.put("A8", "Combined rate", "label")
+    sheet.put("C8", "Status", "label")
+    sheet.put("A9", Formula(f'=SVC_LOOKUP({_QUERY_CELLS},"combined_rate")'), "big_rate", to="B9")
+    sheet.put("C9", Formula(f'=SVC_LOOKUP({_QUERY_CELLS},"lookup_status")'), "status")
+    sheet.put("D9", Formula(f'=SVC_LOOKUP({_QUERY_CELLS},"lookup_error")'), "lead", to="F9")
+    sheet.rules += [
+        error_rule("A9:C9", "$A$9"),
+        Rule("C9", '=$C$9="ok"', "is_good"),
+        Rule("C9", '=$C$9="partial"', "is_partial"),
+    ]
+    sheet.put("A11", "Field", "head")
+    sheet.put("B11", "Value", "head", to="C11")
+    sheet.put("D11", "What it is", "head", to="F11")
+    last = _FIRST_FIELD + len(_FIELDS) - 1
+    for row, field in enumerate(_FIELDS, _FIRST_FIELD):
+        sheet.put(f"A{row}", field, "field_name")
+        value = Formula(f"=SVC_LOOKUP({_QUERY_CELLS},$A{row})")
+        sheet.put(f"B{row}", value, "field_rate" if "rate" in field else "field", to=f"C{row}")
+        sheet.put(f"D{row}", COLUMN_MEANINGS[field], "field_meaning", to=f"F{row}")
+        sheet.heights[row] = 34 if field in _TALL_FIELDS else 19
+    sheet.put(
+        f"A{last + 1}",
+        "Any other field can be named in the first column; =SVC_FIELDS() lists them all.",
+        "muted",
+    )
+    sheet.rules += [
+        error_rule(f"B{_FIRST_FIELD}:C{last}", f"$B{_FIRST_FIELD}"),
+        Rule(f"B{_FIRST_FIELD}:C{last}", f'=$B{_FIRST_FIELD}="low"', "is_low"),
+    ]
+
+
+def _places(sheet: Sheet) -> None:
+    """The rates of more places on the same day."""
+    top = _FIRST_FIELD + len(_FIELDS) + 2
+    sheet.put(f"A{top}", "Rates of more places on that day", "section", to=f"F{top}")
+    head = top + 1
+    for column, heading in zip("ABCD", ("State", "ZIP", "Rate", "What to know"), strict=True):
+        sheet.put(f"{column}{head}", heading, "head", to=f"F{head}" if column == "D" else "")
+    sheet.heights |= {top: 24, head: 20}
+    first, last = head + 1, head + len(_PLACES) + _EMPTY_LOOKUP_ROWS
+    for row in range(first, last + 1):
+        place = _PLACES[row - first] if row - first < len(_PLACES) else (None, None)
+        sheet.put(f"A{row}", place[0], "typed_text")
+        sheet.put(f"B{row}", place[1], "typed_text")
+        asked = f"$A{row},$B{row},{AS_OF}"
+        sheet.put(f"C{row}", Formula(f"=SVC_RATE({asked})"), "field_rate")
+        sheet.put(f"D{row}", Formula(f"=SVC_WARNINGS({asked})"), "field", to=f"F{row}")
+        sheet.heights[row] = 30
+    sheet.rules += [
+        partial_rule(f"C{first}:C{last}", f"$C{first}"),
+        error_rule(f"C{first}:D{last}", f"C{first}"),
+    ]
+    sheet.choices += [state_choice("A6"), state_choice(f"A{first}:A{last}")]
+
+
+_MARK = "EX-"
+EXAMPLES: tuple[tuple[str, date, str, str | int, Decimal], ...] = (
+    ("EX-1001", date(2026, 3, 5), "CA", "94105", Decimal("1240.00")),
+    ("EX-1002", date(2026, 3, 6), "OH", "43215", Decimal("89.99")),
+    ("EX-1003", date(2026, 5, 12), "GA", "30303", Decimal("430.50")),
+    ("EX-1004", date(2026, 6, 2), "MN", "55401", Decimal("1999.95")),
+    ("EX-1005", date(2026, 8, 5), "NC", "27601", Decimal("56.40")),
+    ("EX-1006", date(2026, 8, 11), "NY", "10001", Decimal("310.00")),
+    ("EX-1007", date(2026, 8, 11), "MA", 2134, Decimal("4.00")),
+    ("EX-1008", date(2026, 8, 11), "OR", "97201", Decimal("120.00")),
+    ("EX-1009", date(2026, 8, 11), "New Jersey", "07030-5802", Decimal("18.75")),
+    ("EX-1010", date(2026, 8, 12), "PA", "19103", Decimal("-45.00")),
+    ("EX-1011", date(2026, 8, 12), "CO", "80202", Decimal("212.00")),
+    ("EX-1012", date(2026, 8, 12), "CA", "98101", Decimal("75.00")),
 )
-"""What cells show where errors are texts."""
-REAL_ERRORS = (
-    Sample(
-        "#N/A", "error_sample", "There is no answer. =SVC_STATUS(…) says which kind, in a word."
-    ),
-    Sample(
-        "#VALUE!",
-        "error_sample",
-        "What was given cannot be used. =SVC_WARNINGS(…) says what is expected.",
-    ),
-    Sample("Err:504", "error_sample", "A cell that was given is an error itself: mend it first."),
+"""Made-up lines with what real ones have: a ZIP that lost its leading zero, a state by its name, a
+credit, a state without sales tax, a partial rate, and a ZIP of another state."""
+_EMPTY_ORDER_ROWS = 8
+_ORDER_HEAD = 8
+_ORDER_LOOKS = {
+    "Order": "typed_text",
+    "Date": "typed_day",
+    "State": "typed_text",
+    "ZIP": "typed_text",
+    "Amount": "typed_money",
+    "Rate": "shown_rate",
+    "Tax": "shown_money",
+    "Status": "shown",
+    "Confidence": "shown",
+    "What to know": "shown",
+}
+_ORDER_COLUMNS = tuple(_ORDER_LOOKS)
+_RIGHT = {"Amount", "Rate", "Tax"}
+
+
+def _column(heading: str) -> str:
+    return f"{ORDERS_TABLE}[{heading}]"
+
+
+def _this_row(heading: str) -> str:
+    return f"{ORDERS_TABLE}[[#This Row],[{heading}]]"
+
+
+_PLACE = f"{_this_row('State')},{_this_row('ZIP')},{_this_row('Date')}"
+_ORDER_FORMULAS = {
+    "Rate": Formula(f"=SVC_RATE({_PLACE})"),
+    "Tax": Formula(f"=SVC_TAX({_this_row('Amount')},{_PLACE},{ROUNDING})"),
+    "Status": Formula(f"=SVC_STATUS({_PLACE})"),
+    "Confidence": Formula(f"=SVC_CONFIDENCE({_PLACE})"),
+    "What to know": Formula(f"=SVC_WARNINGS({_PLACE})"),
+}
+# amounts without a tax formula: in a row where it was cleared, or below the table
+_BARE = f"SUMPRODUCT(--NOT(ISBLANK({_column('Amount')})),--ISBLANK({_column('Tax')}))"
+_BELOW = f"(COUNTA($E${_ORDER_HEAD}:$E$1048576)-1-COUNTA({_column('Amount')}))"
+# neither a number nor empty: errors, both texts and error values
+_WRONG = f"ROWS({_column('Tax')})-COUNT({_column('Tax')})-COUNTBLANK({_column('Tax')})"
+_NO_TAX = f"{_WRONG}+{_BARE}+{_BELOW}"
+_TOTAL = f"=IF({_BARE}+{_BELOW}>0,NA(),SVC_SUM({_column('Tax')}))"
+_PARTIAL = f'COUNTIF({_column("Tax")},"#PARTIAL")'
+_UNTAXED = f'SUMPRODUCT(--({_column("ZIP")}<>""),--({_column("Amount")}=""))'
+# unlike SUM, SUMIF skips error values; the sentence around it says so
+_WITH_TAX = f'TEXT(ROUND(SUMIF({_column("Tax")},">=-1E+99"),2),"#,##0.00")'
+_LOW = f'COUNTIF({_column("Confidence")},"low")'
+_VERDICT = (
+    f'=IF(H5=0,IF(COUNT({_column("Tax")})=0,"No lines yet.","Every amount has its tax."),'
+    'H5&IF(H5=1," line has"," lines have")&" no tax, so there is no total of the tax. The others'
+    f' come to "&{_WITH_TAX}&": a part, not the total. See the column What to know.")'
+    f'&IF({_BARE}>0," "&{_BARE}&IF({_BARE}=1," line has"," lines have")'
+    '&" an amount but no formula: fill the formulas down.","")'
+    f'&IF({_BELOW}>0," "&{_BELOW}&IF({_BELOW}=1," amount stands"," amounts stand")'
+    '&" below the table: move the lines into it.","")'
+    '&IF(I5>0," "&I5&IF(I5=1," rate lacks"," rates lack")&" a local part (#PARTIAL).","")'
+    f'&IF({_LOW}>0," "&{_LOW}&IF({_LOW}=1," rate has"," rates have")'
+    '&" a low confidence: look at the line.","")'
+    f'&IF({_UNTAXED}>0," "&{_UNTAXED}&IF({_UNTAXED}=1," line has"," lines have")'
+    '&" a ZIP but no amount.","")'
+    f'&IF(COUNTIF({_column("Order")},"{_MARK}*")>0," Examples are still among the lines.","")'
 )
-"""What cells show where errors are the spreadsheet's own."""
+
+
+def orders_sheet(host: Host, *, example: bool) -> Sheet:
+    """The sheet of order lines, with the example lines or empty."""
+    lines = EXAMPLES if example else ()
+    formulas = _order_formulas(host)
+    last = _ORDER_HEAD + len(lines) + _EMPTY_ORDER_ROWS
+    sheet = Sheet(
+        ORDERS,
+        (13, 13, 13, 13, 14, 14, 14, 14, 14, 88),
+        TAB[ORDERS],
+        frozen=f"A{_ORDER_HEAD + 1}",
+        repeated=_ORDER_HEAD,
+        landscape=True,
+        as_text=[f"A{_ORDER_HEAD + 1}:D{last}"],
+    )
+    _totals(sheet, host)
+    if host.macros:
+        sheet.buttons += [
+            Button("J1", "Refresh rates", "SVC_REFRESH"),
+            Button("J1", "Freeze cells", "SVC_FREEZE", shift=130),
+        ]
+    for column, heading in zip("ABCDEFGHIJ", _ORDER_COLUMNS, strict=True):
+        sheet.put(f"{column}{_ORDER_HEAD}", heading, "head_right" if heading in _RIGHT else "head")
+    for row in range(_ORDER_HEAD + 1, last + 1):
+        place = row - _ORDER_HEAD - 1
+        _order_line(sheet, row, lines[place] if place < len(lines) else (), formulas)
+    area = f"A{_ORDER_HEAD}:J{last}"
+    sheet.tables.append(Table(ORDERS_TABLE, area, _ORDER_COLUMNS, formulas))
+    _order_rules(sheet, last)
+    return sheet
+
+
+def _order_formulas(host: Host) -> dict[str, Formula]:
+    if not host.empty_is_zero:
+        return _ORDER_FORMULAS
+    amount, taxed = _this_row("Amount"), _ORDER_FORMULAS["Tax"].text.removeprefix("=")
+    return _ORDER_FORMULAS | {"Tax": Formula(f'=IF({amount}="","",{taxed})')}
+
+
+def _totals(sheet: Sheet, host: Host) -> None:
+    """The title, and the totals, each above its column."""
+    more = "Type or paste below the last line: formulas and totals come along."
+    if not host.spills:  # where tables do not grow by themselves
+        more = "For more lines insert rows above the last one, and fill the formulas down."
+    sheet.put("A1", "Orders", "title")
+    sheet.put(
+        "A2",
+        "One line each: yellow cells are yours, the others are computed. A line takes the rate of"
+        f" its own date. {more}",
+        "muted",
+    )
+    sheet.heights |= {1: 30, 5: 22, 6: 36, _ORDER_HEAD: 20}
+    for at, label in (("A4", "Lines"), ("C4", "Rounding"), ("H4", "Without tax")):
+        sheet.put(at, label, "label_right" if at == "H4" else "label")
+    sheet.put("E4", "Amount", "label_right")
+    sheet.put("G4", "Tax", "label_right")
+    sheet.put("I4", "of them partial", "label_right")
+    sheet.put("J4", "Where the rates are from", "label")
+    sheet.put("A5", Formula(f"=COUNTA({_column('Amount')})"), "total_count_left")
+    sheet.put("B5", None, "total")
+    sheet.put("C5", "half_up", "typed_text")
+    sheet.put("D5", None, "total")
+    sheet.put("E5", Formula(f"=SVC_SUM({_column('Amount')})"), "total_money")
+    sheet.put("F5", None, "total")
+    sheet.put("G5", Formula(_TOTAL), "total_money")
+    sheet.put("H5", Formula(f"={_NO_TAX}"), "total_count")
+    sheet.put("I5", Formula(f"={_PARTIAL}"), "total_count")
+    sheet.put("J5", Formula("=SVC_SOURCE()"), "total_text")
+    sheet.put("A6", Formula(_VERDICT), "verdict", to="J6")
+    sheet.names[ROUNDING] = "C5"
+    sheet.choices.append(
+        Choice(
+            "C5",
+            ("half_up", "half_even", "up", "down"),
+            "Rounding",
+            "half_up, half_even, up or down is expected. Keep it as it is?",
+        )
+    )
+
+
+def _order_line(
+    sheet: Sheet, row: int, given: tuple[object, ...], formulas: Mapping[str, Formula]
+) -> None:
+    for place, (column, heading) in enumerate(zip("ABCDEFGHIJ", _ORDER_COLUMNS, strict=True)):
+        value = given[place] if place < len(given) else None
+        if heading in formulas:
+            value = formulas[heading]
+        elif isinstance(value, Decimal):
+            value = float(value)
+        sheet.put(f"{column}{row}", value, _ORDER_LOOKS[heading])  # type: ignore[arg-type]
+
+
+def _order_rules(sheet: Sheet, last: int) -> None:
+    first = _ORDER_HEAD + 1
+    sheet.rules += [
+        partial_rule(f"F{first}:G{last}", f"F{first}"),
+        error_rule(f"E5:G{last}", "E5"),
+        Rule("H5:I5", "=IF(ISERROR(H5),TRUE,H5>0)", "is_error"),
+        Rule("A6:J6", "=IF(ISERROR($H$5),TRUE,$H$5>0)", "is_error"),
+        Rule("A6:J6", '=NOT(ISERROR(SEARCH("no amount",$A$6)))', "is_partial"),
+        Rule("A6:J6", "=COUNT($G$5)>0", "is_good"),
+        Rule(f"H{first}:H{last}", f'=$H{first}="partial"', "is_partial"),
+        error_rule(f"H{first}:I{last}", f"H{first}"),
+        Rule(
+            f"H{first}:H{last}",
+            f'=AND($H{first}<>"",$H{first}<>"ok")',
+            "is_error",
+        ),
+        Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
+    ]
+    sheet.choices.append(state_choice(f"C{first}:C{last}"))
+
+
+_NEXUS_ROWS = 40
+_MOST_NEXUS_ROWS = 500
+_LISTED_ROWS = 199  # each state with each type, and some twice
+_NEXUS_HEAD = 14
+_WIDTHS = {
+    "remove": 9,
+    "state": 8,
+    "type": 13,
+    "registered_at": 14,
+    "address": 25,
+    "notes": 20,
+    "decision": 12,
+    "reason": 38,
+    "evidence": 38,
+    "outcome": 24,
+    "receipt": 24,
+}
+_REGISTER_WIDTHS = (8, 13, 14, 26, 26)
+_NEXUS_BUTTONS = (
+    ("1 List the records", "SVC_NEXUS_LIST"),
+    ("2 Preview", "SVC_NEXUS_PREVIEW"),
+    ("3 Remove …", "SVC_NEXUS_REMOVE"),
+    ("Undo …", "SVC_NEXUS_RESTORE"),
+)
+_STATUS = '=IF(C6="",SVC_NEXUS_STATUS(A6),SVC_NEXUS_STATUS(A6,C6))'
+_NEXUS_LOOKS = {"remove": "typed_center", "registered_at": "shown_day"}
+_OUTCOMES = {
+    "is_error": ("REMOVED ONLY", "refused", "still there", "not attempted", "unknown", "changed"),
+    "is_good": ("removed", "replaced", "restored", "gone", "absent"),
+    "is_partial": ("planned",),
+}
+"""The looks of outcomes, by the words that they begin with (case matters)."""
+
+
+def nexus_sheet(host: Host) -> Sheet:
+    """The sheet of the nexus register; with its cleanup for hosts with macros."""
+    widths: tuple[float, ...] = (9, 14, 15, 30, 30)
+    if host.macros:
+        widths = (*_WIDTHS.values(), 8, 8, 8, 8, 3, *_REGISTER_WIDTHS)
+    sheet = Sheet(NEXUS, widths, TAB[NEXUS], landscape=True)
+    sheet.heights |= {1: 30, 4: 24, 6: 20}
+    sheet.put("A1", "Nexus", "title")
+    sheet.put(
+        "A2",
+        "What the account's register says. Formulas only read it"
+        + ("; nothing is removed unless you tick it and confirm." if host.macros else "."),
+        "muted",
+    )
+    _status_of_state(sheet)
+    if host.macros:
+        _cleanup(sheet)
+        _register(sheet, "QRSTU", _NEXUS_HEAD)
+        sheet.printed = f"A1:K{_NEXUS_HEAD + _NEXUS_ROWS}"
+    else:
+        sheet.put(
+            "A8",
+            f"Records are removed with `svc-tools nexus` or on the panel, never in {host.name}.",
+            "muted",
+        )
+        _register(sheet, "ABCDE", 12)
+    return sheet
+
+
+def _status_of_state(sheet: Sheet) -> None:
+    """The registration status in one state."""
+    sheet.put("A4", "Registered there?", "section", to="E4")
+    for at, label in (("A5", "State"), ("C5", "Type (empty: any)"), ("E5", "Status")):
+        sheet.put(at, label, "label")
+    sheet.put("A6", "TX", "typed_text", to="B6")
+    sheet.put("C6", None, "typed_text", to="D6")
+    sheet.put("E6", Formula(_STATUS), "shown")
+    sheet.choices += [
+        state_choice("A6"),
+        Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Keep it?"),
+    ]
+    sheet.rules.append(error_rule("E6", "$E$6"))
+
+
+def _cleanup(sheet: Sheet) -> None:
+    """The buttons, the message and the rows of the cleanup."""
+    sheet.put("A8", "Clean up", "section", to="K8")
+    for place, (caption, macro) in enumerate(_NEXUS_BUTTONS):
+        sheet.buttons.append(Button("A9", caption, macro, shift=160 * place + 2, width=150))
+    sheet.put(
+        "A10",
+        f"{NOT_TICKED_NOTE} List the records, put an x beside those to remove, preview the exact"
+        " requests, then remove. Each removal is noted in a receipt that survives a crash.",
+        to="K10",
+        look="lead",
+    )
+    sheet.put("A11", " ".join(BEFORE_REMOVING), "warned", to="K11")
+    sheet.put("A12", None, "message", to="K12")
+    sheet.heights |= {9: 28, 10: 20, 11: 20, 12: 110}
+    letters = "ABCDEFGHIJK"
+    for column, heading in zip(letters, NEXUS_COLUMNS, strict=True):
+        sheet.put(f"{column}{_NEXUS_HEAD}", heading, "head")
+    for column, heading in zip("LMNO", NEXUS_MARKS, strict=True):
+        sheet.put(f"{column}{_NEXUS_HEAD}", heading, "head_mark")
+    first, last = _NEXUS_HEAD + 1, _NEXUS_HEAD + _NEXUS_ROWS
+    for row in range(first, last + 1):
+        for column, heading in zip(letters, NEXUS_COLUMNS, strict=True):
+            sheet.put(f"{column}{row}", None, _NEXUS_LOOKS.get(heading, "shown_wrapped"))
+    sheet.names |= {NEXUS_HEADINGS: f"A{_NEXUS_HEAD}:K{_NEXUS_HEAD}", NEXUS_MESSAGE: "A12"}
+    last = _NEXUS_HEAD + _MOST_NEXUS_ROWS  # a register may have more rows than are formatted
+    sheet.choices.append(
+        Choice(
+            f"A{first}:A{last}",
+            ("x", "replace"),
+            "Remove",
+            "x removes all records of this state and type; replace removes them and adds this one"
+            " again. Keep what you typed?",
+        )
+    )
+    sheet.rules += [
+        Rule(f"A{first}:C{last}", f'=$A{first}<>""', "is_ticked"),
+        Rule(f"G{first}:G{last}", f'=$G{first}="candidate"', "is_good"),
+        Rule(f"G{first}:G{last}", f'=OR($G{first}="review",$G{first}="missing")', "is_partial"),
+        *(
+            Rule(f"J{first}:J{last}", _begins(f"$J{first}", words), look)
+            for look, words in _OUTCOMES.items()
+        ),
+    ]
+
+
+def _begins(cell: str, words: tuple[str, ...]) -> str:
+    tests = (f'EXACT(LEFT({cell},{len(word)}),"{word}")' for word in words)
+    return f"=OR({','.join(tests)})"
+
+
+def _register(sheet: Sheet, letters: str, head: int) -> None:
+    """The register, listed with its headings by a formula."""
+    left, right = letters[0], letters[-1]
+    sheet.put(f"{left}{head - 2}", "The register now", "section", to=f"{right}{head - 2}")
+    sheet.put(f"{left}{head - 1}", "Listed by =SVC_NEXUS(). Nothing here is removed.", "muted")
+    area = f"{left}{head}:{right}{head + _LISTED_ROWS}"
+    sheet.put(f"{left}{head}", Formula("=SVC_NEXUS()", area=area), "listed")
+    sheet.rules += [
+        Rule(area, f"=ISNA({left}{head})", "is_left_over"),
+        error_rule(f"{left}{head}", f"{left}{head}"),
+        Rule(f"{left}{head}:{right}{head}", "=TRUE", "is_head"),
+    ]

@@ -1,0 +1,270 @@
+"""Lookup results in cells: rates, the other fields, errors, and explanations in sentences.
+
+The fields have the names of `df.svc.lookup()`. A field is an error where there is no result. A part
+of the rate that a result lacks is #PARTIAL, never an empty cell, which a sum would take for zero. A
+rate is a float: the one nearest to the exact value, so that its 15 significant digits are the
+rate's.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
+from svc_tools.codes import PARTIAL_CODES, percent
+from svc_tools.display import capital
+from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
+from svc_tools.lookup.review import MEANINGS, as_of_status, review_reasons, told_day, warnings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date, datetime
+
+    from svc_tools.excel.desk import ServiceInfo
+    from svc_tools.excel.values import Cell
+    from svc_tools.lookup import Found, Outcome
+    from svc_tools.places import Question
+
+_RATE = "fraction: 0.0825 is 8.25 %"
+_DAY = "text: 2026-05-01"
+_MOMENT = "text: 2026-05-01T12:00:00Z"
+_TRUTH = "TRUE or FALSE"
+_TEXT = "text"
+_RETRY_HINTS = {
+    "failed": "Refresh, or compute again in a minute.",
+    "not_attempted": "What has come is kept: compute again in a minute.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSource:
+    """What the fields of one lookup are read from.
+
+    Attributes:
+        outcome: the outcome; for cells without a query, the reason.
+        question: the query; `None` where the cells make none.
+        service: the service.
+        today: the local day of now, for queries without a day.
+    """
+
+    outcome: Outcome
+    question: Question | None
+    service: ServiceInfo
+    today: date
+
+    @property
+    def as_of(self) -> date | None:
+        """The day of the query; where it has none, the day of the response."""
+        if self.question is None:
+            return None
+        at = self.outcome.looked_up_at
+        return self.question.place.as_of or (self.today if at is None else at.astimezone().date())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the response, and those of svc-tools."""
+        return warnings_of(self.outcome.found, self.question.named_city if self.question else None)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the result requires review."""
+        return review_reasons(self.outcome, self.warnings, self.as_of)
+
+
+class _Field(NamedTuple):
+    form: str
+    read: Callable[[FieldSource], Cell]
+
+
+def rate_cell(units: int) -> float:
+    """A rate in units of 10^-5 as the float nearest to the exact fraction."""
+    return units / UNITS_PER_ONE  # dividing two integers rounds correctly
+
+
+def units_or_error(outcome: Outcome, *, partial: bool) -> int | CellError | str:
+    """The combined rate in units of 10^-5; #PARTIAL where it is partial and `partial` is false."""
+    if outcome.found is None:
+        return error_of(outcome)
+    if outcome.status == "ok" or partial:
+        return outcome.found.combined
+    return PARTIAL
+
+
+def error_of(outcome: Outcome) -> CellError:
+    """The error of a cell that has no rate."""
+    word = outcome.status.upper()
+    if outcome.status == "invalid":
+        return BadValueError(_why(outcome), word)
+    return NotAvailableError(_why(outcome), word)
+
+
+def _why(outcome: Outcome) -> str:
+    """Why there is no complete rate, in sentences."""
+    # what starts with the name of an argument stays lower case: "as_of is an empty cell"
+    reason = outcome.error or MEANINGS[outcome.status]
+    parts = [_with_period(reason) if outcome.status == "invalid" else _sentence(reason)]
+    if outcome.support_reference:
+        parts.append(f"Support reference {outcome.support_reference}.")
+    if outcome.status in _RETRY_HINTS:
+        parts.append(_RETRY_HINTS[outcome.status])
+    return " ".join(parts)
+
+
+def sentences(one: FieldSource) -> str | None:
+    """What to know of a rate, or why there is none; `None` where there is nothing."""
+    outcome, found = one.outcome, one.outcome.found
+    if found is None:
+        return _why(outcome)
+    codes = dict.fromkeys([*one.reasons, *one.warnings])
+    codes.pop("partial", None)  # its warnings say what is missing
+    if "several_rates" in codes:
+        codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
+    meanings = [_meaning(code, found) for code in codes]
+    if outcome.status == "partial" and not meanings:
+        meanings = [_sentence(MEANINGS["partial"])]
+    return " ".join(meanings) or None
+
+
+def _meaning(code: str, found: Found) -> str:
+    if code == "several_rates" and found.low is not None and found.high is not None:
+        ends = (percent(rate_to_decimal(units_to_rate(one))) for one in (found.low, found.high))
+        return _sentence(f"{MEANINGS[code]}: {' to '.join(ends)}")
+    if code == "low_confidence":  # the warnings after it may say why
+        return "The service has little confidence in the answer."
+    return _sentence(MEANINGS.get(code, code))
+
+
+def _sentence(text: str) -> str:
+    return _with_period(capital(text.strip()))
+
+
+def _with_period(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def moment(at: datetime | None) -> str | None:
+    """A time as ISO text in UTC, to the second."""
+    return None if at is None else f"{at.replace(microsecond=0, tzinfo=None).isoformat()}Z"
+
+
+def _iso(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
+
+
+def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
+    """A part of the rate that is complete, also where the result lacks another part."""
+
+    def read(one: FieldSource) -> Cell:
+        outcome = one.outcome
+        if outcome.found is None:
+            return error_of(outcome)
+        units = take(outcome.found)
+        missing = (PARTIAL_CODES.get(code, ()) for code in outcome.found.warnings)
+        if any(name in names for names in missing):
+            return PARTIAL  # even where there is a figure: it is not all of that part
+        if units is not None:
+            return rate_cell(units)
+        return NotAvailableError(f"The response has no {name}.")
+
+    return read
+
+
+def _whole(take: Callable[[Found], int | None]) -> Callable[[FieldSource], Cell]:
+    """A complete rate, never that of a partial result. Missing is an empty cell."""
+
+    def read(one: FieldSource) -> Cell:
+        outcome = one.outcome
+        if outcome.found is None:
+            return error_of(outcome)
+        if outcome.status == "partial":
+            return PARTIAL
+        units = take(outcome.found)
+        return None if units is None else rate_cell(units)
+
+    return read
+
+
+def _found(take: Callable[[Found], Cell]) -> Callable[[FieldSource], Cell]:
+    def read(one: FieldSource) -> Cell:
+        outcome = one.outcome
+        return error_of(outcome) if outcome.found is None else take(outcome.found)
+
+    return read
+
+
+def _as_of_status(one: FieldSource) -> Cell:
+    outcome, day = one.outcome, one.as_of
+    if outcome.found is None:
+        return error_of(outcome)
+    return as_of_status(outcome.found, day, day, outcome.looked_up_at)
+
+
+def _warnings(one: FieldSource) -> Cell:
+    return error_of(one.outcome) if one.outcome.found is None else "; ".join(one.warnings) or None
+
+
+def _source(one: FieldSource) -> Cell:
+    found, name = one.outcome.found, one.service.name
+    return f"{name}: {found.source}" if found and found.source else name
+
+
+def _edition(one: FieldSource) -> Cell:
+    found = one.outcome.found
+    return (found.edition if found else None) or one.service.edition
+
+
+LOOKUP_FIELDS: dict[str, _Field] = {
+    "combined_rate": _Field(_RATE, _whole(lambda found: found.combined)),
+    "state_rate": _Field(_RATE, _rate("state_rate", lambda found: found.state)),
+    "county_rate": _Field(_RATE, _rate("county_rate", lambda found: found.county)),
+    "city_rate": _Field(_RATE, _rate("city_rate", lambda found: found.city)),
+    "combined_district_rate": _Field(
+        _RATE, _rate("combined_district_rate", lambda found: found.districts)
+    ),
+    "rate_low": _Field(_RATE, _whole(lambda found: found.low)),
+    "rate_high": _Field(_RATE, _whole(lambda found: found.high)),
+    "freight_taxable": _Field(_TRUTH, _found(lambda found: found.freight_taxable)),
+    "confidence": _Field(_TEXT, _found(lambda found: found.confidence)),
+    "warnings": _Field(_TEXT, _warnings),
+    "resolved_via": _Field(_TEXT, _found(lambda found: found.resolved_via)),
+    "effective_date": _Field(_DAY, _found(lambda found: _iso(told_day(found.effective_date)))),
+    "effective_date_basis": _Field(_TEXT, _found(lambda found: found.effective_date_basis)),
+    "resolved_state": _Field(_TEXT, _found(lambda found: found.resolved_state)),
+    "resolved_zip": _Field(_TEXT, _found(lambda found: found.resolved_zip)),
+    "resolved_city": _Field(_TEXT, _found(lambda found: found.resolved_city)),
+    "resolved_county": _Field(_TEXT, _found(lambda found: found.resolved_county)),
+    "lookup_as_of": _Field(_DAY, lambda one: _iso(one.as_of)),
+    "as_of_status": _Field(_TEXT, _as_of_status),
+    "needs_review": _Field(_TRUTH, lambda one: bool(one.reasons)),
+    "lookup_review_reason": _Field(_TEXT, lambda one: "; ".join(one.reasons) or None),
+    "lookup_status": _Field(_TEXT, lambda one: one.outcome.status),
+    "lookup_error": _Field(_TEXT, lambda one: one.outcome.error),
+    "support_reference": _Field(_TEXT, lambda one: one.outcome.support_reference),
+    "lookup_source": _Field(_TEXT, _source),
+    "lookup_edition": _Field(_TEXT, _edition),
+    "looked_up_at": _Field(_MOMENT, lambda one: moment(one.outcome.looked_up_at)),
+}
+"""Every field: its form in a cell, and how it is read; in the order of an enriched frame."""
+
+
+def field_named(text: str) -> str:
+    """The name of a field, ignoring case, blanks and dashes.
+
+    Raises:
+        BadValueError: there is no such field; the message names the most similar one.
+    """
+    wanted = "_".join(text.strip().casefold().replace("-", " ").split())
+    if wanted in LOOKUP_FIELDS:
+        return wanted
+    like = difflib.get_close_matches(wanted, LOOKUP_FIELDS, 1)
+    hint = f' Did you mean "{like[0]}"?' if like else ""
+    raise BadValueError(
+        f'There is no field "{text[:40]}".{hint} SVC_FIELDS() shows which there are.'
+    )
+
+
+def field_cell(name: str, one: FieldSource) -> Cell:
+    """The value of a field of `LOOKUP_FIELDS`."""
+    return LOOKUP_FIELDS[name].read(one)
