@@ -1,4 +1,4 @@
-"""`svc-tools excel ...`: what spreadsheets need of this machine."""
+"""`svc-tools excel ...`: set up spreadsheets, check them, and make and serve their files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ excel = typer.Typer(
     " `check` says what is missing.",
 )
 _STYLES = {"ok": "green", "wrong": "bold red", "not set up": "yellow"}
-_MARK = len("not set up")
 _WAYS = (
     ("svc-tools excel workbook", "the workbook for Excel on Windows"),
     ("svc-tools excel serve", "the add-in for Excel on Windows, macOS and the web"),
@@ -69,15 +68,15 @@ def install(
             raise ValueError("--key-stdin needs --base-url: the key is kept for one address")
         if base_url is not None:
             address = settings.checked_address(base_url)
-            said = installing.use_account(address, _key(address, from_stdin=key_stdin))
+            text = installing.use_account(address, _key(address, from_stdin=key_stdin))
         elif embedded:
-            said = installing.use_embedded()
+            text = installing.use_embedded()
         elif forget_key:
-            said = installing.forget_key()
+            text = installing.forget_key()
         else:
-            said = installing.current_service()
+            text = installing.current_service()
         console = Console(highlight=False)
-        print_text(console, said)
+        print_text(console, text)
         print_text(console, installing.use_this_python())
         console.print()
         print_text(console, ("Next", "bold"))
@@ -86,7 +85,7 @@ def install(
 
 
 def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
-    """The key: from a program, or typed unseen; `None` for the one that is stored."""
+    """The key: from standard input, or typed unseen; `None` for the one that is stored."""
     from svc_tools.excel import settings  # noqa: PLC0415 - of an extra
 
     if from_stdin:
@@ -99,9 +98,9 @@ def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
         if stored is None:
             raise ValueError(f"There is no key yet for {address}: give it with --key-stdin")
         return None
-    kept = " (Enter keeps the one that is stored)" if stored is not None else ""
+    default = " (Enter keeps the one that is stored)" if stored is not None else ""
     typed = typer.prompt(
-        f"API key of your account{kept}",
+        f"API key of your account{default}",
         hide_input=True,
         default="" if stored is not None else None,
         show_default=False,
@@ -124,19 +123,22 @@ def check(
         lines = list(checking.check())
     wrong = sum(line.mark == "wrong" for line in lines)
     if as_json:
-        told = {"ok": not wrong, "lines": [asdict(line) for line in lines]}
-        typer.echo(json.dumps(told, indent=2))
+        result = {"ok": not wrong, "lines": [asdict(line) for line in lines]}
+        typer.echo(json.dumps(result, indent=2))
     else:
         console = Console(highlight=False)
-        rows = [(Text(line.mark.ljust(_MARK), _STYLES[line.mark]), _told(line)) for line in lines]
+        rows = [
+            (Text(line.mark.ljust(len("not set up")), _STYLES[line.mark]), _described(line))
+            for line in lines
+        ]
         print_table(console, ("", "~"), rows)
         print_text(console, f"Wrong: {wrong}." if wrong else "Nothing is wrong.")
     if wrong:
         raise typer.Exit(NO_ANSWER)
 
 
-def _told(line: Line) -> Text:
-    """What was found, and on a line of its own what to do."""
+def _described(line: Line) -> Text:
+    """What was found, and on a separate line what to do."""
     todo = "" if line.todo is None else f"\n{line.todo}"
     return Text.assemble((line.name, "bold"), f": {line.said}{todo}")
 
@@ -206,7 +208,7 @@ def calc_addin(
 ) -> None:
     """Build the add-in for LibreOffice Calc, and say how it is installed."""
     with explained():
-        from svc_tools.excel.calc import write_addin  # noqa: PLC0415 - as its neighbours
+        from svc_tools.excel.calc import write_addin  # noqa: PLC0415 - of an extra
 
         made = write_addin(path)
         typer.echo(f"Made {made}. Install it in LibreOffice: Tools > Extension Manager > Add.")

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _PACKAGES = ("xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring", "platformdirs", "filelock")
 _SERVER = "Server"
 _INSTALL = 'Install what is missing: pip install "svc-tax-tools[excel]"'
-_SERVICE_SECONDS, _ASKING_SERVER = 5.0, 30.0
-"""Seconds for an answer; the local server asks the service, too, and may have to start our own."""
+_SERVICE_SECONDS, _SERVER_SECONDS = 5.0, 30.0
+"""Seconds for a response; the local server sends a request, too, and may have to start the embedded
+service."""
 _FROM = {
     "environment": "as the environment says",
     "settings": "as it was set up",
@@ -44,18 +45,17 @@ _START = "Start it: svc-tools excel serve"
 _FILES = " --cert FILE --key FILE"
 _AGAIN = "Stop it with Ctrl+C, then start it again: svc-tools excel serve"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_OK, _REFUSED = 200, {401, 403}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part between a cell and the service.
+    """The check of one part between a cell and the service.
 
     Attributes:
-        name: what was looked at.
-        mark: whether it works; `not set up` is no fault: that way in is not used here.
+        name: what was checked.
+        mark: whether it works; `not set up` is not an error: that adapter is not used here.
         said: what was found; never a key.
-        todo: what to do; `None` where nothing is.
+        todo: what to do; `None` for nothing.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Line:
 
 
 def check(*, windows: bool = sys.platform == "win32") -> Iterator[Line]:
-    """Look at this machine; each line is given out once it is known."""
+    """Check this machine, and yield each line once it is known."""
     yield _packages(windows=windows)
     if windows:
         yield _python_of_excel()
@@ -117,7 +117,7 @@ def _service(described: Description, *, windows: bool) -> Line:
 
 
 def _answer() -> Line:
-    """Whether the service answers and takes the key: one request that is not billed."""
+    """Whether the service responds and accepts the key, by one unbilled request."""
     name = "Answers"
     try:
         with settings.client(timeout=_SERVICE_SECONDS, max_retries=0) as client:
@@ -128,14 +128,14 @@ def _answer() -> Line:
             settings.check_key(client)
             return Line(name, "ok", "it answers, and accepts the key")
     except SvcError as error:
-        told = told_of_service(error)
-        return Line(name, "wrong", f"{told.title}: {told.text}", told.what_to_do)
+        trouble = told_of_service(error)
+        return Line(name, "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do)
     except (ConfigurationError, ImportError, ValueError) as error:
         return Line(name, "wrong", str(error))
 
 
 def _server() -> Line:
-    """Whether the local server answers, which Calc and Excel's add-in need."""
+    """Whether the local server responds, which Calc and Excel's add-in need."""
     try:
         server = server_file.read()
     except ConfigurationError as error:
@@ -162,7 +162,7 @@ def _is_secure(server: Server) -> bool:
 
 
 def _wrong_with(server: Server) -> str:
-    """Why the server does not answer as it should; "" where it does."""
+    """Why the server does not respond as it should; "" where it does."""
     if httpx.URL(server.url).host not in _LOOPBACK:
         path = server_file.server_path()
         return f"{path} names {server.url}, which is not this machine: remove that file"
@@ -170,19 +170,23 @@ def _wrong_with(server: Server) -> str:
         status = _status_of(server)
     except (httpx.HTTPError, OSError, ValueError) as error:
         return f"it runs, and gives no answer at {server.url}: {type(error).__name__}"
-    if status in _REFUSED:
+    if status in {401, 403}:
         return f"what answers at {server.url} does not know our token (status {status})"
-    return "" if status == _OK else f"at {server.url} another program answers (status {status})"
+    return (
+        ""
+        if status == httpx.codes.OK
+        else f"at {server.url} another program answers (status {status})"
+    )
 
 
 def _status_of(server: Server) -> int:
-    """The status that it answers with; the certificate has to be the one that it published."""
+    """The status of its response; only the certificate in its file is trusted."""
     verify: ssl.SSLContext | bool = True
     if server.certificate is not None:
         verify = ssl.create_default_context(cafile=server.certificate)
         verify.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     token = server.token.get_secret_value()
-    with httpx.Client(verify=verify, timeout=_ASKING_SERVER, trust_env=False) as http:
+    with httpx.Client(verify=verify, timeout=_SERVER_SECONDS, trust_env=False) as http:
         return http.get(
             f"{server.url}/excel/status", headers={"Authorization": f"Bearer {token}"}
         ).status_code

@@ -4,10 +4,10 @@ A spreadsheet computes its formulas again and again, several at a time. The desk
 that a recalculation sends no requests; a place that is being looked up is waited for instead of
 looked up twice; and only a refresh requests again. Nothing here writes to the account.
 
-A result is valid as long as in the cache of lookups (`lookup.cache_file`): a rate of today until the
-local day ends. A failure is valid for a minute, and a failure of the service as a whole stops all
-lookups for a minute: a sheet may compute thousands of cells one after the other, and each of them
-would wait as long as the first, or send a rejected key again.
+A result is valid as long as in the cache of lookups (`lookup.cache_file`): a rate of today until
+the local day ends. A failure is valid for a minute, and a failure of the service as a whole stops
+all lookups for a minute: a sheet may compute thousands of cells one after the other, and each of
+them would wait as long as the first, or send a rejected key again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
 _RENEWED_FOR = timedelta(days=1)
 """How long after it expired a result is still refreshed. Later, probably no cell shows it; one that
-does looks it up in the recalculation after the refresh. A formula with TODAY() looks up other places
-each day, and those of last month should not be billed again."""
+does looks it up in the recalculation after the refresh. A formula with TODAY() looks up other
+places each day, and those of last month should not be billed again."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was asked for")
 _log = logging.getLogger(__name__)
 _desks: list[Desk] = []

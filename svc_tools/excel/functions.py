@@ -585,9 +585,12 @@ def _from_source(
     arguments: Sequence[object],
     show: Callable[[FieldSource], Cell],
 ) -> ParsedFormula:
-    return _each_cell(
-        names, arguments, _of_zip, lambda one, *_: show(FieldSource(*one, desk.service, desk.today))
-    )
+    """A formula of a state, a ZIP and a day whose cells show something of the result's fields."""
+
+    def shown(one: LookupResult, *_: Given) -> Cell:
+        return show(FieldSource(*one, desk.service, desk.today))
+
+    return _each_cell(names, arguments, _of_zip, shown)
 
 
 def _nothing_given(arguments: Sequence[object]) -> bool:

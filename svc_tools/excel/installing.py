@@ -1,6 +1,6 @@
-"""`svc-tools excel install`: which service answers the cells, and which Python Excel starts.
+"""`svc-tools excel install`: which service the cells use, and which Python Excel starts.
 
-Each step gives a sentence that says how things are now. Excel's own settings are never changed.
+Each step returns a sentence on the current state. Excel's own settings are never changed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 
-_ASKING = 5.0
-"""Seconds that the service is given to say whether it takes a key."""
+_TIMEOUT = 5.0
+"""Seconds for the check of a key."""
 _STARTED = "Excel and `svc-tools excel serve` use it once they are started again."
 _INTERPRETER, _CONDA = "interpreter_win", "conda env"
-"""Settings of xlwings, as it names them when it reads its file."""
+"""Settings of xlwings, as named in the content of its file."""
 
 
 def current_service() -> str:
-    """Which service answers the cells; nothing is changed.
+    """The service that the cells use; nothing is changed.
 
     Raises:
         ConfigurationError: the configuration cannot be used.
@@ -45,7 +45,7 @@ def current_service() -> str:
 
 
 def use_account(address: str, key: SecretStr | None) -> str:
-    """Have the service at an address answer the cells, with a key or with the one that is stored.
+    """Use the service at an address, with a key or with the one that is stored.
 
     Raises:
         ConfigurationError: the service does not accept the key, there is none, or it cannot be
@@ -55,14 +55,14 @@ def use_account(address: str, key: SecretStr | None) -> str:
     secret = key or settings.stored_key(address)
     if secret is None:
         raise ConfigurationError(f"There is no key yet for {address}: give it with --key-stdin")
-    taken = _taken(address, secret)
+    checked = _check(address, secret)
     settings.remember(address, secret)
-    kept = f"{address} answers the cells; its key is in {settings.keyring_name()}."
-    return f"{kept} {taken} {_STARTED}{_overruled()}"
+    stored = f"{address} answers the cells; its key is in {settings.keyring_name()}."
+    return f"{stored} {checked} {_STARTED}{_overruled()}"
 
 
 def use_embedded() -> str:
-    """Have the embedded service answer the cells.
+    """Use the embedded service.
 
     Raises:
         ConfigurationError: the settings cannot be written.
@@ -90,7 +90,7 @@ def forget_key() -> str:
 
 
 def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
-    """Have Excel start this Python, by the file of xlwings; one that is there stays as it is.
+    """Have Excel start this Python, by the file of xlwings; an existing one is not changed.
 
     Raises:
         ConfigurationError: the file names another Python.
@@ -114,7 +114,7 @@ def use_this_python(*, windows: bool = sys.platform == "win32") -> str:
 
 
 def python_of_excel() -> tuple[str, bool]:
-    """Which Python Excel starts, in words, and whether it is the one that runs this.
+    """The Python that Excel starts, in words, and whether it is this one.
 
     Raises:
         ImportError: xlwings is not installed.
@@ -132,27 +132,27 @@ def python_of_excel() -> tuple[str, bool]:
     return "a Python of its own choice", False
 
 
-def _taken(address: str, key: SecretStr) -> str:
-    """Whether the service takes the key, in a sentence; one that is refused is not kept."""
-    with warnings.catch_warnings(record=True) as noted:
+def _check(address: str, key: SecretStr) -> str:
+    """Whether the service accepts the key, in a sentence; raises where it rejects it."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        client = Svc(key, base_url=address, timeout=_ASKING, max_retries=0)
+        client = Svc(key, base_url=address, timeout=_TIMEOUT, max_retries=0)
     with client:
         try:
             settings.check_key(client)
-            said = "The service accepts the key."
+            result = "The service accepts the key."
         except AuthError:
             raise ConfigurationError(
                 f"{address} does not accept the key: nothing was changed. Check the address and"
                 " the key, then try again"
             ) from None
         except SvcError as error:
-            said = f"Whether it accepts the key is not known: {error.message}."
-    return " ".join([said, *(f"{one.message}." for one in noted)])
+            result = f"Whether it accepts the key is not known: {error.message}."
+    return " ".join([result, *(f"{one.message}." for one in caught)])
 
 
 def _overruled() -> str:
-    """A sentence where the environment decides all the same."""
+    """A sentence where the environment overrides the settings."""
     if settings.describe().known_from != "environment":
         return ""
     return f" But {URL_VARIABLE} or {KEY_VARIABLE} is set in the environment, which comes first."

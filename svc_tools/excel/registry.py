@@ -1,9 +1,8 @@
 """The functions of the spreadsheet: names, arguments and help, the same in every adapter.
 
-What they compute is in `functions`; how a spreadsheet hands values over is the adapters' matter.
+What they compute is in `functions`; the adapters convert the values of each host. `EXAMPLES` has a
+formula for each function, which the task pane inserts and the guide shows.
 """
-
-# MERGED examples: An example of each function, to copy into a cell: what the pane inserts and the guide shows.
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CATEGORY = "Sales tax"
-"""Under what a spreadsheet lists the functions."""
+"""The category of the functions in a spreadsheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,7 @@ class Parameter:
     """An argument of a function; one cell, a range or a constant.
 
     Attributes:
-        name: as the spreadsheet shows it.
+        name: its name in the spreadsheet.
         help: what to give, in a sentence.
         optional: whether it may be left out.
     """
@@ -33,28 +32,17 @@ class Parameter:
     optional: bool = False
 
 
-_STATE = Parameter("state", "The state: TX or Texas. One cell, or a range like that of the ZIPs.")
-_ZIP = Parameter("zip", "The ZIP Code or ZIP+4, as text or number (2134 is read as 02134).")
-_AS_OF = Parameter(
-    "as_of",
-    "The day of the sale: a date cell, or text such as 2026-05-01. Left out: today, so that the"
-    " cell changes with time.",
-    optional=True,
-)
-_ONE_ZIP = (_STATE, _ZIP, _AS_OF)
-
-
 @dataclass(frozen=True, slots=True)
 class Function:
     """A function of the spreadsheet.
 
     Attributes:
-        name: as it stands in a formula.
-        help: what it gives, in a sentence or two.
+        name: its name in a formula.
+        help: what it returns, in a sentence or two.
         parameters: its arguments, the optional ones last.
         spills: whether one cell of input may give several cells of output. The others give one
             cell for each cell of their ranges.
-        volatile: whether it is computed again whenever anything is.
+        volatile: whether every recalculation computes it again.
     """
 
     name: str
@@ -69,7 +57,27 @@ class Function:
         shown = (f"[{one.name}]" if one.optional else one.name for one in self.parameters)
         return f"{self.name}({', '.join(shown)})"
 
+    @property
+    def zeros(self) -> list[int]:
+        """The positions of the arguments where the number 0 is not an empty cell.
 
+        Desktop Excel passes the empty cells of a range as the number 0, Excel on the web as null.
+        No state, ZIP, day or name is 0, and no place of the country lies at 0 degrees: there a 0
+        is an empty cell. In an amount an empty cell counts as much as a 0.
+        """
+        amounts = {("SVC_TAX", "amount"), ("SVC_SUM", "range")}
+        return [at for at, one in enumerate(self.parameters) if (self.name, one.name) in amounts]
+
+
+_STATE = Parameter("state", "The state: TX or Texas. One cell, or a range like that of the ZIPs.")
+_ZIP = Parameter("zip", "The ZIP Code or ZIP+4, as text or number (2134 is read as 02134).")
+_AS_OF = Parameter(
+    "as_of",
+    "The day of the sale: a date cell, or text such as 2026-05-01. Left out: today, so that the"
+    " cell changes with time.",
+    optional=True,
+)
+_ONE_ZIP = (_STATE, _ZIP, _AS_OF)
 _ACCEPT = Parameter(
     "accept",
     '"partial" also takes a rate that lacks its local or district part; left out, such a cell'
@@ -207,11 +215,6 @@ FUNCTIONS: tuple[Function, ...] = (
 )
 _BY_NAME = {one.name: one for one in FUNCTIONS}
 
-Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
-"""A constant, or rows of constants for a range."""
-_DAY = date(2026, 2, 1)
-_ONE: tuple[Argument, ...] = ("CA", "94105", _DAY)
-
 
 def function(name: str) -> Function:
     """The function of that name, in capitals.
@@ -222,6 +225,10 @@ def function(name: str) -> Function:
     return _BY_NAME[name]
 
 
+Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
+"""A constant, or rows of constants for a range."""
+_DAY = date(2026, 2, 1)
+_ONE: tuple[Argument, ...] = ("CA", "94105", _DAY)
 EXAMPLES: Mapping[str, tuple[Argument, ...]] = {
     "SVC_RATE": _ONE,
     "SVC_RATE_ADDRESS": ("NJ", "95 River St", "Hoboken", "07030", _DAY),
@@ -240,14 +247,14 @@ EXAMPLES: Mapping[str, tuple[Argument, ...]] = {
     "SVC_NEXUS": (),
     "SVC_NEXUS_STATUS": ("TX",),
 }
-"""The arguments of each function's example, by its name in the registry."""
+"""The arguments of an example of each function, by its name."""
 
 
 def formula(name: str, arguments: Sequence[Argument]) -> str:
-    """The formula as it is typed into a cell of Excel in English.
+    """The formula as typed into a cell of an English Excel.
 
     Args:
-        name: the function as the spreadsheet calls it.
+        name: the name of the function in the spreadsheet.
         arguments: its arguments, in order.
     """
     return f"={name}({', '.join(map(_typed, arguments))})"

@@ -1,7 +1,7 @@
 """`server.json`: where the local server of the spreadsheets listens, and the token it expects.
 
 Calc's add-in reads it, and so does the next run of the server: address and token stay the same, so
-that a manifest which Excel knows stays valid. Only its owner can read the file.
+that the manifest in Excel stays valid. Only its owner can read the file.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from svc_tools import config
 from svc_tools.config import ConfigurationError
 from svc_tools.excel.settings import read_object, write_object
 
-_TOKEN_BYTES = 24
-
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What the file says of the server.
+    """The content of the file.
 
     Attributes:
-        url: its address, such as `https://localhost:8643`, without a path.
-        token: what its callers prove themselves with.
+        url: the address, such as `https://localhost:8643`, without a path.
+        token: the token that requests need.
         pid: its process while it runs; `None` once it was stopped.
         certificate: the file of its certificate, where it serves https: callers on this machine
-            trust that one alone.
+            trust only that one.
     """
 
     url: str
@@ -41,22 +39,22 @@ class Server:
 
 
 def server_path() -> Path:
-    """Where the file is."""
+    """The path of the file."""
     return config.excel_folder() / "server.json"
 
 
 def lock_path() -> Path:
-    """The lock that a server holds for as long as it lives, however it ends."""
+    """The path of the lock that a server holds while it runs, however it ends."""
     return config.excel_folder() / "serve.lock"
 
 
 def is_running() -> bool:
     """Whether a server of this user runs.
 
-    The file alone does not say: after a crash another program may listen where it names one, and
-    would be sent the token.
+    The file does not show that: after a crash another program may listen at its address, and would
+    be sent the token.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - of the extra
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
 
     if not lock_path().exists():
         return False
@@ -87,25 +85,25 @@ def read() -> Server | None:
 
 
 def publish(url: str, token: SecretStr, certificate: Path | None = None) -> None:
-    """Say that this process serves at an address, and with which certificate, if any.
+    """Write the address of this process, and its certificate, if any.
 
     Raises:
         ConfigurationError: the file cannot be written.
     """
-    held = None if certificate is None else certificate.absolute()
-    _write(Server(url.rstrip("/"), token, os.getpid(), held))
+    path = None if certificate is None else certificate.absolute()
+    _write(Server(url.rstrip("/"), token, os.getpid(), path))
 
 
 def renew() -> None:
-    """Write the file of this process anew, whereupon Calc drops the answers that it keeps."""
-    with suppress(ConfigurationError):  # Calc keeps them for a minute at most
+    """Rewrite the file of this process, whereupon Calc drops its cached results."""
+    with suppress(ConfigurationError):  # Calc caches them for a minute at most
         server = read()
         if server is not None and server.pid == os.getpid():
             _write(server)
 
 
 def withdraw() -> None:
-    """Say that it serves no longer, where nobody else took its place; address and token stay.
+    """Note that this process has stopped, unless another has taken over; address and token stay.
 
     Raises:
         ConfigurationError: the file cannot be read or written.
@@ -122,7 +120,7 @@ def known_token() -> SecretStr:
         ConfigurationError: the file cannot be read.
     """
     server = read()
-    return SecretStr(secrets.token_urlsafe(_TOKEN_BYTES)) if server is None else server.token
+    return SecretStr(secrets.token_urlsafe(24)) if server is None else server.token
 
 
 def known_port() -> int | None:

@@ -86,7 +86,7 @@ def test_a_key_that_the_service_refuses_changes_nothing(faults, keyring):
 
 
 def test_a_service_that_does_not_answer_now_is_kept_and_that_is_said(faults, keyring, monkeypatch):
-    monkeypatch.setattr(installing, "_ASKING", 0.2)
+    monkeypatch.setattr(installing, "_TIMEOUT", 0.2)
     faults.will(HANG)
     said = installing.use_account(faults.base_url, SecretStr(KEY))
     assert "is not known: No answer from" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from svc_tools.excel.officejs.gate import ACTIONS, Asked, Gate
+from svc_tools.excel.officejs.gate import ACTIONS, Gate, GateRequest
 
 TOKEN = "the-token"
 GATE = Gate(8643, SecretStr(TOKEN), "https")
@@ -14,7 +14,7 @@ OWN = "https://localhost:8643"
 
 
 def judged(method="GET", path="/excel/functions.js", host="localhost:8643", **more):
-    return GATE.judge(Asked(method=method, path=path, host=host, **more))
+    return GATE.judge(GateRequest(method=method, path=path, host=host, **more))
 
 
 @pytest.mark.parametrize("path", sorted(ACTIONS))
@@ -115,6 +115,6 @@ def test_the_token_is_in_no_text_of_the_gate():
 def test_a_port_that_no_browser_names_is_ours_too():
     gate = Gate(443, SecretStr(TOKEN), "https")
     for host in ("localhost", "localhost:443"):
-        asked = Asked("POST", "/excel/batch", host, f"https://{host}", BEARER)
+        asked = GateRequest("POST", "/excel/batch", host, f"https://{host}", BEARER)
         assert gate.judge(asked) == "allowed"
     assert judged(host="localhost", authorization=BEARER) == "foreign"

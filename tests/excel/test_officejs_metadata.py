@@ -12,7 +12,6 @@ from svc_tools.excel.officejs.pages import (
     host_name,
     host_text,
     metadata,
-    zeros_kept,
 )
 from svc_tools.excel.registry import FUNCTIONS, function
 
@@ -98,7 +97,7 @@ def test_a_function_is_written_with_the_namespace_before_it(name, shown, known_a
 
 
 def test_zeros_are_values_where_amounts_stand_and_empty_cells_elsewhere():
-    assert zeros_kept(function("SVC_TAX")) == [0]
-    assert zeros_kept(function("SVC_SUM")) == [0]
+    assert function("SVC_TAX").zeros == [0]
+    assert function("SVC_SUM").zeros == [0]
     others = [one for one in FUNCTIONS if one.name not in {"SVC_TAX", "SVC_SUM"}]
-    assert [zeros_kept(one) for one in others] == [[]] * len(others)
+    assert [one.zeros for one in others] == [[]] * len(others)

@@ -1,11 +1,10 @@
-"""The extension as one file: the same bytes whenever the same is built."""
+"""The extension for LibreOffice Calc as one file, the same bytes for the same content.
 
-# MERGED configuration: The files that tell LibreOffice of the add-in: functions with their help, menu, description.
-# MERGED idl: The interface of the add-in in UNO's language, from the registry.
-#
-# MERGED idl: A type library is built from it (`scripts/build_calc_types.py`) and shipped in `types/`, so that
-# MERGED idl: nobody who builds the extension needs LibreOffice's development kit.
-# MERGED names: What LibreOffice knows the add-in and its functions by. Files of users hold these names.
+It contains the add-in's Python files, a type library of its interface, and the configuration that
+registers functions, help and menu. The type library is built from `idl()` by
+`scripts/build_calc_types.py` and shipped in `types/`, so that building the extension needs no
+development kit of LibreOffice. Users' files contain the names of module and component.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import __version__
 from svc_tools.atomic import whole_file
-from svc_tools.excel.officejs.pages import zeros_kept
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 
 if TYPE_CHECKING:
@@ -26,6 +24,19 @@ if TYPE_CHECKING:
 
     from svc_tools.excel.registry import Function, Parameter
 
+MODULE = "svc.tools"
+"""The module of the interface; a name in a type library has no underscores in its modules."""
+INTERFACE = f"{MODULE}.XSalesTax"
+IMPLEMENTATION = MODULE
+"""The component with the functions: the prefix of their names in a saved file."""
+SERVICE = f"{MODULE}.SalesTax"
+MENU = f"{MODULE}.Menu"
+"""The component behind the menu."""
+IDENTIFIER = f"{MODULE}.salestax"
+"""The extension: a newer one of the same name replaces the older."""
+IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
+LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
+_ADDIN = Path(__file__).parent / "addin"
 _FILES = (
     "svc_addin.py",
     "pythonpath/svc_calc_ahead.py",
@@ -33,11 +44,9 @@ _FILES = (
     "pythonpath/svc_calc_server.py",
     "LICENSE",
 )
-_ENDING = ".oxt"
 _BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The time of every entry: the oldest that the format knows."""
+"""The time of every entry: the earliest that the format allows."""
 _READABLE = 0o644 << 16
-
 TITLE = "Sales tax and nexus"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _OOR = (
@@ -50,42 +59,28 @@ _KINDS = {
     "CalcAddIns.xcu": "application/vnd.sun.star.configuration-data",
     "Addons.xcu": "application/vnd.sun.star.configuration-data",
 }
-"""What is registered, in this order: components need their types."""
+"""The registered files, in this order: components need their types."""
 _MENU_ENTRIES = (("refresh", "Ask anew for all rates"), ("status", "Who answers…"))
 _OLDEST = "7.4"
-"""The oldest LibreOffice; it is the one that the tests drive."""
-
+"""The oldest supported LibreOffice, which the tests use."""
 DOCUMENT = "document"
-"""An argument that Calc fills itself: the document whose cell asks. People never see it."""
-
-MODULE = "svc.tools"
-"""The module of the interface; a name in a type library has no underscores in its modules."""
-INTERFACE = f"{MODULE}.XSalesTax"
-IMPLEMENTATION = MODULE
-"""The component that computes: its name stands before every function in a saved file."""
-SERVICE = f"{MODULE}.SalesTax"
-MENU = f"{MODULE}.Menu"
-"""The component behind the menu."""
-IDENTIFIER = f"{MODULE}.salestax"
-"""The extension: a newer one of the same name takes the place of the older."""
-
-_ADDIN = Path(__file__).parent / "addin"
+"""An argument that Calc fills in: the document with the calling cell. Users do not see it."""
 
 
 def write_addin(path: str | Path) -> Path:
     """Build the add-in for LibreOffice Calc.
 
     Args:
-        path: the extension, an `.oxt`; it is replaced if it is there.
+        path: the extension, an `.oxt`; an existing one is replaced.
 
     Raises:
         ValueError: the file has another ending.
         OSError: it cannot be written.
     """
     path = Path(path).expanduser()
-    if path.suffix.lower() != _ENDING:
+    if path.suffix.lower() != ".oxt":
         raise ValueError(
-            f"LibreOffice knows extensions by their ending: {path.name!r} does not end in {_ENDING}"
+            f"LibreOffice knows extensions by their ending: {path.name!r} does not end in .oxt"
         )
     content = addin_bytes()
     with whole_file(path) as draft:
@@ -98,45 +93,66 @@ def addin_bytes() -> bytes:
     files = {name: text.encode() for name, text in configuration().items()}
     files |= {name: (_ADDIN / name).read_bytes() for name in _FILES}
     files[LIBRARY_FILE.name] = LIBRARY_FILE.read_bytes()
-    held = BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, _BEGINNING)
-            entry.compress_type = zipfile.ZIP_STORED  # packers differ in their bytes
+            entry.compress_type = zipfile.ZIP_STORED  # compressors differ in their bytes
             entry.external_attr = _READABLE
-            entry.create_system = 3  # as on Unix, wherever it is built
+            entry.create_system = 3  # Unix, wherever it is built
             archive.writestr(entry, files[name])
-    return held.getvalue()
+    return content.getvalue()
 
 
 def configuration() -> Mapping[str, str]:
-    """The files by their paths in the extension."""
+    """The generated files by their paths in the extension."""
     return {
         "META-INF/manifest.xml": _manifest(),
         "description.xml": _description(),
-        "description.txt": _told(),
+        "description.txt": _summary(),
         "CalcAddIns.xcu": _functions(),
         "Addons.xcu": _menu(),
         "functions.json": _for_addin(),
     }
 
 
-def _for_addin() -> str:
-    """What the add-in itself has to know of the functions."""
-    told = [
-        {
-            "name": one.name,
-            "zeros": zeros_kept(one),
-            "volatile": one.volatile,
-            "spills": one.spills,
-        }
-        for one in FUNCTIONS
-    ]
-    return json.dumps(told, indent=1) + "\n"
+def _manifest() -> str:
+    entries = "".join(
+        f'<manifest:file-entry manifest:full-path="{path}" manifest:media-type="{kind}"/>\n'
+        for path, kind in _KINDS.items()
+    )
+    return (
+        f'{_HEAD}<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest">\n'
+        f"{entries}</manifest:manifest>\n"
+    )
+
+
+def _description() -> str:
+    return (
+        f"{_HEAD}<description"
+        ' xmlns="http://openoffice.org/extensions/description/2006"'
+        ' xmlns:xlink="http://www.w3.org/1999/xlink">\n'
+        f'<identifier value="{IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
+        f'<display-name><name lang="en">{TITLE}</name></display-name>\n'
+        '<extension-description><src lang="en" xlink:href="description.txt"/>'
+        "</extension-description>\n"
+        '<dependencies><l:LibreOffice-minimal-version xmlns:l="'
+        f'http://libreoffice.org/extensions/description/2011" value="{_OLDEST}"'
+        f' l:name="LibreOffice {_OLDEST}"/></dependencies>\n'
+        "</description>\n"
+    )
+
+
+def _summary() -> str:
+    return (
+        f"{len(FUNCTIONS)} functions for US sales-tax rates and nexus registrations:"
+        f" {', '.join(one.name for one in FUNCTIONS)}. The cells ask the local server, which"
+        " `svc-tools excel serve` starts. MIT licence, see the file LICENSE.\n"
+    )
 
 
 def _functions() -> str:
-    described = "".join(_described(function) for function in FUNCTIONS)
+    described = "".join(_function(function) for function in FUNCTIONS)
     return (
         f'{_HEAD}<oor:component-data {_OOR} oor:name="CalcAddIns">\n<node oor:name="AddInInfo">\n'
         f'<node oor:name="{IMPLEMENTATION}" oor:op="replace">\n<node oor:name="AddInFunctions">\n'
@@ -144,7 +160,7 @@ def _functions() -> str:
     )
 
 
-def _described(function: Function) -> str:
+def _function(function: Function) -> str:
     arguments = [_node(DOCUMENT, _named(DOCUMENT, "Filled by Calc."))]
     for one in function.parameters:
         text = f"{one.help} (May be left out.)" if one.optional else one.help
@@ -156,6 +172,15 @@ def _described(function: Function) -> str:
         + _property("CompatibilityName", function.name, "en-US")
         + f'<node oor:name="Parameters">\n{"".join(arguments)}</node>\n',
     )
+
+
+def argument_name(parameter: Parameter) -> str:
+    """An argument's name in the interface; users see that of the registry.
+
+    Some of those are keywords of UNO's language: `any`, `type` and others.
+    """
+    first, *others = parameter.name.split("_")
+    return f"{first}{''.join(other.capitalize() for other in others)}Given"
 
 
 def _menu() -> str:
@@ -181,41 +206,6 @@ def _menu() -> str:
     )
 
 
-def _description() -> str:
-    return (
-        f"{_HEAD}<description"
-        ' xmlns="http://openoffice.org/extensions/description/2006"'
-        ' xmlns:xlink="http://www.w3.org/1999/xlink">\n'
-        f'<identifier value="{IDENTIFIER}"/>\n<version value="{__version__}"/>\n'
-        f'<display-name><name lang="en">{TITLE}</name></display-name>\n'
-        '<extension-description><src lang="en" xlink:href="description.txt"/>'
-        "</extension-description>\n"
-        '<dependencies><l:LibreOffice-minimal-version xmlns:l="'
-        f'http://libreoffice.org/extensions/description/2011" value="{_OLDEST}"'
-        f' l:name="LibreOffice {_OLDEST}"/></dependencies>\n'
-        "</description>\n"
-    )
-
-
-def _told() -> str:
-    return (
-        f"{len(FUNCTIONS)} functions for US sales-tax rates and nexus registrations:"
-        f" {', '.join(one.name for one in FUNCTIONS)}. The cells ask the local server, which"
-        " `svc-tools excel serve` starts. MIT licence, see the file LICENSE.\n"
-    )
-
-
-def _manifest() -> str:
-    entries = "".join(
-        f'<manifest:file-entry manifest:full-path="{path}" manifest:media-type="{kind}"/>\n'
-        for path, kind in _KINDS.items()
-    )
-    return (
-        f'{_HEAD}<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest">\n'
-        f"{entries}</manifest:manifest>\n"
-    )
-
-
 def _named(name: str, text: str) -> str:
     return _property("DisplayName", name, "en-US") + _property("Description", text, "en-US")
 
@@ -229,29 +219,30 @@ def _property(name: str, value: str, language: str | None = None) -> str:
     return f'<prop oor:name="{name}"><value{of}>{escape(value)}</value></prop>\n'
 
 
-IDL_FILE = Path(__file__).parent / "types" / "XSalesTax.idl"
-LIBRARY_FILE = IDL_FILE.with_name("svc_types.rdb")
+def _for_addin() -> str:
+    """What the add-in itself needs to know of the functions."""
+    described = [
+        {
+            "name": one.name,
+            "zeros": one.zeros,
+            "volatile": one.volatile,
+            "spills": one.spills,
+        }
+        for one in FUNCTIONS
+    ]
+    return json.dumps(described, indent=1) + "\n"
 
 
 def idl() -> str:
-    """The content of `IDL_FILE`.
+    """The content of `IDL_FILE`: the interface in UNO's language.
 
-    Every argument is `any`: one that is left out arrives as nothing, a range as rows.
+    Every argument is `any`: one that is left out arrives as void, a range as rows.
     """
     opened = "".join(f"module {name} {{ " for name in MODULE.split("."))
     closed = "}; " * len(MODULE.split("."))
     methods = "\n".join(f"    {_method(function)}" for function in FUNCTIONS)
     name = INTERFACE.rpartition(".")[2]
     return f"{opened.rstrip()}\n  interface {name} {{\n{methods}\n  }};\n{closed.rstrip()}\n"
-
-
-def argument_name(parameter: Parameter) -> str:
-    """An argument's name in the interface; people see the registry's.
-
-    Some of those are words of the language: `any`, `type` and others.
-    """
-    first, *others = parameter.name.split("_")
-    return f"{first}{''.join(other.capitalize() for other in others)}Given"
 
 
 def _method(function: Function) -> str:
@@ -261,8 +252,8 @@ def _method(function: Function) -> str:
 
 
 def calc_name(name: str) -> str:
-    """A function of the registry as it stands in a file: SVC_RATE is SVC.TOOLS.SVC_RATE.
+    """The name of a function in a file: SVC_RATE is SVC.TOOLS.SVC_RATE.
 
-    Calc shows, and lets people type, the name of the registry itself.
+    Calc shows, and accepts, the name of the registry.
     """
     return f"{IMPLEMENTATION.upper()}.{name}"

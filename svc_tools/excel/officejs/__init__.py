@@ -1,5 +1,5 @@
-"""The add-in for Excel on Windows, macOS and the web, and the local server that it asks.
+"""The add-in for Excel on Windows, macOS and the web, and its local server.
 
-`metadata`, `manifest` and `script` make what Excel loads; `app` answers it, behind `gate`;
-`serving` runs it. Calc's add-in asks the same server.
+`pages` makes what Excel loads; `app` serves it, behind `gate`; `serving` runs the server. Calc's
+add-in uses the same server.
 """

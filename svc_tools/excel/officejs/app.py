@@ -1,13 +1,11 @@
-"""The local server's answers: what Excel loads, what the cells ask, and the task pane's matters."""
+"""The local server as an ASGI app: the files that Excel loads, the calls of cells, the task pane.
 
-# MERGED wire: The JSON of `/excel/batch`: calls in, results out. Pure.
-#
-# MERGED wire: Asked: {"calls": [{"f": "SVC_RATE", "a": ["TX", 78701]}, ...]}. An argument is null where it was
-# MERGED wire: left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error value. A
-# MERGED wire: call with "from_1904": true is of a workbook that counts dates from 1904.
-#
-# MERGED wire: Answered: {"results": [...]}, one for each call in their order: {"v": scalar or rows}, or
-# MERGED wire: {"e": "na" or "value", "m": sentence}. A cell inside rows may be such an error itself.
+`/excel/batch` takes {"calls": [{"f": "SVC_RATE", "a": ["TX", 78701]}, ...]}. An argument is null
+where it was left out, a scalar, or rows of scalars; "" is an empty cell, {"error": "#N/A"} an error
+value. A call with "from_1904": true is of a workbook with the 1904 date system. The response is
+{"results": [...]}, one for each call in order: {"v": scalar or rows}, or {"e": "na" or "value",
+"m": sentence}. A cell inside rows may be such an error, too.
+"""
 
 from __future__ import annotations
 
@@ -61,16 +59,21 @@ if TYPE_CHECKING:
     from svc_tools.excel.officejs.gate import Gate
     from svc_tools.excel.values import Argument, Result, Scalar
 
+MOST_CALLS = 100_000
+"""The most calls in a request."""
+_PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
+_EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
+_STATIC = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".png": "image/png"}
 _MADE = "functions.js"
-"""A file of the folder that is not served as it stands."""
+"""A file of the folder that is not served unchanged."""
 _HOSTS = (
     "https://*.officeapps.live.com https://*.live.com https://*.office.com https://*.office365.com"
     " https://*.sharepoint.com https://*.microsoft365.com https://*.cloud.microsoft"
 )
-"""The pages in which Excel on the web shows an add-in: every one around it has to be named."""
+"""The pages in which Excel on the web shows an add-in; each enclosing frame has to be listed."""
 _SCRIPTS = f"https://{urlsplit(OFFICE_JS).hostname} https://ajax.aspnetcdn.com"
-"""Where office.js comes from, which the host demands, and what it loads itself."""
+"""The source of office.js, which the host requires, and that of the scripts it loads."""
 _OFFICE_PAGE = (
     f"default-src 'none'; script-src 'self' {_SCRIPTS}; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
@@ -81,20 +84,13 @@ _OWN_PAGE = (
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-MOST_CALLS = 100_000
-"""The most calls of one request."""
-_PARAMETERS = {one.name: one.parameters for one in FUNCTIONS}
-_EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
-
-_STATIC = Path(__file__).parent / "static"
-
 
 def make_app(desk: Desk, gate: Gate) -> ASGIApp:
-    """The app over the process's desk, behind its gate.
+    """The app over a desk, behind its gate.
 
     Args:
-        desk: where all cells ask, from whichever program they come.
-        gate: who may ask, and the address and token that Excel is told.
+        desk: the lookups that all cells share, whatever program they are in.
+        gate: the requests that are allowed, and the address and token for Excel.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.add_exception_handler(HTTPException, _no_such_page)
@@ -103,32 +99,32 @@ def make_app(desk: Desk, gate: Gate) -> ASGIApp:
     _add_files(app, gate)
     _add_cells(app, desk)
     _add_pane(app, desk)
-    _add_static(app)  # the last, for it takes every name
+    _add_static(app)  # last, since it matches every name
     return Guard(app, gate)
 
 
 def _add_files(app: FastAPI, gate: Gate) -> None:
-    """What Excel, and a person who sets it up, load."""
+    """The files and pages that Excel, and the user who sets it up, load."""
 
     @app.get("/excel/")
-    async def explained() -> Response:
+    async def instructions() -> Response:
         return _page(help_page(gate), _OWN_PAGE)
 
     @app.get("/excel/manifest.xml")
-    async def told() -> Response:
+    async def manifest_xml() -> Response:
         name = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
         return Response(manifest(gate), media_type="application/xml", headers=name)
 
     @app.get("/excel/functions.json")
-    async def described() -> Response:
+    async def functions_json() -> Response:
         return _json(metadata())
 
     @app.options("/excel/functions.json")
-    async def may_be_read() -> Response:
+    async def functions_json_preflight() -> Response:
         return Response(status_code=204, headers={"access-control-allow-methods": "GET"})
 
     @app.get("/excel/functions.js")
-    async def functions() -> Response:
+    async def functions_js() -> Response:
         return Response(functions_script(gate), media_type="text/javascript")
 
     @app.get("/excel/taskpane.html")
@@ -139,35 +135,31 @@ def _add_files(app: FastAPI, gate: Gate) -> None:
 
 
 def _add_cells(app: FastAPI, desk: Desk) -> None:
-    """What the functions ask, those of Excel and those of Calc."""
+    """The calls of functions, from Excel and from Calc."""
 
     @app.post("/excel/batch")
     async def batch(request: Request) -> Response:
         body = await request.body()
         try:
-            answer = await in_thread(functools.partial(_computed, desk, body))
+            results = await in_thread(functools.partial(_computed, desk, body))
         except BadRequestError as error:
             return refusal(400, "INVALID_INPUT", str(error))
-        return Response(answer, media_type="application/json")
+        return Response(results, media_type="application/json")
 
 
-def _add_static(app: FastAPI) -> None:
-    """The files of the add-in as they stand, by their names."""
-
-    @app.get("/excel/{name}")
-    async def file(name: str) -> Response:
-        path = {one.name: one for one in _STATIC.iterdir()}.get(name)
-        if path is None or path.suffix not in _KINDS or name == _MADE:
-            raise HTTPException(404)
-        return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
+def _computed(desk: Desk, body: bytes) -> bytes:
+    """The results of the calls in a body, with their places looked up together."""
+    calls = read_calls(body)
+    results = iter(evaluate(desk, [one for one in calls if not isinstance(one, CellError)]))
+    return results_json(one if isinstance(one, CellError) else next(results) for one in calls)
 
 
 def _add_pane(app: FastAPI, desk: Desk) -> None:
-    """What the task pane shows and does; what is wrong is in its answers."""
+    """What the task pane shows and does; errors are part of the results."""
 
     @app.get("/excel/status")
     async def status() -> Response:
-        return await _told(lambda: pages.status(desk))
+        return _json(await in_thread(lambda: pages.status(desk)))
 
     @app.post("/excel/refresh")
     async def refresh() -> Response:
@@ -196,23 +188,23 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
         return await _changed(lambda: pages.use_embedded(desk))
 
 
-def _computed(desk: Desk, body: bytes) -> bytes:
-    """The results of a body's calls, all of their places asked for together."""
-    calls = read_calls(body)
-    results = iter(evaluate(desk, [one for one in calls if not isinstance(one, CellError)]))
-    return results_json(one if isinstance(one, CellError) else next(results) for one in calls)
-
-
-async def _told(work: Callable[[], pages.Told]) -> Response:
-    return _json(await in_thread(work))
-
-
-async def _changed(work: Callable[[], pages.Told]) -> Response:
-    """What was told, after which answers that were given before may be others."""
+async def _changed(work: Callable[[], Mapping[str, object]]) -> Response:
+    """The result of a change, after which Calc must not use earlier results."""
     try:
-        return await _told(work)
+        return _json(await in_thread(work))
     finally:
         server_file.renew()
+
+
+def _add_static(app: FastAPI) -> None:
+    """The static files of the add-in, by name."""
+
+    @app.get("/excel/{name}")
+    async def file(name: str) -> Response:
+        path = {one.name: one for one in _STATIC.iterdir()}.get(name)
+        if path is None or path.suffix not in _KINDS or name == _MADE:
+            raise HTTPException(404)
+        return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
 
 
 def _json(content: Mapping[str, object]) -> Response:
@@ -238,22 +230,22 @@ async def _failed(_request: Request, _error: Exception) -> Response:
 
 
 class BadRequestError(ValueError):
-    """The body is no batch of calls; the message says what is expected."""
+    """The body is not a batch of calls; the message says what is expected."""
 
 
 def read_calls(body: bytes) -> list[Call | CellError]:
-    """The calls of a request; an error in place of one that this server cannot read or compute.
+    """The calls of a request; an error for a call that this server cannot read or compute.
 
-    One odd cell is the matter of its formula, not of the thousands that were sent with it.
+    One bad cell fails its own formula, not the thousands sent with it.
 
     Raises:
-        BadRequestError: the whole body cannot be used.
+        BadRequestError: the body cannot be used at all.
     """
     try:
-        asked = json.loads(body, parse_constant=_refused)
+        content = json.loads(body, parse_constant=_refused)
     except (ValueError, RecursionError):
         raise BadRequestError(f"The body is not JSON; {_EXPECTED}") from None
-    calls = asked.get("calls") if isinstance(asked, dict) else None
+    calls = content.get("calls") if isinstance(content, dict) else None
     if not isinstance(calls, list):
         raise BadRequestError(f"The body has no list of calls; {_EXPECTED}")
     if len(calls) > MOST_CALLS:
@@ -263,14 +255,10 @@ def read_calls(body: bytes) -> list[Call | CellError]:
     return [_call(number, one) for number, one in enumerate(calls)]
 
 
-def results_json(results: Iterable[Result]) -> bytes:
-    """The body of the answer."""
-    told = {"results": [_result_json(result) for result in results]}
-    return json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _call(number: int, asked: object) -> Call | CellError:
-    name, given = (asked.get("f"), asked.get("a", [])) if isinstance(asked, dict) else (None, None)
+def _call(number: int, call: object) -> Call | CellError:
+    if not isinstance(call, dict):
+        raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
+    name, given = call.get("f"), call.get("a", [])
     if not isinstance(name, str) or not isinstance(given, list):
         raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
     parameters = _PARAMETERS.get(name)
@@ -284,7 +272,7 @@ def _call(number: int, asked: object) -> Call | CellError:
     missing = [OMITTED] * (len(parameters) - len(given))
     try:
         arguments = map(_argument, given)
-        if isinstance(asked, dict) and asked.get("from_1904") is True:
+        if call.get("from_1904") is True:
             arguments = map(of_1904, arguments)
         return Call(name, (*arguments, *missing))
     except BadValueError as error:
@@ -321,6 +309,16 @@ def _number(given: int) -> float:
     return given
 
 
+def _refused(constant: str) -> float:
+    raise BadRequestError(f"{constant} is no number of JSON")
+
+
+def results_json(results: Iterable[Result]) -> bytes:
+    """The body of the response."""
+    content = {"results": [_result_json(result) for result in results]}
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
 def _result_json(result: Result) -> dict[str, Any]:
     if isinstance(result, CellError):
         return _error(result)
@@ -337,7 +335,3 @@ def _cell(cell: object) -> object:
 
 def _error(error: CellError) -> dict[str, Any]:
     return {"e": "value" if isinstance(error, BadValueError) else "na", "m": error.message}
-
-
-def _refused(constant: str) -> float:
-    raise BadRequestError(f"{constant} is no number of JSON")

@@ -1,13 +1,11 @@
-"""Who may ask the local server for something. Pure.
+"""Which requests the local server accepts: the rules (`Gate`) and the ASGI layer (`Guard`).
 
-It listens on loopback, where every program and every user of the machine can reach it, and where a
-web page elsewhere can send the browser (DNS rebinding, forms). So it answers under its own names
-only, to its own page, and to whoever has the token: in a header, or for the files that Excel itself
-loads in their addresses.
+The server listens on loopback, where every program and user of the machine can reach it, and where
+a web page elsewhere can send the browser (DNS rebinding, forms). So it accepts only its own host
+names, its own page, and requests with the token: in a header, or for the files that Excel itself
+loads in their addresses. The layer also limits the body, adds headers to every response, and keeps
+the token from the app.
 """
-
-# MERGED guard: Around every request: who may ask, how much, and what no answer may leave out.
-# MERGED in_thread: Work that takes its time beside the event loop, on threads that never keep the process alive.
 
 from __future__ import annotations
 
@@ -30,30 +28,31 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Verdict = Literal["allowed", "unknown", "foreign"]
-"""`unknown`: the token is missing or not ours. `foreign`: under another name than the server's, or
-from the page of another server."""
+"""`unknown`: the token is missing or wrong. `foreign`: the request has another host name than the
+server's, or comes from the page of another server."""
 ROOT = "/excel/"
-"""What every path begins with."""
+"""The prefix of every path."""
 METADATA = f"{ROOT}functions.json"
-"""The one file that pages of Excel on the web read from their own address: names and help texts."""
+"""Names and help texts of the functions, which Excel on the web reads from its own pages."""
+ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "key", "embedded"))
+"""Paths that compute or change something: a token in the address, which browsers store, is not
+accepted."""
+LARGEST_BODY = 32 * 1024 * 1024
+"""The most bytes of a body. The add-in sends up to 4 MB, and more only for a single range."""
 _READS = {"GET", "HEAD"}
 _USUAL_PORTS = {"http": 80, "https": 443}
 _SCHEME = "bearer "
-
-LARGEST_BODY = 32 * 1024 * 1024
-"""Bytes of a request's body. The add-in's own questions have 4 MB, and more only for one range."""
 _HEADERS = {
     b"cache-control": b"no-store",
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",  # the token stands in addresses
-    b"cross-origin-resource-policy": b"cross-origin",  # Excel on the web shows the pictures
+    b"referrer-policy": b"no-referrer",  # addresses contain the token
+    b"cross-origin-resource-policy": b"cross-origin",  # for the icons in Excel on the web
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
 }
 _FOR_METADATA = {
     b"access-control-allow-origin": b"*",
     b"access-control-allow-private-network": b"true",
 }
-"""Excel on the web reads the names and help texts from a page of its own address."""
 _UNKNOWN = (
     "The token is missing, or is not that of this server. Excel: load the manifest that `svc-tools"
     " excel serve` names again. Programs: send it as Authorization: Bearer TOKEN"
@@ -62,22 +61,21 @@ _FOREIGN = "This server answers under its own name on this machine, to its own p
 _TOO_LARGE = f"The request has more than {LARGEST_BODY // 1024 // 1024} MB; give a smaller range"
 _ENDING = "The local server is being stopped; start `svc-tools excel serve` again, then recalculate"
 _FAILED = "The request could not be answered; the server's own output names the kind of error"
-
-ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "key", "embedded"))
-"""What computes or changes something: never by a token in an address, which browsers remember."""
+_log = logging.getLogger("svc_tools.excel")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is known of a request.
+class GateRequest:
+    """The parts of a request that decide.
 
     Attributes:
         method: the HTTP method.
         path: the path, without the query.
         host: the header `Host`.
-        origin: the header `Origin`: the page that asks, if a page does.
+        origin: the header `Origin`: the page that sends the request, if a page does.
         authorization: the header `Authorization`.
-        token: the token in the query, or nothing.
+        token: the token in the query, or "".
     """
 
     method: str
@@ -90,11 +88,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The names of the server, and the token of those who may ask it.
+    """The address of the server, and the token that requests need.
 
     Attributes:
         port: the port that the server listens on.
-        token: what its callers prove themselves with.
+        token: the token.
         scheme: http, or https where it has a certificate.
     """
 
@@ -104,34 +102,34 @@ class Gate:
 
     @property
     def origin(self) -> str:
-        """The server's address, without a path, as Excel is told it."""
+        """The server's address for Excel, without a path."""
         return f"{self.scheme}://localhost:{self.port}"
 
-    def judge(self, asked: Asked) -> Verdict:
-        """Whether a request is let in."""
-        host = asked.host.lower()
+    def judge(self, request: GateRequest) -> Verdict:
+        """Whether a request is accepted."""
+        host = request.host.lower()
         if host not in self._hosts():
             return "foreign"
-        if asked.path == METADATA and asked.method == "OPTIONS":
-            return "allowed"  # a browser asks whether it may ask
-        reads_metadata = asked.path == METADATA and asked.method in _READS
+        if request.path == METADATA and request.method == "OPTIONS":
+            return "allowed"  # the preflight request of a browser
+        reads_metadata = request.path == METADATA and request.method in _READS
         own = f"{self.scheme}://{host}"
-        if asked.origin is not None and asked.origin.lower() != own and not reads_metadata:
+        if request.origin is not None and request.origin.lower() != own and not reads_metadata:
             return "foreign"
-        if asked.method in _READS and _is_open(asked.path):
+        if request.method in _READS and _is_open(request.path):
             return "allowed"
-        return "allowed" if self._knows(asked) else "unknown"
+        return "allowed" if self._knows(request) else "unknown"
 
     def _hosts(self) -> set[str]:
         names = {"localhost", "127.0.0.1", "[::1]"}
-        usual = self.port == _USUAL_PORTS[self.scheme]  # which no browser names
+        usual = self.port == _USUAL_PORTS[self.scheme]  # which browsers leave out
         return {f"{name}:{self.port}" for name in names} | (names if usual else set())
 
-    def _knows(self, asked: Asked) -> bool:
-        if asked.authorization[: len(_SCHEME)].lower() == _SCHEME:
-            return self._is_token(asked.authorization[len(_SCHEME) :].strip())
-        takes_query = asked.method in _READS and asked.path not in ACTIONS
-        return takes_query and self._is_token(asked.token)
+    def _knows(self, request: GateRequest) -> bool:
+        if request.authorization[: len(_SCHEME)].lower() == _SCHEME:
+            return self._is_token(request.authorization[len(_SCHEME) :].strip())
+        takes_query = request.method in _READS and request.path not in ACTIONS
+        return takes_query and self._is_token(request.token)
 
     def _is_token(self, given: str) -> bool:
         known = self.token.get_secret_value().encode()
@@ -139,37 +137,19 @@ class Gate:
 
 
 def _is_open(path: str) -> bool:
-    """Whether a path holds nothing of anybody: the page with instructions, and the pictures."""
+    """Whether a path is public: the page with instructions, and the icons."""
     return path == ROOT or (path.startswith(f"{ROOT}icon-") and path.endswith(".png"))
 
 
-_log = logging.getLogger("svc_tools.excel")
-
-
-class TooLargeError(Exception):
-    """The body goes on and on."""
-
-
-def refusal(status: int, code: str, message: str) -> Response:
-    """An answer that says why there is none."""
-    body = json.dumps({"error": {"code": code, "message": message}})
-    return Response(body, status, media_type="application/json")
-
-
 class Guard:
-    """An ASGI layer that lets in whom the gate lets in, and adds the headers of every answer.
-
-    Args:
-        app: what answers.
-        gate: who may ask.
-    """
+    """An ASGI layer that enforces the gate and adds the headers of every response."""
 
     def __init__(self, app: ASGIApp, gate: Gate) -> None:
         self._app = app
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http":
             return
         begun = False
@@ -181,21 +161,21 @@ class Guard:
                 message["headers"] = _with_headers(message["headers"], scope["path"])
             await send(message)
 
-        answer = self._refused(scope)
-        if answer is None:
-            answer = await self._failure(_without_token(scope), _counted(receive), headed)
-        if answer is not None and not begun:
-            await answer(scope, receive, headed)
+        response = self._refused(scope)
+        if response is None:
+            response = await self._failure(_without_token(scope), _counted(receive), headed)
+        if response is not None and not begun:
+            await response(scope, receive, headed)
 
     async def _failure(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
-        """Have the app answer; what to say instead where it does not."""
+        """Run the app; an error response where it fails."""
         try:
             await self._app(scope, receive, send)
         except ClientDisconnect:
-            return None  # as Excel does with what was computed anew meanwhile
+            return None  # Excel does so with calls that it has sent again
         except asyncio.CancelledError:
             return refusal(503, "ENDING", _ENDING)
-        except Exception as error:  # noqa: BLE001 - a stack trace may show what a person typed
+        except Exception as error:  # noqa: BLE001 - a stack trace may show what the user typed
             _log.error("A request could not be answered: %s", type(error).__name__)
             return failed()
         return None
@@ -204,7 +184,7 @@ class Guard:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         query = parse_qs(scope["query_string"].decode("latin-1"))
         verdict = self._gate.judge(
-            Asked(
+            GateRequest(
                 method=scope["method"],
                 path=scope["path"],
                 host=headers.get(b"host", ""),
@@ -216,29 +196,21 @@ class Guard:
         if verdict == "foreign":
             return refusal(403, "FOREIGN", _FOREIGN)
         if verdict == "unknown":
-            answer = refusal(401, "UNKNOWN_TOKEN", _UNKNOWN)
-            answer.headers["www-authenticate"] = "Bearer"
-            return answer
-        told = headers.get(b"content-length", "0")
-        if told.isdigit() and int(told) > LARGEST_BODY:
+            response = refusal(401, "UNKNOWN_TOKEN", _UNKNOWN)
+            response.headers["www-authenticate"] = "Bearer"
+            return response
+        length = headers.get(b"content-length", "0")
+        if length.isdigit() and int(length) > LARGEST_BODY:
             return too_large()
         return None
 
 
-def too_large() -> Response:
-    """The answer to a body that is too much; the connection ends, for the rest is not read."""
-    answer = refusal(413, "TOO_LARGE", _TOO_LARGE)
-    answer.headers["connection"] = "close"
-    return answer
-
-
-def failed() -> Response:
-    """The answer where something went wrong that nobody foresaw; nothing of it is told."""
-    return refusal(500, "FAILED", _FAILED)
+class TooLargeError(Exception):
+    """The body has more bytes than are accepted."""
 
 
 def _without_token(scope: Scope) -> Scope:
-    """What the app, and whatever traces it, is told of a request: the token is not its matter."""
+    """The request without the token, which the app, and whatever traces it, does not need."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     kept = urlencode([(name, value) for name, value in query if name != "token"])
     headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
@@ -246,7 +218,7 @@ def _without_token(scope: Scope) -> Scope:
 
 
 def _counted(receive: Receive) -> Receive:
-    """The body as it comes, until it is too much."""
+    """Receive a body, until it is too large."""
     received = 0
 
     async def count() -> Message:
@@ -266,25 +238,40 @@ def _with_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[b
     return [*headers, *((name, value) for name, value in added.items() if name not in there)]
 
 
-_Made = TypeVar("_Made")
+def refusal(status: int, code: str, message: str) -> Response:
+    """An error response."""
+    body = json.dumps({"error": {"code": code, "message": message}})
+    return Response(body, status, media_type="application/json")
 
 
-async def in_thread(work: Callable[[], _Made]) -> _Made:
-    """What `work` gives, computed on a thread of its own.
+def too_large() -> Response:
+    """The response to a body that is too large; the connection ends, since the rest is not read."""
+    response = refusal(413, "TOO_LARGE", _TOO_LARGE)
+    response.headers["connection"] = "close"
+    return response
 
-    An executor's threads are waited for when the process ends, and a lookup whose service hangs
-    would hold up Ctrl+C.
+
+def failed() -> Response:
+    """The response to an unexpected error, without details."""
+    return refusal(500, "FAILED", _FAILED)
+
+
+async def in_thread(work: Callable[[], _Result]) -> _Result:
+    """The result of `work`, run in a daemon thread.
+
+    The process waits for the threads of an executor when it ends: a lookup whose service hangs
+    would block Ctrl+C.
     """
     loop = asyncio.get_running_loop()
-    made: asyncio.Future[_Made] = loop.create_future()
+    made: asyncio.Future[_Result] = loop.create_future()
 
-    def settle(result: _Made | None, error: BaseException | None) -> None:
-        if made.done():  # nobody waits any more
+    def settle(result: _Result | None, error: BaseException | None) -> None:
+        if made.done():  # canceled
             return
         if error is not None:
             made.set_exception(error)
         else:
-            made.set_result(result)  # type: ignore[arg-type]  # what `work` gave
+            made.set_result(result)  # type: ignore[arg-type]  # the result of `work`
 
     def run() -> None:
         result, failure = None, None

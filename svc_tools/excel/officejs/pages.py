@@ -1,19 +1,14 @@
-"""The page of the local server: how its certificate is made and its add-in loaded. No secrets."""
+"""What the add-in loads from the local server, and what its task pane shows and does.
 
-# MERGED page: The page of the task pane: the static file with its addresses and the list of functions.
-# MERGED pane: What the task pane shows and does, as JSON-ready answers. The routes are the app's.
-#
-# MERGED pane: What goes wrong is an answer, too: `{"trouble": {title, text, what_to_do, reference}}`, with the
-# MERGED pane: `field` of the form that is at fault where it is one. No key is in any of them.
-# MERGED script: `functions.js` as Excel loads it: the shipped file, with the server's address and token.
-# MERGED manifest: The manifest that Excel loads: an add-in only manifest with functions, one runtime and a button.
-#
-# MERGED manifest: It names the server's address and token, so it is made for one user of one machine; both stay the
-# MERGED manifest: same from run to run, and so does the manifest.
-# MERGED metadata: What Excel is told of the functions: the JSON metadata of custom functions, from the registry.
-#
-# MERGED metadata: Excel puts the add-in's namespace before every name, so SVC_RATE is `=SVC.RATE(...)` there. An id
-# MERGED metadata: names a function in saved workbooks: it never changes once it was out.
+Excel loads metadata of the functions, a manifest and `functions.js`. It puts the add-in's namespace
+before every name, so SVC_RATE is `=SVC.RATE(...)` there. The id of a function is stored in
+workbooks: it never changes once released. The manifest contains the server's address and token, so
+it is made for one user of one machine; both stay the same from run to run.
+
+The task pane's results are JSON objects; an error is one, too: `{"trouble": {title, text,
+what_to_do, reference}}`, with the `field` of the form that is wrong, if any. They contain no key.
+The page with instructions (`help_page`) contains no secrets.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +16,6 @@ import json
 import re
 from dataclasses import asdict
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -44,66 +38,119 @@ if TYPE_CHECKING:
     from svc_tools.excel.officejs.gate import Gate
     from svc_tools.excel.registry import Function, Parameter
 
+NAMESPACE = "SVC"
+"""The part before the dot in the name of every function in Excel."""
+_PREFIX = f"{NAMESPACE}_"
+OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
+"""Where Office add-ins must load the host's library from: the only address elsewhere."""
+_FOLDER = Path(__file__).parent
+_NAME = re.compile(rf"\b{_PREFIX}[A-Z_]+\b")
+_STARTS = {
+    "http": "svc-tools excel serve",
+    "https": "svc-tools excel serve --cert FILE --key FILE",
+}
+"""The command that starts the server, for messages: over http, Excel would not reach it."""
 _STATES = {
     "http": "Plain http: LibreOffice Calc takes it. Excel asks for https: see the next section.",
     "https": "https: Excel takes it once this computer trusts the certificate.",
 }
-
-OFFICE_JS = "https://appsforoffice.microsoft.com/lib/1/hosted/office.js"
-"""Where Office add-ins must load the host's library from: the one address outside this computer."""
-
-Told: TypeAlias = dict[str, object]
-"""An answer that JSON can hold."""
 _LOCKED = (
     f"Address and key come from the environment ({config.URL_VARIABLE} and {config.KEY_VARIABLE})."
     " Change them there, then start svc-tools excel serve again."
 )
 _CONFIGURATION = "The configuration cannot be used"
 _OFFER = "Give address and key under “Service and key”, or choose the embedded service."
-
-_PLACE = "__CONFIG__"
-_STARTS = {
-    "http": "svc-tools excel serve",
-    "https": "svc-tools excel serve --cert FILE --key FILE",
-}
-"""What a person types where the server does not run: over http, Excel would not reach it."""
-
-NAMESPACE = "SVC"
-"""What stands before the dot of every function in Excel."""
-_PREFIX = f"{NAMESPACE}_"
-_ZERO_IS_A_VALUE = {("SVC_TAX", "amount"), ("SVC_SUM", "range")}
-"""The arguments where the number 0 is something else than an empty cell."""
-
-_HELP_FILE = Path(__file__).parent / "templates" / "help.html"
+Json: TypeAlias = dict[str, object]
+"""A JSON object."""
 
 
-def help_page(gate: Gate) -> str:
-    """The page, as HTML; anybody on this machine may read it."""
-    return Template(_HELP_FILE.read_text(encoding="utf-8")).substitute(
-        origin=escape(gate.origin),
-        scheme=gate.scheme,
-        state=_STATES[gate.scheme],
-        functions="\n".join(map(_row, FUNCTIONS)),
-    )
+def metadata() -> dict[str, Any]:
+    """The content of `functions.json`.
+
+    Every argument is a matrix: so one that was left out (null) differs from an empty cell (a matrix
+    of one), and a range gives a range. Errors of the sheet are passed as values.
+    """
+    return {
+        "allowErrorForDataTypeAny": True,
+        "functions": [_described(function) for function in FUNCTIONS],
+    }
 
 
-def _row(function: Function) -> str:
-    signature, told = (escape(host_text(text)) for text in (function.signature, function.help))
-    name = host_name(function.name)
-    return f'<tr id="{name}"><td><code>={signature}</code></td><td>{told}</td></tr>'
+def _described(function: Function) -> dict[str, Any]:
+    return {
+        "id": function_id(function.name),
+        "name": function.name.removeprefix(_PREFIX),
+        "description": host_text(function.help),
+        "parameters": [
+            {
+                "name": one.name,
+                "description": host_text(one.help),
+                "type": "any",
+                "dimensionality": "matrix",
+                "optional": one.optional,
+            }
+            for one in function.parameters
+        ],
+        "result": {"type": "any", "dimensionality": "matrix"},
+        "options": {"cancelable": True, "volatile": function.volatile},
+    }
+
+
+def functions_script(gate: Gate) -> str:
+    """The JavaScript that registers every function and sends its calls to this server."""
+    settings = {
+        "url": f"{gate.origin}{ROOT}batch",
+        "token": gate.token.get_secret_value(),
+        "start": _STARTS[gate.scheme],
+        "functions": [
+            {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
+        ],
+    }
+    script = (_FOLDER / "static" / "functions.js").read_text(encoding="utf-8")
+    return script.replace("__CONFIG__", json.dumps(settings), 1)
+
+
+def manifest(gate: Gate) -> str:
+    """The manifest of the add-in, as XML."""
+    values = {
+        "version": _version(),
+        "origin": gate.origin,
+        "root": f"{gate.origin}{ROOT}".rstrip("/"),
+        "token": quote(gate.token.get_secret_value(), safe=""),
+        "namespace": NAMESPACE,
+    }
+    template = _FOLDER / "templates" / "manifest.xml"
+    return Template(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def write_manifest(path: Path, gate: Gate) -> None:
+    """Write the manifest to a file that only its owner can read, since it contains the token.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with whole_file(path) as draft:
+        draft.chmod(0o600)  # before anything is in it
+        draft.write_text(manifest(gate), encoding="utf-8")
+
+
+def _version() -> str:
+    """The version as the four numbers of a manifest."""
+    numbers = re.findall(r"\d+", __version__)[:4]
+    return ".".join([*numbers, "0", "0", "0", "0"][:4])
 
 
 def page(token: str, *, office: bool) -> str:
-    """The page.
+    """The page of the task pane, as HTML.
 
     Args:
-        token: what the addresses of its files carry.
-        office: whether it is opened by an Office host: then it loads the host's library and the
-            functions, too, and is the page of the shared runtime.
+        token: the token in the addresses of its files.
+        office: whether an Office host opens it: then it also loads the host's library and the
+            functions, and is the page of the shared runtime.
     """
     quoted = quote(token, safe="")
     scripts = (OFFICE_JS, f"functions.js?token={quoted}") if office else ()
-    text = files(__package__).joinpath("static", "taskpane.html").read_text(encoding="utf-8")
+    text = (_FOLDER / "static" / "taskpane.html").read_text(encoding="utf-8")
     for name, content in (
         ("office", "\n".join(f'<script src="{escape(one)}"></script>' for one in scripts)),
         ("functions", "\n".join(map(_item, FUNCTIONS))),
@@ -134,10 +181,42 @@ def _argument(one: Parameter) -> str:
     return f"<div><dt>{escape(one.name)}{optional}</dt><dd>{escape(host_text(one.help))}</dd></div>"
 
 
-def status(desk: Desk) -> Told:
-    """Who answers, whether it does, and what is kept. It asks one request that is not billed."""
+def help_page(gate: Gate) -> str:
+    """The page with instructions, as HTML; anybody on this machine may read it."""
+    template = _FOLDER / "templates" / "help.html"
+    return Template(template.read_text(encoding="utf-8")).substitute(
+        origin=escape(gate.origin),
+        scheme=gate.scheme,
+        state=_STATES[gate.scheme],
+        functions="\n".join(map(_row, FUNCTIONS)),
+    )
+
+
+def _row(function: Function) -> str:
+    signature, text = (escape(host_text(one)) for one in (function.signature, function.help))
+    name = host_name(function.name)
+    return f'<tr id="{name}"><td><code>={signature}</code></td><td>{text}</td></tr>'
+
+
+def host_name(name: str) -> str:
+    """The name of a function in Excel: SVC_RATE is SVC.RATE."""
+    return f"{NAMESPACE}.{name.removeprefix(_PREFIX)}"
+
+
+def host_text(text: str) -> str:
+    """A text of the registry with the functions' names in Excel."""
+    return _NAME.sub(lambda found: host_name(found[0]), text)
+
+
+def function_id(name: str) -> str:
+    """The id of a function: letters, digits and periods, which every rule for ids allows."""
+    return name.removeprefix(_PREFIX).replace("_", ".")
+
+
+def status(desk: Desk) -> Json:
+    """The service, whether it responds, and the cached results; sends one unbilled request."""
     described = settings.describe()
-    told: Told = {
+    result: Json = {
         "service": "No service",
         "source": "",
         "words": desk.source,
@@ -153,22 +232,22 @@ def status(desk: Desk) -> Told:
     try:
         client = desk.client
     except (ConfigurationError, ImportError) as error:
-        what_to_do = _LOCKED if told["locked"] else _OFFER
-        return told | _trouble(Trouble(_CONFIGURATION, str(error), what_to_do))
-    who = desk.service
+        what_to_do = _LOCKED if result["locked"] else _OFFER
+        return result | _trouble(Trouble(_CONFIGURATION, str(error), what_to_do))
+    service = desk.service
     embedded = isinstance(client, config.EmbeddedSvc)
-    told |= {"service": capital(who.name) if embedded else who.name, "embedded": embedded}
-    if who.edition:
-        told |= {"source": f"Rate book of {who.edition}"}
+    result |= {"service": capital(service.name) if embedded else service.name, "embedded": embedded}
+    if service.edition:
+        result |= {"source": f"Rate book of {service.edition}"}
     try:
         settings.check_key(client)
     except SvcError as error:
-        return told | _trouble(told_of_service(error))
-    return told
+        return result | _trouble(told_of_service(error))
+    return result
 
 
-def refresh(desk: Desk) -> Told:
-    """Ask anew for every place of the session; what came of it, in a sentence and in numbers."""
+def refresh(desk: Desk) -> Json:
+    """Refresh every place of the session; the report as a sentence and numbers."""
     report = desk.refresh()
     return {
         "said": report.sentence,
@@ -178,11 +257,11 @@ def refresh(desk: Desk) -> Told:
     }
 
 
-def use_key(desk: Desk, address: str, key: SecretStr) -> Told:
-    """Have the service at an address answer with a key, kept in the system's keyring.
+def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
+    """Use the service at an address with a key, stored in the system's keyring.
 
-    The service is asked first whether it takes the key: what it refuses is not kept, and whoever
-    answered before goes on.
+    The key is checked first: one that the service rejects is not stored, and the former service
+    stays in use.
     """
     if settings.describe().known_from == "environment":
         return _locked()
@@ -209,8 +288,8 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Told:
     return {"said": f"{address} takes the key. It is kept in {keyring}, and cells ask there now."}
 
 
-def forget_key(desk: Desk) -> Told:
-    """Remove the key from the keyring. The address stays, so that nobody else answers unnoticed."""
+def forget_key(desk: Desk) -> Json:
+    """Remove the key from the keyring. The address stays: no other service is used unnoticed."""
     if settings.describe().known_from == "environment":
         return _locked()
     try:
@@ -223,8 +302,8 @@ def forget_key(desk: Desk) -> Told:
     return {"said": f"The key for {address} is removed. Cells say so until there is another."}
 
 
-def use_embedded(desk: Desk) -> Told:
-    """Have the embedded service answer, because a person chose it. Keys in the keyring stay."""
+def use_embedded(desk: Desk) -> Json:
+    """Use the embedded service; keys in the keyring stay."""
     if settings.describe().known_from == "environment":
         return _locked()
     try:
@@ -238,7 +317,7 @@ def use_embedded(desk: Desk) -> Told:
 
 
 def _address() -> str:
-    """What the form begins with."""
+    """The address in the form at first."""
     try:
         chosen = settings.chosen()
     except ConfigurationError:
@@ -254,122 +333,9 @@ def _field_at_fault(error: SvcError) -> str:
     return "key"
 
 
-def _locked() -> Told:
+def _locked() -> Json:
     return _trouble(Trouble("The environment decides who answers", _LOCKED, "Nothing was changed."))
 
 
-def _trouble(trouble: Trouble, field: str | None = None) -> Told:
+def _trouble(trouble: Trouble, field: str | None = None) -> Json:
     return {"trouble": asdict(trouble) | {"field": field}}
-
-
-_FILE = Path(__file__).parent / "static" / "functions.js"
-
-
-def functions_script(gate: Gate) -> str:
-    """The JavaScript that associates every function of the registry and asks this server."""
-    config = {
-        "url": f"{gate.origin}{ROOT}batch",
-        "token": gate.token.get_secret_value(),
-        "start": _STARTS[gate.scheme],
-        "functions": [
-            {"id": function_id(one.name), "f": one.name, "zeros": zeros_kept(one)}
-            for one in FUNCTIONS
-        ],
-    }
-    return _FILE.read_text(encoding="utf-8").replace(_PLACE, json.dumps(config), 1)
-
-
-_MANIFEST_FILE = Path(__file__).parent / "templates" / "manifest.xml"
-
-
-def manifest(gate: Gate) -> str:
-    """The manifest of the add-in that asks this server, as XML."""
-    values = {
-        "version": _version(),
-        "origin": gate.origin,
-        "root": f"{gate.origin}{ROOT}".rstrip("/"),
-        "token": quote(gate.token.get_secret_value(), safe=""),
-        "namespace": NAMESPACE,
-    }
-    return Template(_MANIFEST_FILE.read_text(encoding="utf-8")).substitute(values)
-
-
-def write_manifest(path: Path, gate: Gate) -> None:
-    """Write the manifest to a file that only its owner can read, for the token is in it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    with whole_file(path) as draft:
-        draft.chmod(0o600)  # before anything is in it
-        draft.write_text(manifest(gate), encoding="utf-8")
-
-
-def _version() -> str:
-    """The release in the four numbers that a manifest has."""
-    numbers = re.findall(r"\d+", __version__)[:4]
-    return ".".join([*numbers, "0", "0", "0", "0"][:4])
-
-
-_NAME = re.compile(rf"\b{_PREFIX}[A-Z_]+\b")
-
-
-def host_name(name: str) -> str:
-    """How a function of the registry is written in Excel: SVC_RATE is SVC.RATE."""
-    return f"{NAMESPACE}.{name.removeprefix(_PREFIX)}"
-
-
-def host_text(text: str) -> str:
-    """A help text of the registry with the functions as they are written in Excel."""
-    return _NAME.sub(lambda found: host_name(found[0]), text)
-
-
-def function_id(name: str) -> str:
-    """The id of a function: letters, digits and periods, which every rule for ids allows."""
-    return name.removeprefix(_PREFIX).replace("_", ".")
-
-
-def zeros_kept(function: Function) -> list[int]:
-    """The positions of the arguments whose zeros are meant.
-
-    Desktop Excel hands over the empty cells of a range as the number 0, Excel on the web as null.
-    No state, ZIP, day or name is 0, and no place of the country lies at 0 degrees: there a 0 is an
-    empty cell. In the others an empty cell counts as much as a 0.
-    """
-    return [
-        position
-        for position, one in enumerate(function.parameters)
-        if (function.name, one.name) in _ZERO_IS_A_VALUE
-    ]
-
-
-def metadata() -> dict[str, Any]:
-    """The content of `functions.json`.
-
-    Every argument is a matrix: so one that was left out (null) is told from an empty cell (a
-    matrix of one), and a range gives a range. Errors of the sheet come in as values.
-    """
-    return {
-        "allowErrorForDataTypeAny": True,
-        "functions": [_described(function) for function in FUNCTIONS],
-    }
-
-
-def _described(function: Function) -> dict[str, Any]:
-    return {
-        "id": function_id(function.name),
-        "name": function.name.removeprefix(_PREFIX),
-        "description": host_text(function.help),
-        "parameters": [
-            {
-                "name": one.name,
-                "description": host_text(one.help),
-                "type": "any",
-                "dimensionality": "matrix",
-                "optional": one.optional,
-            }
-            for one in function.parameters
-        ],
-        "result": {"type": "any", "dimensionality": "matrix"},
-        "options": {"cancelable": True, "volatile": function.volatile},
-    }

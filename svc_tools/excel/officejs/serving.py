@@ -1,13 +1,10 @@
-"""`svc-tools excel serve`: the local server of the add-ins, until Ctrl+C."""
+"""`svc-tools excel serve`: the process, sockets and certificate of the local server.
 
-# MERGED sockets: The sockets of the local server: `localhost`, in both families of addresses.
-#
-# MERGED sockets: A browser asks `localhost` at ::1 or at 127.0.0.1. If only one were ours, another user of the
-# MERGED sockets: machine could take the other, and be sent the token.
-# MERGED certificate: Whether a certificate and its key can serve https on this machine, said before anything starts.
-#
-# MERGED certificate: A browser inside Excel shows no reason where a certificate does not fit: the add-in just does not
-# MERGED certificate: load. So it is tried here, by a handshake in memory.
+It listens on `localhost` in both address families: a browser may try ::1 or 127.0.0.1, and another
+user of the machine could take a free one and be sent the token. The certificate is tried before
+anything starts, by a handshake in memory: a browser inside Excel shows no reason where one does not
+fit, the add-in just does not load.
+"""
 
 from __future__ import annotations
 
@@ -39,22 +36,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 DEFAULT_PORT = 8643
-"""Beside the embedded service's own; from then on it is that of the last run."""
-_LAST_REQUESTS_SECONDS = 2
-_KEEP_ALIVE_SECONDS = 75
-
-_LAST_PORT = 65_535
-_TRIES = 20
-
-_HOST = "localhost"
-_WRONG_NAME = 62
-_EXPIRED = 10
-_NOT_YET = 9
-_ROUNDS = 10
+"""The port of the first run; then that of the last run."""
 
 
 def manifest_path() -> Path:
-    """Where the manifest is written where no other place is said."""
+    """The default path of the manifest."""
     return config.excel_folder() / "svc-tools-manifest.xml"
 
 
@@ -69,16 +55,16 @@ def serve(
 ) -> None:
     """Serve the add-ins of Excel and Calc on this machine alone, until Ctrl+C.
 
-    Token, port and manifest stay the same from run to run. Where a server of this user runs
-    already, it is named, and nothing is started.
+    Token, port and manifest stay the same from run to run. Where this user already runs a server,
+    only a message says so.
 
     Args:
         port: the port; that of the last run where left out, 0 for a free one.
         cert: the certificate for https (PEM).
         key: its private key (PEM).
-        say: takes each line that a person reads.
-        manifest: where the manifest is written, else in the adapters' folder.
-        browser: whether the page with instructions is opened.
+        say: receives each line of output.
+        manifest: the path of the manifest; else in the adapters' folder.
+        browser: whether to open the page with instructions.
 
     Raises:
         ValueError: the certificate cannot be used, or only one of its two files was given.
@@ -130,7 +116,9 @@ def _serve_alone(
         server = _Server(make_app(the_desk(), gate), cert, key, started)
         with _interruptible(), suppress(KeyboardInterrupt):
             server.run(sockets)
-        logging.getLogger("svc_tools").setLevel(logging.CRITICAL)  # of lookups that end with it
+        logging.getLogger("svc_tools").setLevel(
+            logging.CRITICAL
+        )  # no errors of lookups that end with it
     finally:
         server_file.withdraw()
         for one in sockets:
@@ -139,7 +127,7 @@ def _serve_alone(
 
 
 class _Server(uvicorn.Server):
-    """A server without access log, for addresses hold the token; it says when it listens."""
+    """A server without access log, since addresses contain the token; it calls `started`."""
 
     def __init__(
         self, app: ASGIApp, cert: Path | None, key: Path | None, started: Callable[[], None]
@@ -150,12 +138,12 @@ class _Server(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="critical",  # the app logs its own failures, without what a person typed
+                log_level="critical",  # the app logs its failures, without what the user typed
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=_LAST_REQUESTS_SECONDS,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=2,
                 ssl_certfile=cert,
                 ssl_keyfile=key,
             )
@@ -164,13 +152,13 @@ class _Server(uvicorn.Server):
         self._failure: BaseException | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop."""
+        """Serve until stopped."""
         super().run(sockets)
         if self._failure is not None:
             raise self._failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, then say so."""
+        """Start as uvicorn does, then call `started`."""
         await super().startup(sockets)
         try:
             self._on_started()
@@ -181,7 +169,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Being told to end (SIGTERM) is as Ctrl+C: what follows is tidied up."""
+    """Handle SIGTERM as Ctrl+C, so that everything is cleaned up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -225,9 +213,9 @@ def bound(port: int) -> list[socket.socket]:
     Raises:
         OSError: the port is taken, or does not exist.
     """
-    if not 0 <= port <= _LAST_PORT:
-        raise OSError(f"The port {port} does not exist; ports go from 1 to {_LAST_PORT}")
-    tries = 1 if port else _TRIES
+    if not 0 <= port < 2**16:
+        raise OSError(f"The port {port} does not exist; ports go from 1 to 65535")
+    tries = 1 if port else 20
     while True:
         first = _listening(socket.AF_INET, "127.0.0.1", port)
         found: int = first.getsockname()[1]
@@ -235,7 +223,7 @@ def bound(port: int) -> list[socket.socket]:
             return [first, _listening(socket.AF_INET6, "::1", found)]
         except OSError as error:
             if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
-                return [first]  # this machine has no IPv6, so nobody listens there
+                return [first]  # this machine has no IPv6
             first.close()
             tries -= 1
             if not tries:
@@ -264,18 +252,21 @@ def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.
 def _taken(port: int) -> OSError:
     return OSError(
         f"Port {port} on this machine is used by another program; stop it, or choose another with"
-        " --port (Excel then needs the manifest anew)"
+        " --port (Excel then needs the new manifest)"
     )
 
 
-def check_certificate(cert: Path, key: Path) -> None:
-    """Say what is wrong with a certificate for `localhost`; nothing where all is well.
+_HOST = "localhost"
+_NOT_YET_VALID, _EXPIRED, _WRONG_NAME = 9, 10, 62
+"""Codes of OpenSSL."""
 
-    Whether this machine trusts it is not asked: that is between Excel and the system.
+
+def check_certificate(cert: Path, key: Path) -> None:
+    """Check a certificate for `localhost`; whether this machine trusts it is not checked.
 
     Raises:
-        ValueError: a file is missing or unreadable, the two do not belong together, the key asks
-            for a password, or the certificate is of another name or another time.
+        ValueError: a file is missing or unreadable, the two do not belong together, the key has a
+            password, or the certificate is for another name or not valid today.
     """
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -291,14 +282,18 @@ def check_certificate(cert: Path, key: Path) -> None:
             f"The key {key} asks for a password; give one without, readable by you alone"
         ) from None
     except (ssl.SSLError, OSError) as error:
-        why = "they do not belong together" if _mismatched(error) else "PEM files are expected"
+        why = (
+            "they do not belong together"
+            if "MISMATCH" in str(error).upper()
+            else "PEM files are expected"
+        )
         raise ValueError(f"{cert} and {key} cannot be used: {why}") from None
     client = ssl.create_default_context(cafile=cert)
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # whoever signed it is not asked
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
     try:
         _shake_hands(server, client)
     except ssl.SSLCertVerificationError as error:
-        raise ValueError(_told(cert, error.verify_code)) from None
+        raise ValueError(_why_not(cert, error.verify_code)) from None
     except ssl.SSLError:
         raise ValueError(f"{cert} cannot be used for https by a server") from None
 
@@ -308,12 +303,8 @@ class _PasswordError(Exception):
 
 
 def _no_password() -> str:
-    """A server that starts must not stop to ask."""
+    """Keep OpenSSL from prompting for a password."""
     raise _PasswordError
-
-
-def _mismatched(error: Exception) -> bool:
-    return "MISMATCH" in str(error).upper()
 
 
 def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
@@ -322,7 +313,7 @@ def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
         client.wrap_bio(to_client, to_server, server_hostname=_HOST),
         server.wrap_bio(to_server, to_client, server_side=True),
     ]
-    for _ in range(_ROUNDS):
+    for _ in range(10):  # more rounds than a handshake needs
         for side in list(sides):
             try:
                 side.do_handshake()
@@ -331,9 +322,9 @@ def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
             sides.remove(side)
 
 
-def _told(cert: Path, code: int) -> str:
+def _why_not(cert: Path, code: int) -> str:
     if code == _WRONG_NAME:
         return f"{cert} is not for {_HOST}: make one whose subjectAltName names DNS:{_HOST}"
-    if code in {_EXPIRED, _NOT_YET}:
+    if code in {_EXPIRED, _NOT_YET_VALID}:
         return f"{cert} is not valid today: make a new one"
     return f"{cert} cannot be used for https by a server"
