@@ -15,9 +15,10 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
@@ -49,6 +50,8 @@ does looks it up in the recalculation after the refresh. A formula with TODAY() 
 places each day, and those of last month should not be billed again."""
 _NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was asked for")
 _log = logging.getLogger(__name__)
+_Burst: TypeAlias = "Future[dict[Place, Outcome]]"
+"""The outcomes of places that one thread looks up, and others may wait for."""
 _desks: list[Desk] = []
 _making = threading.Lock()
 
@@ -114,7 +117,8 @@ class Desk:
         Old results are shown until the new ones are in, and stay where there is no new one. While
         a refresh is running, another waits for it and returns the same report.
         """
-        mine = _Refreshing()
+        mine: Future[RefreshReport | None] = Future()
+        report: RefreshReport | None = None
         while True:
             with self._lock:
                 session = self._session
@@ -122,16 +126,15 @@ class Desk:
                 if running is None:
                     session.refreshing = mine
                     break
-            running.over.wait()
-            if running.report:
-                return running.report
+            if found := running.result():
+                return found
         try:
-            mine.report = self._refreshed(session)
-            return mine.report
+            report = self._refreshed(session)
+            return report
         finally:
             with self._lock:
                 session.refreshing = None
-            mine.over.set()
+            mine.set_result(report)
 
     def register(self) -> Register:
         """The account's nexus records, as first listed this day or by a refresh.
@@ -214,14 +217,13 @@ class Desk:
                 place: session.in_flight[place] for place in missing if place in session.in_flight
             }
             own = [place for place in missing if place not in waited_for]
-            burst = _Burst()
+            burst: _Burst = Future()
             session.in_flight.update(dict.fromkeys(own, burst))
         if own:
             self._look_up(session, own, burst, now)
-            known |= burst.outcomes
+            known |= burst.result()
         for place, other in waited_for.items():
-            other.over.wait()
-            known[place] = other.outcomes.get(place, _NOT_REACHED)
+            known[place] = other.result().get(place, _NOT_REACHED)
         return {place: known.get(place, _NOT_REACHED) for place in wanted}
 
     def _look_up(
@@ -233,11 +235,10 @@ class Desk:
         try:
             result = self._burst_result(session, places, paused=paused)
         finally:
-            burst.outcomes = result.outcomes
             with self._lock:
                 for place in places:
                     del session.in_flight[place]
-                burst.over.set()
+                burst.set_result(result.outcomes)
                 ended_at = self._clock()  # a burst may take minutes
                 retry_at = ended_at + _PAUSE
                 if paused is None:
@@ -388,7 +389,7 @@ class _Session:
         self.results = _ResultCache()
         self.in_flight: dict[Place, _Burst] = {}
         self.outage = _Outage()
-        self.refreshing: _Refreshing | None = None
+        self.refreshing: Future[RefreshReport | None] | None = None
         self.register = _RegisterCache(clock)
         self._client = client
         self._making = threading.Lock()
@@ -408,22 +409,6 @@ class _Session:
                 # a client made here is closed with the last thread that uses the session
                 weakref.finalize(self, self._client.close)
             return self._client
-
-
-class _Burst:
-    """Places that one thread looks up, and others may wait for."""
-
-    def __init__(self) -> None:
-        self.over = threading.Event()
-        self.outcomes: dict[Place, Outcome] = {}
-
-
-class _Refreshing:
-    """A running refresh that other threads may wait for."""
-
-    def __init__(self) -> None:
-        self.over = threading.Event()
-        self.report: RefreshReport | None = None
 
 
 class _Cached(NamedTuple):

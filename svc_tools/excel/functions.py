@@ -544,16 +544,6 @@ def svc_field(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> 
     return _each_cell(names, arguments, query, show)
 
 
-def svc_confidence(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-    """How sure the service is of each rate."""
-    return _from_source(desk, names, arguments, lambda one: field_cell("confidence", one))
-
-
-def svc_warnings(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
-    """What to know of each rate, or why there is none."""
-    return _from_source(desk, names, arguments, sentences)
-
-
 def svc_asof(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
     """The time of each response; without arguments the oldest of the session."""
     if _nothing_given(arguments):
@@ -562,7 +552,7 @@ def svc_asof(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> P
     def show(one: FieldSource) -> Cell:
         return moment(one.outcome.looked_up_at) or error_of(one.outcome)
 
-    return _from_source(desk, names, arguments, show)
+    return _of_source(show)(desk, names, arguments)
 
 
 def svc_source(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
@@ -576,21 +566,19 @@ def svc_source(desk: Desk, names: Sequence[str], arguments: Sequence[object]) ->
         source, edition = (field_cell(name, one) for name in ("lookup_source", "lookup_edition"))
         return f"{source}, edition {edition}" if edition else source
 
-    return _from_source(desk, names, arguments, show)
+    return _of_source(show)(desk, names, arguments)
 
 
-def _from_source(
-    desk: Desk,
-    names: Sequence[str],
-    arguments: Sequence[object],
-    show: Callable[[FieldSource], Cell],
-) -> ParsedFormula:
-    """A formula of a state, a ZIP and a day whose cells show something of the result's fields."""
+def _of_source(show: Callable[[FieldSource], Cell]) -> _Function:
+    """A function of a state, a ZIP and a day that shows something of the result's fields."""
 
-    def shown(one: LookupResult, *_: Given) -> Cell:
-        return show(FieldSource(*one, desk.service, desk.today))
+    def compute(desk: Desk, names: Sequence[str], arguments: Sequence[object]) -> ParsedFormula:
+        def shown(one: LookupResult, *_: Given) -> Cell:
+            return show(FieldSource(*one, desk.service, desk.today))
 
-    return _each_cell(names, arguments, _of_zip, shown)
+        return _each_cell(names, arguments, _of_zip, shown)
+
+    return compute
 
 
 def _nothing_given(arguments: Sequence[object]) -> bool:
@@ -697,8 +685,8 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
     "SVC_FIELD": svc_field,
-    "SVC_CONFIDENCE": svc_confidence,
-    "SVC_WARNINGS": svc_warnings,
+    "SVC_CONFIDENCE": _of_source(lambda one: field_cell("confidence", one)),
+    "SVC_WARNINGS": _of_source(sentences),
     "SVC_STATUS": _per_cell(_of_zip, lambda one, *_: one.outcome.status),
     "SVC_FIELDS": svc_fields,
     "SVC_ASOF": svc_asof,

@@ -316,7 +316,8 @@ def _keyring() -> KeyringBackend:
     """The keyring of the operating system; raises where there is no safe one."""
     try:
         import keyring  # noqa: PLC0415 - of an extra, and it loads the system's libraries
-        from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - the same
+        from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - as above
+        from keyring.core import recommended  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         raise ImportError(f"{_MISSING} ({error})") from error
     try:
@@ -326,19 +327,10 @@ def _keyring() -> KeyringBackend:
         raise ConfigurationError(_NO_KEYRING.format(why=why)) from None
     if isinstance(backend, ChainerBackend):  # of several, only a safe one
         backend = next(iter(backend.backends), backend)
-    if not _is_safe(backend):
+    # the packages keyrings.alt and the like store keys in files, some of them readable by anyone
+    if not recommended(backend) or type(backend).__module__.startswith("keyrings."):
         raise ConfigurationError(_NO_KEYRING.format(why=_why_not(backend)))
     return backend
-
-
-def _is_safe(backend: KeyringBackend) -> bool:
-    """Whether keyring itself recommends the backend and it is not from `keyrings.alt` or the like.
-
-    Those packages store keys in files, some of them readable by anyone.
-    """
-    from keyring.core import recommended  # noqa: PLC0415 - as above
-
-    return recommended(backend) and not type(backend).__module__.startswith("keyrings.")
 
 
 def _named(backend: KeyringBackend) -> str:

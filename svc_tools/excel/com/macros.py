@@ -43,7 +43,7 @@ from svc_tools.nexus.register import cell_of
 from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from svc_tools.excel.com.workbook import Sheet
     from svc_tools.excel.desk import Desk
@@ -354,17 +354,13 @@ class _NexusRows:
         old = len(self.rows)
         self._require_room(old, len(lines))
         if lines:
-            self._write(lines)
+            marks_at = Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS))
+            self.sheet.put(marks_at, [NEXUS_MARKS])
+            cells = [[line[name] for name in self.all] for line in lines]
+            self.sheet.put(self._block(len(lines)), cells)
         if old > len(lines):  # last: rows that the user typed stay until the plan is written
             first = self._head + 1 + len(lines)
             self.sheet.clear(Area(first, self._left, old - len(lines), len(self.all)))
-
-    def _write(self, lines: Sequence[Mapping[str, str]]) -> None:
-        self.sheet.put(
-            Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS)), [NEXUS_MARKS]
-        )
-        cells = [[line[name] for name in self.all] for line in lines]
-        self.sheet.put(self._block(len(lines)), cells)
 
     def plan(self) -> Plan:
         """The plan, as ticked on the sheet.
