@@ -78,13 +78,13 @@ def evaluate(desk: Desk, calls: Sequence[Call]) -> list[Result]:
 
     The places of all of them are looked up in one run, each once.
     """
-    formulas = [_parsed(desk, call) for call in calls]
+    formulas = [_guarded(call.name, _parse, desk, call) for call in calls]
     places = dict.fromkeys(
         place for one in formulas if not isinstance(one, CellError) for place in one.places
     )
     outcomes = desk.ask(places) if places else {}
     return [
-        one if isinstance(one, CellError) else _finished(one, outcomes, call.name)
+        one if isinstance(one, CellError) else _guarded(call.name, one.finish, outcomes)
         for one, call in zip(formulas, calls, strict=True)
     ]
 
@@ -103,7 +103,7 @@ def run(desk: Desk, name: str, *arguments: Argument) -> Result:
 
 def uncached_places(desk: Desk, call: Call) -> int:
     """How many places a formula would have to look up; nothing is looked up."""
-    formula = _parsed(desk, call)
+    formula = _guarded(call.name, _parse, desk, call)
     return 0 if isinstance(formula, CellError) else desk.uncached(formula.places)
 
 
@@ -117,10 +117,6 @@ class ParsedFormula(NamedTuple):
 
     places: Sequence[Place]
     finish: Callable[[Outcomes], Result]
-
-
-def _parsed(desk: Desk, call: Call) -> ParsedFormula | CellError:
-    return _guarded(lambda: _parse(desk, call), call.name)
 
 
 def _parse(desk: Desk, call: Call) -> ParsedFormula:
@@ -141,13 +137,10 @@ def _parse(desk: Desk, call: Call) -> ParsedFormula:
     return compute(desk, names, given)
 
 
-def _finished(formula: ParsedFormula, outcomes: Outcomes, name: str) -> Result:
-    return _guarded(lambda: formula.finish(outcomes), name)
-
-
-def _guarded(compute: Callable[[], _T], name: str) -> _T | CellError:
+def _guarded(name: str, compute: Callable[..., _T], *arguments: object) -> _T | CellError:
+    """The result of a step; its error, where it fails."""
     try:
-        return compute()
+        return compute(*arguments)
     except CellError as error:
         return error
     except Exception as error:  # noqa: BLE001 - the cell gets a sentence, the log the type
