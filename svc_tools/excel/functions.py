@@ -513,7 +513,7 @@ def svc_fields(_: Desk, __: Sequence[str], ___: Sequence[object]) -> ParsedFormu
     """The fields with their forms and meanings, under a heading."""
 
     def finish() -> Result:
-        from svc_tools.frames.texts import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
+        from svc_tools.frames.lookup_columns import COLUMN_MEANINGS  # noqa: PLC0415 - loads pandas
 
         rows: _Grid = [
             [name, one.form, COLUMN_MEANINGS[name]] for name, one in LOOKUP_FIELDS.items()
