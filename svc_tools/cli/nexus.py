@@ -30,7 +30,7 @@ from svc_tools.nexus.service import (
     found_differences,
     list_register,
 )
-from svc_tools.nexus.words import NOT_TICKED_NOTE, REASONS
+from svc_tools.nexus.notices import NOT_TICKED_NOTE, REASONS
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from rich.text import Text
 from svc_tools.cli.common import NO_ANSWER, client_of, explained
 from svc_tools.display import plain, printable, the_service
 from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
-from svc_tools.nexus.plan_file import read_plan
+from svc_tools.nexus.plan import read_plan
 from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
 from svc_tools.nexus.restoring import restore
-from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import state_code
 from svc_tools.printing import print_table, print_text
 

@@ -1,8 +1,9 @@
-"""Nexus: where a seller has to collect tax, and records that can be removed, provably and back.
+"""Nexus: where a seller has to collect tax, and the account's registrations of it.
 
-The register is read (`read_register`) or listed (`list_register`), measured against the states'
-thresholds (`exposure`), planned (`make_plan`), cleaned up (`apply_plan`) and, where the service
-can add, restored (`restore`). Nothing in here asks a person; the command line and the panel do.
+A register is read (`read_register`) or listed by the service (`list_register`), measured against
+the states' thresholds (`exposure`), planned (`make_plan`), cleaned up (`apply_plan`) and, where the
+service can add records, restored (`restore`). Nothing here prompts the user; the command line and
+the panel do.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
-    from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal
-    from svc_tools.nexus.plan_file import read_plan
+    from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal, read_plan
     from svc_tools.nexus.planning import make_plan
     from svc_tools.nexus.receipt import (
         Receipt,
@@ -83,8 +83,6 @@ __all__ = [
 
 _HOMES = {
     "apply": (
-        "ApplyError",
-        "PlannedRequest",
         "apply_plan",
         "preview",
         "preview_state",
@@ -96,8 +94,8 @@ _HOMES = {
         "PlanError",
         "PlanRow",
         "Removal",
+        "read_plan",
     ),
-    "plan_file": ("read_plan",),
     "planning": ("make_plan",),
     "receipt": (
         "Receipt",
@@ -113,6 +111,10 @@ _HOMES = {
         "RegisterError",
         "Registration",
         "read_register",
+    ),
+    "requests": (
+        "ApplyError",
+        "PlannedRequest",
     ),
     "restoring": (
         "preview_restore",
@@ -137,7 +139,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Each part is loaded when it is asked for: a register alone needs neither frames nor locks."""
+    """Load a module when it is first used: a register alone needs neither pandas nor locks."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

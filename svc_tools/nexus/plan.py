@@ -1,40 +1,53 @@
-"""The cleanup plan: one row per record, what is suggested and why, and what the person ticked.
+"""The cleanup plan: a row per record with a suggestion and its reasons, and the user's choices.
 
-A plan suggests; the person decides: nothing is ticked in advance. `make_plan` makes one,
-`read_plan` reads one back after it was ticked in a spreadsheet. Pure; nothing is sent from here.
+A plan only suggests: nothing is ticked in advance, and nothing is sent from here. It is written as
+a CSV file to tick in a spreadsheet. The file's first line names the plan, and the service and
+account that it is for. `read_plan` checks codes, dates and numbers, and whether the rows belong
+together; whether a record is still as the plan has it is checked when the plan is applied.
 """
-
-# MERGED plan_seen: What a plan takes from an exposure: each state's row as plain values, and its figures told.
-# MERGED plan_shown: How a plan reads: as a frame, on a terminal, in a notebook. What needs a person comes first.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from svc_tools.display import NOTHING, Table, as_html, as_text, counted, printable
-from svc_tools.nexus.register import ProblemsError, day_column
-from svc_tools.nexus.words import DECISION_WORDS, NOT_TICKED_NOTE
+from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
+from svc_tools.nexus.register import (
+    NEXUS_TYPES,
+    ProblemsError,
+    Registration,
+    cell_of,
+    columns_of,
+    day_column,
+    day_of,
+    guarded,
+    nexus_type_of,
+    plain_label,
+    rows_below,
+    sheet_table,
+    state_of,
+    write_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     import pandas as pd
 
-    from svc_tools.nexus.register import NexusType, Registration
-    from svc_tools.nexus.thresholds import Threshold
+    from svc_tools.nexus.register import NexusType
 
 Decision = Literal["candidate", "review", "keep"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+"""What a plan suggests, in the order in which it is shown."""
 Action = Literal["", "remove", "replace"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
 Key = int | tuple[str, str]
 """A row by its number, or all rows of one state and type."""
-
-_NEEDED = ("state", "band", "below_all", "marketplace_only")
-_NOT_KNOWN = "not known"
 
 FRAME_COLUMNS = (
     "number",
@@ -49,13 +62,6 @@ FRAME_COLUMNS = (
     "why",
     "evidence",
 )
-_HEADS = (">Row", "Record", "Registered at", "Suggestion")
-_ELSEWHERE = "The figures and the source behind every row are in frame() and in the file."
-_LACKING = "States without a record, above their threshold"
-
-DECISIONS: tuple[Decision, ...] = get_args(Decision)
-"""What a plan suggests, in the order in which it is shown."""
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class PlanError(ProblemsError):
@@ -111,8 +117,6 @@ class PlanRow:
     @property
     def record(self) -> Registration:
         """The record as it is in the register."""
-        from svc_tools.nexus.register import Registration  # noqa: PLC0415 - register shows plans
-
         return Registration(
             self.state, self.nexus_type, self.registered_at, self.address, self.notes, self.row
         )
@@ -190,8 +194,20 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """The counts in words."""
-        return sentence_of(self)
+        """How many records there are, what is suggested for them, and how many are ticked."""
+        counts = self.counts
+        said = f"{counted(counts['records'], 'record')}: " + ", ".join(
+            f"{counts[name]:,} {words}"
+            for name, words in (
+                ("candidate", "could be removed"),
+                ("review", "to look at first"),
+                ("keep", "to keep"),
+            )
+        )
+        if counts["missing"]:
+            lack = "lacks" if counts["missing"] == 1 else "lack"
+            said = f"{counted(counts['missing'], 'state')} {lack} a record; {said}"
+        return f"{said}; {counts['ticked'] or 'nothing'} ticked."
 
     def tick(self, *keys: Key, action: Literal["remove", "replace"] = "remove") -> Plan:
         """The plan with rows marked, by their number or by (state, type).
@@ -249,8 +265,37 @@ class Plan:
         return tuple(found)
 
     def frame(self) -> pd.DataFrame:
-        """The plan as a frame: missing states first, then a row per record; see `PlanRow`."""
-        return frame_of(self)
+        """The plan as a frame with `FRAME_COLUMNS`.
+
+        States without a record come first (`decision` is "missing"; `number` and the record are
+        missing). `remove` is what was ticked; `reasons` has the codes, separated by "; ".
+        """
+        import pandas as pd  # noqa: PLC0415 - nexus works without it
+
+        lacking = [
+            (None, "", one.state, None, None, None, None, "missing", "missing", one.sentence, "")
+            for one in self.missing_states
+        ]
+        rows = [
+            (
+                row.number,
+                row.action,
+                row.state,
+                row.nexus_type,
+                row.registered_at,
+                row.address,
+                row.notes,
+                row.decision,
+                "; ".join(row.reasons),
+                " ".join(row.why),
+                row.evidence,
+            )
+            for row in self.rows
+        ]
+        frame = pd.DataFrame([*lacking, *rows], columns=[*FRAME_COLUMNS])
+        days = day_column(frame["registered_at"])
+        kinds = {name: "str" for name in FRAME_COLUMNS if name not in {"number", "registered_at"}}
+        return frame.assign(registered_at=days).astype({"number": "Int64", **kinds})
 
     def write(self, path: str | Path) -> Path:
         """Write the plan as a CSV file to be ticked in a spreadsheet; `read_plan` reads it back.
@@ -259,21 +304,26 @@ class Plan:
             ValueError: it has the name of a workbook.
             OSError: it cannot be written; what was there before is left as it was.
         """
-        from svc_tools.nexus.plan_file import write_plan  # noqa: PLC0415 - it reads plans
-
-        return write_plan(self, path)
+        path = Path(path)
+        # the empty line keeps a spreadsheet that sorts from taking the first line for the headings
+        lines = [
+            [guarded(text) if name in _TEXTS else text for name, text in row.items()]
+            for row in plan_rows(self)
+        ]
+        write_rows(path, COLUMNS, lines, above=([plan_header(self)], []))
+        return path
 
     def __str__(self) -> str:
         """The plan as text."""
-        return text_of_plan(self)
+        return as_text(self.sentence, (NOT_TICKED_NOTE,), _tables(self, evidence=False))
 
     def __repr__(self) -> str:
         """One line: the counts."""
         return f"<Plan {self.plan_id}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-
-        return html_of_plan(self)
+        elsewhere = "The figures and the source behind every row are in frame() and in the file."
+        return as_html(self.sentence, (NOT_TICKED_NOTE, elsewhere), _tables(self, evidence=True))
 
     def _marked(self, keys: Iterable[Key], action: Action) -> Plan:
         numbers: set[int] = set()
@@ -295,6 +345,13 @@ class Plan:
         for row in self.rows:
             groups.setdefault(row.key, []).append(row)
         return groups
+
+
+def made_for_whom(plan: Plan) -> str:
+    """The service that a plan was made for, in words."""
+    if not plan.service:
+        return "made without a service"
+    return f"for {plan.service}" if "://" in plan.service else f"for the {plan.service}"
 
 
 def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
@@ -323,218 +380,24 @@ def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What the exposure says of one state; `None` is what it does not know.
-
-    Attributes: as the columns of `exposure`; `sentence` is its `why`.
-    """
-
-    state: str
-    band: str
-    below_all: bool | None = None
-    marketplace_only: bool = False
-    below_now: bool | None = None
-    period_covered: bool = True
-    certainty: str | None = None
-    checked_on: date | None = None
-    sentence: str = ""
-    test: tuple[str, int | None, int | None] | None = None
-    """The threshold that was measured against: logic, dollars of sales, transactions."""
-
-
-def read_exposure(frame: pd.DataFrame) -> dict[str, Seen]:
-    """The exposure's rows by state.
-
-    Raises:
-        PlanError: it is no exposure: columns are missing, a state has several rows, or a cell
-            that is true, false or missing holds something else.
-    """
-    absent = [name for name in _NEEDED if name not in frame.columns]
-    if absent:
-        raise PlanError(
-            [f"the exposure has no column {', '.join(absent)}; give what exposure() returned"]
-        )
-    found: dict[str, Seen] = {}
-    for row in frame.to_dict("records"):
-        seen = _seen({str(name): _known(value) for name, value in row.items()})
-        if seen.state in found:
-            raise PlanError([f"the exposure has several rows for {seen.state}"])
-        found[seen.state] = seen
-    return found
-
-
-def exposed_on(frame: pd.DataFrame) -> date | None:
-    """The day for which an exposure was measured, where it says so."""
-    told = frame.attrs.get("svc_exposure")
-    day = told.get("as_of") if isinstance(told, dict) else None
-    return date.fromisoformat(day) if isinstance(day, str) else _day(day)
-
-
-def evidence_of(
-    record: Registration, threshold: Threshold | None, seen: Seen | None, as_of: date
-) -> str:
-    """The figures and the source that a suggestion rests on, as sentences on one line."""
-    since = record.registered_at
-    told = [f"Registered since {since}." if since else "The day of the registration is not known."]
-    untaxed = threshold is not None and threshold.logic == "none"
-    if seen is not None and seen.sentence and not (untaxed and seen.band == "no tax"):
-        told.append(seen.sentence)
-    if threshold is not None:
-        told.append(_threshold(threshold, as_of))
-    return " ".join(told)
-
-
-def other_test(seen: Seen, threshold: Threshold | None) -> str:
-    """How the threshold that the exposure measured against is another one; "" where it is not."""
-    if seen.test is None or threshold is None:
-        return ""
-    here = (threshold.logic, threshold.sales, threshold.transactions)
-    return "" if seen.test == here else f"{_asks(*seen.test)}, not {_asks(*here)}"
-
-
-def _threshold(row: Threshold, as_of: date) -> str:
-    asks = "none" if row.logic == "none" else _asks(row.logic, row.sales, row.transactions)
-    return (
-        f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
-        f" source: {row.source.rstrip('.')}."
-    )
-
-
-def _asks(logic: str, sales: int | None, transactions: int | None) -> str:
-    if logic == "none":
-        return "no general sales tax"
-    amount = f"${sales:,} of sales" if sales is not None else ""
-    count = f"{transactions:,} transactions" if transactions is not None else ""
-    joined = f" {logic if logic in {'and', 'or'} else 'with'} "
-    asks = joined.join(filter(None, (amount, count))) or _NOT_KNOWN
-    return f"{asks}; whether transactions count is not known" if logic == "unknown" else asks
-
-
-def _seen(cells: Mapping[str, object]) -> Seen:
-    below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
-    logic = _text(cells.get("logic"))
-    asked = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))
-    return Seen(
-        state=str(cells["state"]),
-        band=str(cells["band"]),
-        below_all=below,
-        marketplace_only=_truth(cells, "marketplace_only") is True,
-        below_now=_truth(cells, "below_now"),
-        # an exposure that does not say so is not taken to cover it
-        period_covered=below is not None if covered is None else covered,
-        certainty=_text(cells.get("certainty")),
-        checked_on=_day(cells.get("checked_on")),
-        sentence=_text(cells.get("why")) or "",
-        test=None if logic is None else (logic, *asked),
-    )
-
-
-def _known(value: object) -> object | None:
-    """A cell, or `None` where pandas has nothing."""
-    return None if value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} else value
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _truth(cells: Mapping[str, object], name: str) -> bool | None:
-    """A cell that is true, false or missing; a text "False" is not taken for true."""
-    value = cells.get(name)
-    if value is None or value in {True, False}:
-        return None if value is None else bool(value)
-    raise PlanError([f"the exposure says {value!r} in {name}, which is neither true nor false"])
-
-
-def _whole(cells: Mapping[str, object], name: str) -> int | None:
-    value = cells.get(name)
-    return None if value is None else int(Decimal(str(value)))
-
-
-def _day(value: object) -> date | None:
-    if isinstance(value, datetime):
-        return value.date()
-    return value if isinstance(value, date) else None
-
-
-def sentence_of(plan: Plan) -> str:
-    """How many records there are, what is suggested for them, and how many are ticked."""
-    counts = plan.counts
-    told = f"{counted(counts['records'], 'record')}: " + ", ".join(
-        f"{counts[name]:,} {words}"
-        for name, words in (
-            ("candidate", "could be removed"),
-            ("review", "to look at first"),
-            ("keep", "to keep"),
-        )
-    )
-    if counts["missing"]:
-        lack = "lacks" if counts["missing"] == 1 else "lack"
-        told = f"{counted(counts['missing'], 'state')} {lack} a record; {told}"
-    return f"{told}; {counts['ticked'] or 'nothing'} ticked."
-
-
-def made_for_whom(plan: Plan) -> str:
-    """The service that a plan was made for, in words."""
-    if not plan.service:
-        return "made without a service"
-    return f"for {plan.service}" if "://" in plan.service else f"for the {plan.service}"
-
-
-def frame_of(plan: Plan) -> pd.DataFrame:
-    """The plan as a frame, with `FRAME_COLUMNS`.
-
-    States without a record come first (`decision` is "missing", `number` and the record are
-    missing). `remove` is what was ticked; `reasons` has the codes, separated by "; ".
-    """
-    import pandas as pd  # noqa: PLC0415 - nexus works without it
-
-    lacking = [
-        (None, "", one.state, None, None, None, None, "missing", "missing", one.sentence, "")
-        for one in plan.missing_states
-    ]
-    rows = [
-        (
-            row.number,
-            row.action,
-            row.state,
-            row.nexus_type,
-            row.registered_at,
-            row.address,
-            row.notes,
-            row.decision,
-            "; ".join(row.reasons),
-            " ".join(row.why),
-            row.evidence,
-        )
-        for row in plan.rows
-    ]
-    frame = pd.DataFrame([*lacking, *rows], columns=[*FRAME_COLUMNS])
-    days = day_column(frame["registered_at"])
-    kinds = {name: "str" for name in FRAME_COLUMNS if name not in {"number", "registered_at"}}
-    return frame.assign(registered_at=days).astype({"number": "Int64", **kinds})
-
-
-def text_of_plan(plan: Plan) -> str:
-    """The plan as plain text, without the sentences of each row."""
-    return as_text(plan.sentence, (NOT_TICKED_NOTE,), _tables(plan, evidence=False))
-
-
-def html_of_plan(plan: Plan) -> str:
-    """The plan as HTML: the reasons of each row, and the evidence of what could go; all escaped."""
-    return as_html(plan.sentence, (NOT_TICKED_NOTE, _ELSEWHERE), _tables(plan, evidence=True))
-
-
 def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
     tables = []
     if plan.missing_states:
         lacking = tuple((one.state, one.sentence) for one in plan.missing_states)
-        tables.append(Table(_LACKING, ("State", "~Why"), lacking))
+        tables.append(
+            Table("States without a record, above their threshold", ("State", "~Why"), lacking)
+        )
     if plan.rows:
         ticked = bool(plan.ticked)
         made_for = f"{plan.plan_id}, as of {plan.as_of}, {made_for_whom(plan)}"
-        heads = (*_HEADS, *(("Tick",) if ticked else ()), *(("~Why",) if evidence else ()))
+        heads = (
+            ">Row",
+            "Record",
+            "Registered at",
+            "Suggestion",
+            *(("Tick",) if ticked else ()),
+            *(("~Why",) if evidence else ()),
+        )
         rows = tuple(_cells(row, ticked=ticked, evidence=evidence) for row in plan.rows)
         tables.append(Table(f"Plan {made_for}", heads, rows))
     return tuple(tables)
@@ -551,3 +414,212 @@ def _cells(row: PlanRow, *, ticked: bool, evidence: bool) -> tuple[str, ...]:
         *((row.action or NOTHING,) if ticked else ()),
         *((why,) if evidence else ()),
     )
+
+
+COLUMNS = (
+    "remove",
+    "state",
+    "nexus_type",
+    "registered_at",
+    "address",
+    "notes",
+    "decision",
+    "reason",
+    "evidence",
+    "row",
+    "expected",
+    "register_row",
+)
+
+_TEXTS = COLUMNS[3:9]
+"""What a spreadsheet might compute or rewrite; dates too, for 3/4/2021 has two meanings."""
+_MISSING = "missing"
+_TITLE = "# svc-tools nexus plan"
+_HEADER = re.compile(
+    re.escape(_TITLE) + r" \| id=(plan-([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8})"
+    r" \| service=(.*) \| account=(.*) \| as_of=([0-9]{4}-[0-9]{2}-[0-9]{2})"
+)
+_CODE = re.compile(r"(?:^|(?<=\.) )([a-z_]+): ")
+_NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+_REMOVE = {"x", "yes", "y", "1", "1.0", "true", "remove", "\u2713", "\u2714", "\u2611"}
+_NOTHING = {"", "no", "n", "0", "0.0", "false", "-"}
+_TICKS = "x, yes, 1, true or replace; leave it empty to keep the record"
+_SHOWN = 40
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan back, as it was ticked: a CSV, or a workbook (`.xlsx`), of which the first sheet.
+
+    Rows may be sorted or left out, and columns added. A tick is x, yes, 1 or true, or "replace"
+    at the one of several records that is to stay.
+
+    Raises:
+        PlanError: the first line is not a plan's, or rows have codes, dates, numbers or marks that
+            are not known, or contradict one another; it lists them.
+        FileNotFoundError: there is no such file.
+        ImportError: it is a workbook, and what reads workbooks is not installed.
+    """
+    path = Path(path)
+    table = sheet_table(path, refused=lambda said: PlanError([said]))
+    at = next((at for at, cells in enumerate(table) if any(map(cell_of, cells))), 0)
+    header = "".join(str(cell or "") for cell in table[at]) if table else ""
+    first, rows = rows_below(table, at + 1)
+    labels = columns_of(rows)
+    absent = [name for name in COLUMNS if name not in {plain_label(label) for label in labels}]
+    if header.startswith(_TITLE) and absent:
+        told = f"{', '.join(absent)} (there are: {', '.join(labels) or 'none'})"
+        raise PlanError([f"{path.name} has lost columns: no {told}"])
+    return plan_of(header, enumerate(rows, first), name=path.name)
+
+
+def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, name: str) -> Plan:
+    """The plan that its first line and its rows make.
+
+    Args:
+        header: the line that `plan_header` made.
+        rows: where each row stands, and its cells by the names of `COLUMNS`.
+        name: what the plan was read from, for messages.
+
+    Raises:
+        PlanError: see `read_plan`.
+    """
+    made_for = _made_for(header)
+    if made_for is None:
+        told = f"{name} does not begin with the first line of a plan ({_TITLE} | id=\u2026)"
+        whose = "which says for which service and account it is"
+        raise PlanError([f"{told}, {whose}: put it back, or make the plan again"])
+    problems: list[str] = []
+    read: list[tuple[int, PlanRow | Missing]] = []
+    for line, row in rows:
+        named = [(plain_label(label), cell_of(cell)) for label, cell in row.items() if label]
+        cells = dict(reversed(named))  # of two columns of a name the first is the plan's
+        if not any(cell is not None for cell in cells.values()):
+            continue
+        try:
+            read.append((line, _row_of(cells)))
+        except ValueError as error:
+            whose = " ".join(str(cells[key] or "") for key in ("state", "nexus_type")).strip()
+            problems.append(f"row {line} ({whose[:_SHOWN]}): {error}")
+    problems += _twice(read)
+    if not read and not problems:
+        problems.append(f"{name} has no rows; make the plan again")
+    if problems:
+        raise PlanError(problems)
+    records = [one for _, one in read if isinstance(one, PlanRow)]
+    return Plan(
+        tuple(sorted(records, key=lambda row: row.number)),
+        *made_for,
+        tuple(one for _, one in read if isinstance(one, Missing)),
+    ).checked()
+
+
+def plan_header(plan: Plan) -> str:
+    """The line that names a plan, and the service and account that it is for."""
+    return (
+        f"{_TITLE} | id={plan.plan_id} | service={plan.service} | account={plan.account}"
+        f" | as_of={plan.as_of}"
+    )
+
+
+def plan_rows(plan: Plan) -> list[dict[str, str]]:
+    """The rows of a plan as texts, by `COLUMNS`: missing states first, then the records."""
+    empty = dict.fromkeys(COLUMNS, "")
+    rows = [
+        empty | {"state": one.state, "decision": _MISSING, "evidence": one.sentence}
+        for one in plan.missing_states
+    ]
+    for row in plan.rows:
+        why = " ".join(f"{code}: {words}" for code, words in zip(row.reasons, row.why, strict=True))
+        numbers = (str(number) for number in (row.number, row.expected, row.row))
+        action = "x" if row.action == "remove" else row.action
+        texts = (action, *row.record.texts, row.decision, why, row.evidence, *numbers)
+        rows.append(dict(zip(COLUMNS, texts, strict=True)))
+    return rows
+
+
+def _made_for(header: str) -> tuple[str, str, str, date, datetime] | None:
+    """The plan's name, service, account, day and moment, of its first line."""
+    found = _HEADER.fullmatch(header.strip())
+    if found is None:
+        return None
+    plan_id, moment, service, account, as_of = found.groups()
+    try:
+        made_at = datetime.strptime(moment, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return plan_id, service, account, date.fromisoformat(as_of), made_at
+    except ValueError:
+        return None
+
+
+def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
+    """One row of the plan.
+
+    Raises:
+        ValueError: a cell has something that no plan has; the message says which.
+    """
+    texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
+    state, kind = state_of(texts["state"]), nexus_type_of(texts["nexus_type"])
+    action = _action(texts["remove"])
+    decision = texts["decision"].strip()
+    if state is None:
+        raise ValueError(_wrong(texts, "state", "a US state"))
+    if decision == _MISSING:
+        if action != "":
+            raise ValueError("there is no record to remove; leave remove empty")
+        return Missing(state, texts["evidence"])
+    if kind is None:
+        raise ValueError(_wrong(texts, "nexus_type", f"one of {', '.join(NEXUS_TYPES)}"))
+    if action is None:
+        raise ValueError(_wrong(texts, "remove", f"one of {_TICKS}"))
+    if decision not in DECISIONS:
+        expected = ", ".join((*DECISIONS, _MISSING))
+        raise ValueError(_wrong(texts, "decision", f"one of {expected}; make the plan again"))
+    reasons = tuple(_CODE.findall(texts["reason"]))
+    if any(code not in REASONS for code in reasons) or (texts["reason"] and not reasons):
+        raise ValueError(_wrong(texts, "reason", "a reason of a plan; make the plan again"))
+    number, expected_count, row = (
+        _number(texts, name) for name in ("row", "expected", "register_row")
+    )
+    return PlanRow(
+        number=number,
+        state=state,
+        nexus_type=kind,
+        registered_at=day_of(cells["registered_at"]),
+        address=texts["address"] or None,
+        notes=texts["notes"] or None,
+        decision=decision,
+        reasons=reasons,
+        why=tuple(REASONS[code] for code in reasons),
+        evidence=texts["evidence"],
+        action=action,
+        row=row,
+        expected=expected_count,
+    )
+
+
+def _wrong(texts: Mapping[str, str], name: str, expected: str) -> str:
+    return f"{texts[name][:_SHOWN]!r} in {name} is not {expected}"
+
+
+def _action(text: str) -> Action | None:
+    text = text.strip().casefold()
+    if text == "replace":
+        return "replace"
+    return "remove" if text in _REMOVE else "" if text in _NOTHING else None
+
+
+def _number(texts: Mapping[str, str], name: str) -> int:
+    found = _NUMBER.fullmatch(texts[name].strip())
+    if found is None:
+        expected = "a number of the plan; a record that was added by hand cannot be removed here"
+        raise ValueError(_wrong(texts, name, expected))
+    return int(found[1])
+
+
+def _twice(read: Iterable[tuple[int, PlanRow | Missing]]) -> Iterable[str]:
+    """What is in the file more than once."""
+    seen: dict[int | str, int] = {}
+    for line, one in read:
+        key = one.number if isinstance(one, PlanRow) else one.state
+        if key in seen:
+            yield f"rows {seen[key]} and {line} are the same row of the plan; leave one out"
+        seen.setdefault(key, line)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from svc_tools import config
 from svc_tools.display import NOTHING, Table, as_html, as_text, counted, near, plain, the_service
 from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
+from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import FIELDS, guarded, write_rows
-from svc_tools.nexus.words import PERMIT_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -39,6 +39,8 @@ NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 """The types of a record (SPEC 2.7)."""
 FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
 """What a record holds (WIRE)."""
+DETAILS = FIELDS[2:]
+"""What a record holds besides the state and the type that a removal addresses."""
 _HEADS = ("State", "Type", "Registered at", "Address", "Notes")
 
 _NAMES = {

@@ -22,7 +22,8 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
-from svc_tools.nexus.service import FIELDS, Listed, compared
+from svc_tools.nexus.register import DETAILS, FIELDS
+from svc_tools.nexus.service import Listed, compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -235,7 +236,7 @@ def beyond(wanted: Wanted, there: tuple[Record, ...]) -> str:
     return "; ".join(
         f"{name} {_said(compared(record, name))}"
         for record, row in _with_rows(wanted, there)
-        for name in FIELDS
+        for name in DETAILS
         if row is not None and compared(row, name) is None and compared(record, name) is not None
     )
 
@@ -285,7 +286,7 @@ def _as_planned(
 
 def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     """The fields in which two records differ, in words."""
-    triples = [(name, compared(row, name), compared(there, name)) for name in FIELDS]
+    triples = [(name, compared(row, name), compared(there, name)) for name in DETAILS]
     return [
         f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"
         for name, in_plan, is_there in triples
@@ -477,8 +478,7 @@ def _about_else(wanted: Wanted, answer: NexusRemoval) -> str:
 
 def _differing(answer: NexusRecord, record: Record) -> str:
     there = answer.model_dump()
-    names = ("state", "nexus_type", *FIELDS)
-    return ", ".join(name for name in names if compared(there, name) != compared(record, name))
+    return ", ".join(name for name in FIELDS if compared(there, name) != compared(record, name))
 
 
 def _failed(wanted: Wanted, heard: Heard, error: SvcError, *, done: str) -> Verdict:

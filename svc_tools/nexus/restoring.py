@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from svc_tools import config
 from svc_tools.display import the_service
-from svc_tools.nexus.apply import Job
 from svc_tools.nexus.register import FIELDS
 from svc_tools.nexus.requests import ApplyError, Wanted, planned
+from svc_tools.nexus.run import Job
 
 if TYPE_CHECKING:
     import threading

@@ -14,14 +14,15 @@ from unicodedata import normalize
 from svc_sdk import AuthError, ForbiddenError, PaymentRequiredError, SvcError, _requests, _responses
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import printable
+from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE
 from svc_tools.nexus.register import (
+    DETAILS,
     NEXUS_TYPES,
     RegisterError,
     nexus_type_of,
     read_register,
     state_of,
 )
-from svc_tools.nexus.words import NO_UNDO_NOTE, UNDO_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +123,7 @@ def _paired(
     """Records of one state and type, each with the one of the other side most like it."""
     left, right = [*mine], [*service]
     pairs: list[tuple[Registration | None, Registration | None]] = []
-    for most in range(len(FIELDS) + 1):
+    for most in range(len(DETAILS) + 1):
         for record in [*left]:
             like = next((one for one in right if len(_unlike(record, one)) == most), None)
             if like is not None:
@@ -136,7 +137,7 @@ def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, 
     """The fields that differ, with what each side says; blanks and line ends do not count."""
     sides = (_compared(record), _compared(listed))
     return [
-        (name, one, other) for name, one, other in zip(FIELDS, *sides, strict=True) if one != other
+        (name, one, other) for name, one, other in zip(DETAILS, *sides, strict=True) if one != other
     ]
 
 

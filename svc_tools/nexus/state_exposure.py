@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.display import counted
-from svc_tools.nexus.register import NEXUS_TYPES
-from svc_tools.nexus.sums import (
+from svc_tools.nexus.measured_sales import (
     CHANNELS,
     SALES,
     Found,
@@ -33,13 +32,14 @@ from svc_tools.nexus.sums import (
     rolling_met,
     windows,
 )
+from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.thresholds import Base, Thresholds, read_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from svc_tools.nexus.measured_sales import Daily, Series
     from svc_tools.nexus.register import Register
-    from svc_tools.nexus.sums import Daily, Series
     from svc_tools.nexus.thresholds import Threshold
 
 EXPOSURE_COLUMNS = (

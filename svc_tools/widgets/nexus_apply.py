@@ -14,7 +14,7 @@ import ipywidgets as w
 from svc_tools import config, nexus
 from svc_tools.display import NOTHING, counted, the_service
 from svc_tools.nexus.apply import requests_of
-from svc_tools.nexus.words import BEFORE_REMOVING
+from svc_tools.nexus.notices import BEFORE_REMOVING
 from svc_tools.widgets.nexus_section import (
     ConfirmBox,
     Running,

@@ -18,7 +18,7 @@ from svc_sdk import SvcError
 from svc_tools import config, nexus
 from svc_tools.display import NOTHING, counted
 from svc_tools.nexus.journal import JournalError
-from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_section import (
     DECISIONS,

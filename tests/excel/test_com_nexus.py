@@ -9,7 +9,7 @@ from support.nexus_service import NexusService
 
 from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
 from svc_tools.nexus import read_receipt
-from svc_tools.nexus.words import BEFORE_REMOVING
+from svc_tools.nexus.notices import BEFORE_REMOVING
 
 HEAD = 14
 REFUSED = answer(403, b'{"error": {"code": "TIER_INSUFFICIENT", "message": "not in your plan"}}')

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from svc_tools.nexus.planning import RULES
-from svc_tools.nexus.words import BEFORE_REMOVING
+from svc_tools.nexus.notices import BEFORE_REMOVING
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "NEXUS.md").read_text(encoding="utf-8")
 

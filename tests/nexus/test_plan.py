@@ -17,7 +17,7 @@ from svc_tools.nexus import (
     read_register,
     read_thresholds,
 )
-from svc_tools.nexus.words import REASONS
+from svc_tools.nexus.notices import REASONS
 
 DAY = date(2026, 11, 21)
 REGISTER = [

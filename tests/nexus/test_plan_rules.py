@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.nexus import NEXUS_TYPES, Registration, Threshold
-from svc_tools.nexus.plan import Seen
-from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, decided
+from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, Seen, decided
 from svc_tools.nexus.state_exposure import BANDS
-from svc_tools.nexus.words import REASONS
+from svc_tools.nexus.notices import REASONS
 from svc_tools.places import STATES
 
 DAY = date(2026, 6, 30)

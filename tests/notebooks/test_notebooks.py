@@ -15,7 +15,7 @@ from support.notebooks import FOLDER, OUTPUT, ROOT, run
 
 import svc_tools
 from svc_tools.demo import orders
-from svc_tools.nexus.words import BEFORE_REMOVING
+from svc_tools.nexus.notices import BEFORE_REMOVING
 from svc_tools.places import STATES
 
 NAMES = [

@@ -40,7 +40,7 @@ from svc_tools.excel.workbook.writing import (
 )
 from svc_tools.frames.lookup_columns import COLUMN_MEANINGS
 from svc_tools.nexus.register import NEXUS_TYPES
-from svc_tools.nexus.words import BEFORE_REMOVING, NOT_TICKED_NOTE
+from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
