@@ -44,9 +44,9 @@ def year_before(day: date) -> date:
 
 
 def months_back(day: date, months: int) -> date:
+    keep = day.day
     for _ in range(months):
         before = day.replace(day=1) - ONE
-        keep = day.day
         day = before.replace(day=min(keep, before.day))
     return day
 
