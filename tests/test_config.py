@@ -11,7 +11,7 @@ from support.faults import KEY, serving
 from typer.testing import CliRunner
 
 import svc_tools
-from svc_tools.cli.main import app
+from svc_tools.cli.app import app
 from svc_tools.config import EmbeddedSvc, service_name, source_of
 
 

@@ -166,7 +166,7 @@ def test_the_table_of_extras_is_that_of_the_project():
         ((), "import svc_sdk, svc_tools, svc_tools.lookup, svc_tools.places; svc_tools.connect"),
         (("bulk",), MANY),
         (("bulk", "pandas"), "import pandas, svc_tools; pandas.DataFrame().svc.lookup"),
-        (("cli",), "import svc_tools.cli.main"),
+        (("cli",), "import svc_tools.cli.app"),
         ((), CLEAN_UP),
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
         (

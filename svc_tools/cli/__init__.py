@@ -10,7 +10,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; where its libraries are missing, say how to install them."""
     try:
-        from svc_tools.cli.main import app  # noqa: PLC0415 - the extra may be missing
+        from svc_tools.cli.app import app  # noqa: PLC0415 - the extra may be missing
     except ModuleNotFoundError as error:
         sys.exit(
             f"svc-tools needs its command-line extra: pip install 'svc-tax-tools[cli]' ({error})"

@@ -1,16 +1,14 @@
-"""What every command shares: failures as one sentence and an exit code, and the service's door.
+"""What every command shares: errors as one sentence and an exit code, options, the client.
 
-Exit codes: 0 an answer, a partial one too; 1 no answer (the place was not found, the service
+Exit codes: 0 a result, a partial one too; 1 no result (the place was not found, the service
 refused or failed); 2 the command, or the configuration, is not usable.
 """
-
-# MERGED client: The service that a command asks: the one that is configured, or the embedded one where named.
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -24,6 +22,12 @@ if TYPE_CHECKING:
 
 NO_ANSWER = 1
 NOT_USABLE = 2
+
+Embedded = Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")]
+Json = Annotated[
+    bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
+]
 
 
 def _errors() -> Console:

@@ -19,7 +19,7 @@ from rich.text import Text
 from svc_sdk import Advisory, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
-from svc_tools.cli.common import client_of, explained
+from svc_tools.cli.common import BaseUrl, Embedded, Json, client_of, explained
 from svc_tools.codes import (
     CONFIDENCE_MEANINGS,
     DECIDED_BY,
@@ -59,13 +59,9 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,  # noqa: FBT002 - a flag
-    as_json: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
-    ] = False,
-    embedded: Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")] = False,  # noqa: FBT002 - a flag
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")
-    ] = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
     with (

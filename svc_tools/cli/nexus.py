@@ -1,16 +1,17 @@
-"""`svc-tools nexus ...`: the register, its cleanup plan, and removals that can be proved."""
+"""`svc-tools nexus ...`: the register, its cleanup plan, removals, their receipts, and undo.
 
-# MERGED nexus_plan: `svc-tools nexus plan`: which records could be removed, into a file to tick.
-# MERGED nexus_service: Which register a nexus command is about: the service's, one's own, or both.
-# MERGED nexus_show: Registers and plans for a person to read, in 80 columns, and for a program as JSON.
+What is printed fits 80 columns; `--json` prints the same for a program.
+"""
 
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from contextlib import contextmanager
-from datetime import date
+from dataclasses import asdict
+from datetime import date, datetime
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,11 +19,14 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools import config
-from svc_tools.cli.common import client_of, explained
-from svc_tools.cli.nexus_remove import add_removals
-from svc_tools.display import NOTHING, capital, counted, plain, printable
-from svc_tools.nexus.plan import made_for_whom
+from svc_tools.cli.common import NO_ANSWER, BaseUrl, Embedded, Json, client_of, explained
+from svc_tools.display import NOTHING, capital, counted, plain, printable, the_service
+from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE, REASONS
+from svc_tools.nexus.plan import made_for_whom, read_plan
+from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
 from svc_tools.nexus.register import FIELDS, read_register, require_csv
+from svc_tools.nexus.restoring import restore
 from svc_tools.nexus.service import (
     NotListedError,
     WouldChangeError,
@@ -30,54 +34,43 @@ from svc_tools.nexus.service import (
     found_differences,
     list_register,
 )
-from svc_tools.nexus.notices import NOT_TICKED_NOTE, REASONS
+from svc_tools.places import state_code
 from svc_tools.printing import print_table, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
     from svc_sdk import Svc
     from svc_tools.nexus.plan import Plan, PlanRow
+    from svc_tools.nexus.receipt import Receipt, ReceiptItem
     from svc_tools.nexus.register import Register, Registration
     from svc_tools.nexus.service import Added, Difference
-    from svc_tools.nexus.thresholds import Thresholds
-
-_SALES = "Sales"
-
-_COLOURS = {"candidate": "yellow", "review": "cyan", "keep": "green"}
-_TITLES = {
-    "candidate": "Could be removed",
-    "review": "To look at first",
-    "keep": "To keep",
-}
-_KINDS = {"only_mine": "only in your register", "only_service": "only on the service"}
-
 nexus = typer.Typer(
     no_args_is_help=True,
     help="Your nexus records: list and add them, plan a cleanup, remove what you ticked, and undo"
     " it. A plan suggests; nothing is removed that you did not tick.",
 )
-_Embedded = Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")]
-_BaseUrl = Annotated[str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")]
-_Json = Annotated[
-    bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
-]
+_SALES = "Sales"
 _OwnRegister = Annotated[
     Path | None,
     typer.Option(
         "--register", help="Your own register: a CSV or workbook with state and nexus_type."
     ),
 ]
+_Plan = Annotated[Path, typer.Argument(help="The plan, with your ticks in the column remove.")]
+_Yes = Annotated[
+    bool, typer.Option("--yes", help="Do it; without this nothing is sent but questions.")
+]
 
 
 @nexus.command("list")
 def show_list(
     register: _OwnRegister = None,
-    as_json: _Json = False,  # noqa: FBT002 - a flag
-    embedded: _Embedded = False,  # noqa: FBT002 - a flag
-    base_url: _BaseUrl = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
 ) -> None:
     """Show the records that the service has; with --register yours, and where the two differ."""
     console = Console(highlight=False)
@@ -112,8 +105,8 @@ def add(  # noqa: PLR0917 - Typer reads the signature
     update: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--update", help="Change the record that is there.")
     ] = False,
-    embedded: _Embedded = False,  # noqa: FBT002 - a flag
-    base_url: _BaseUrl = None,
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
 ) -> None:
     """Add a record to the service; one that is there is only changed with --update."""
     with explained(), client_of(embedded=embedded, base_url=base_url) as client:
@@ -132,14 +125,12 @@ def add(  # noqa: PLR0917 - Typer reads the signature
         show_added(Console(highlight=False), added, service=config.service_name(client))
 
 
+@nexus.command("plan")
 def plan(  # noqa: PLR0917 - Typer reads the signature
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The plan to write, a CSV for you to tick.")
     ],
-    register: Annotated[
-        Path | None,
-        typer.Option(help="Your own register: a CSV or workbook with state and nexus_type."),
-    ] = None,
+    register: _OwnRegister = None,
     thresholds: Annotated[
         Path | None, typer.Option(help="A CSV whose rows replace the shipped thresholds.")
     ] = None,
@@ -186,13 +177,9 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,  # noqa: FBT002 - a flag
-    as_json: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
-    ] = False,
-    embedded: Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")] = False,  # noqa: FBT002 - a flag
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")
-    ] = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
 ) -> None:
     """Suggest which records could be removed, with reasons, into a file for you to tick.
 
@@ -217,7 +204,7 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         from svc_tools.nexus.planning import make_plan  # noqa: PLC0415 - when it is run
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above
 
-        asked = None if as_of is None else _day("--as-of", as_of)
+        day_of_plan = None if as_of is None else _day("--as-of", as_of)
         complete = None if covers is None else tuple(_day("--covers", one) for one in covers)
         table = read_thresholds(thresholds)
         mine = None if register is None else read_register(register)
@@ -228,14 +215,20 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         records = listed if mine is None else mine
         exposure = None
         if sales:
-            terms: dict[str, Any] = {"as_of": asked, "covers": complete, **named}
-            exposure = _exposure(sales, table, records, terms)
+            from svc_tools.frames.sales.exposure import (  # noqa: PLC0415 - loads pandas
+                exposure_of_file,
+            )
+
+            terms: dict[str, Any] = {"as_of": day_of_plan, "covers": complete, **named}
+            exposure = exposure_of_file(
+                *sales, thresholds=table, register=records, progress=False, **terms
+            )
             notes += exposure.attrs["svc_exposure"]["notes"]
         made = make_plan(
             records,
             exposure=exposure,
             thresholds=table,
-            as_of=asked,
+            as_of=day_of_plan,
             listed=None if mine is None else listed,
             service=account.service,
             account=account.account,
@@ -247,40 +240,132 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
     show_plan(Console(highlight=False), made, output, notes=notes, embedded=embedded)
 
 
-def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:
-    """Refuse to write over ticks without being told to, and over what is read here at all."""
-    require_csv(output)
-    if not output.exists():
-        return
-    if any(
-        source is not None and source.exists() and output.samefile(source) for source in sources
-    ):
-        raise ValueError(f"{output} is what the plan is made from; name another file for the plan")
-    if not force:
-        raise ValueError(
-            f"{output} is there already, perhaps with your ticks; name another file, or replace it"
-            " with --force"
-        )
+@nexus.command("apply")
+def apply(
+    plan: _Plan,
+    yes: _Yes = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
+) -> None:
+    """Remove the ticked records of a plan; without --yes only show it.
 
-
-def _exposure(
-    sales: list[Path],
-    thresholds: Thresholds,
-    register: Register | None,
-    terms: dict[str, Any],
-) -> pd.DataFrame:
-    from svc_tools.frames.sales.exposure import exposure_of_file  # noqa: PLC0415 - loads pandas
-
-    return exposure_of_file(
-        *sales, thresholds=thresholds, register=register, progress=False, **terms
+    Each request is sent once. The same plan again goes on where it ended.
+    The exit code is 0 where all that is ticked is done, and as expected
+    (without --yes: could be sent), else 1.
+    """
+    console = Console(highlight=False)
+    with explained(as_json=as_json):
+        ticked = read_plan(plan)
+        with client_of(embedded=embedded, base_url=base_url) as client:
+            found = apply_plan(
+                ticked,
+                client,
+                dry_run=not yes,
+                on_progress=None if as_json else show_progress(console),
+            )
+    _show_result(
+        found,
+        "apply",
+        str(plan),
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+        before=BEFORE_REMOVING,
     )
 
 
-def _day(option: str, text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None
+@nexus.command("receipts")
+def show_all(
+    receipt: Annotated[
+        str | None, typer.Argument(help="One receipt, by its path or name; else all of them.")
+    ] = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show the receipts of removals and restores, newest first; or one."""
+    console = Console(highlight=False)
+    with explained(as_json=as_json):
+        if receipt is not None:
+            one = read_receipt(receipt)
+            if as_json:
+                typer.echo(json.dumps(receipt_as_json(one), indent=2))
+            else:
+                show_receipt(console, one, references=True)
+            return
+        frame = receipts()
+        if as_json:
+            typer.echo(frame.to_json(orient="records", date_format="iso", indent=2))
+            return
+        show_receipts(console, frame)
+
+
+@nexus.command("restore")
+def undo(
+    receipt: Annotated[str, typer.Argument(help="The receipt of a removal: its path or name.")],
+    yes: _Yes = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
+) -> None:
+    """Add the removed records of a receipt again; without --yes only show it.
+
+    Only what is gone is added: a record that is there again is left alone.
+    """
+    console = Console(highlight=False)
+    with explained(as_json=as_json):
+        removed = read_receipt(receipt)
+        with client_of(embedded=embedded, base_url=base_url) as client:
+            found = restore(
+                removed,
+                client,
+                dry_run=not yes,
+                on_progress=None if as_json else show_progress(console),
+            )
+    _show_result(
+        found,
+        "restore",
+        receipt,
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+    )
+
+
+@nexus.command("remove-state")
+def remove_all(  # noqa: PLR0917 - Typer reads the signature
+    state: Annotated[str, typer.Argument(help="The state, such as TX.")],
+    typed: Annotated[
+        str | None, typer.Option(help="The code of the state again; else you are asked for it.")
+    ] = None,
+    yes: _Yes = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    base_url: BaseUrl = None,
+) -> None:
+    """Remove ALL records of a state, of every type; its code is to be typed in.
+
+    To remove one type, tick it in a plan. Without --yes only show it.
+    The exit code is 0 where no record of the state is left (without --yes:
+    could be sent, or there is none), else 1.
+    """
+    console = Console(highlight=False)
+    with explained(as_json=as_json):
+        if not yes:
+            typed = str(state_code(state))  # it only looks
+        elif typed is None and sys.stdin.isatty():
+            print_text(console, ALL_TYPES_NOTE)
+            typed = typer.prompt(f"Type the code of the state to remove all of {state}")
+        with client_of(embedded=embedded, base_url=base_url) as client:
+            found = remove_state(client, state, typed=typed or "", dry_run=not yes)
+    _show_result(
+        found,
+        "remove-state",
+        state,
+        as_json=as_json,
+        embedded=embedded,
+        base_url=base_url,
+        before=(ALL_TYPES_NOTE, *BEFORE_REMOVING),
+    )
 
 
 @contextmanager
@@ -305,100 +390,27 @@ def listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | Non
         return None, f"{str(error).partition(';')[0]}: the register is the file's alone."
 
 
-def show_plan(
-    console: Console, plan: Plan, path: Path, *, notes: list[str], embedded: bool
-) -> None:
-    """Print the plan: states without a record first, then what could be removed, and why."""
-    print_text(console, ("Cleanup plan", "bold"), f" as of {plan.as_of}, {made_for_whom(plan)}")
-    print_text(console, plan.sentence)
-    if plan.missing_states:
-        console.print()
-        print_text(console, ("States without a record, above their threshold", "bold red"))
-        for one in plan.missing_states:
-            console.print()
-            print_text(console, (f"{one.state}  ", "bold"), one.sentence, indent=2)
-    for decision, title in _TITLES.items():
-        rows = [row for row in plan.rows if row.decision == decision]
-        if rows:
-            console.print()
-            print_text(console, (f"{title}: {counted(len(rows), 'record')}", "bold"))
-            console.print()
-            heads = (">Row", "State", "Type", "Registered", "~Reasons")
-            print_table(console, heads, [_plan_cells(row) for row in rows])
-        if decision == "candidate":
-            for row in rows:
-                console.print()
-                named = (f"{row.number}  {row.state} {row.nexus_type}. ", "bold")
-                print_text(console, named, printable(row.evidence))
-    _show_reasons(console, plan)
-    console.print()
-    for note in notes:
-        print_text(console, f"- {capital(note)}")
-    if notes:
-        console.print()
-    print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
-    print_text(console, "Put an x into its column remove, then see what would be sent:")
-    where = " --embedded" if embedded else ""
-    command = f"  svc-tools nexus apply {quote(str(path))}{where}"
-    console.print(command, markup=False, soft_wrap=True)  # to be copied in one piece
+def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:
+    """Refuse to write over ticks without being told to, and over what is read here at all."""
+    require_csv(output)
+    if not output.exists():
+        return
+    if any(
+        source is not None and source.exists() and output.samefile(source) for source in sources
+    ):
+        raise ValueError(f"{output} is what the plan is made from; name another file for the plan")
+    if not force:
+        raise ValueError(
+            f"{output} is there already, perhaps with your ticks; name another file, or replace it"
+            " with --force"
+        )
 
 
-def plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
-    """The plan, with the codes of its reasons and its figures."""
-    return {
-        "plan_id": plan.plan_id,
-        "path": str(path),
-        "service": plan.service or None,
-        "account": plan.account or None,
-        "as_of": plan.as_of.isoformat(),
-        "counts": plan.counts,
-        "missing": [{"state": one.state, "sentence": one.sentence} for one in plan.missing_states],
-        "rows": [
-            {
-                "number": row.number,
-                **_record(row.record),
-                "decision": row.decision,
-                "reasons": list(row.reasons),
-                "why": list(row.why),
-                "evidence": row.evidence,
-            }
-            for row in plan.rows
-        ],
-        "notes": notes,
-    }
-
-
-def _record(record: Registration) -> dict[str, str | None]:
-    return {name: text or None for name, text in zip(FIELDS, record.texts, strict=True)}
-
-
-def _plan_cells(row: PlanRow) -> tuple[str | Text, ...]:
-    return (
-        f"{row.number:,}",
-        Text(row.state, style=_COLOURS[row.decision]),
-        row.nexus_type,
-        NOTHING if row.registered_at is None else row.registered_at.isoformat(),
-        "; ".join(map(_words, row.reasons)),
-    )
-
-
-def _words(code: str) -> str:
-    return code.replace("_", " ")
-
-
-def _show_reasons(console: Console, plan: Plan) -> None:
-    """What the reasons mean: once each, in the order of the rules."""
-    used = {code for row in plan.rows for code in row.reasons}
-    if used:
-        console.print()
-        print_text(console, ("What the reasons mean", "bold"))
-        console.print()
-        rows = [(_words(code), told) for code, told in REASONS.items() if code in used]
-        print_table(console, ("Reason", "~Meaning"), rows)
-
-
-nexus.command("plan")(plan)
-add_removals(nexus)
+def _day(option: str, text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None
 
 
 def show_register(console: Console, register: Register, *, of: str) -> None:
@@ -423,7 +435,7 @@ def show_differences(console: Console, found: list[Difference], *, service: str)
         (
             one.state,
             one.nexus_type,
-            _KINDS.get(one.difference, one.difference),
+            _DIFFERENCE_KINDS.get(one.difference, one.difference),
             plain(one.mine or "") or NOTHING,
             plain(one.service or "") or NOTHING,
         )
@@ -467,3 +479,289 @@ def register_as_json(
 
 def _cells(record: Registration) -> list[str]:
     return [plain(text) or NOTHING for text in record.texts]
+
+
+_DECISION_COLORS = {"candidate": "yellow", "review": "cyan", "keep": "green"}
+_TITLES = {
+    "candidate": "Could be removed",
+    "review": "To look at first",
+    "keep": "To keep",
+}
+_DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only on the service"}
+
+
+def show_plan(
+    console: Console, plan: Plan, path: Path, *, notes: list[str], embedded: bool
+) -> None:
+    """Print the plan: states without a record first, then what could be removed, and why."""
+    print_text(console, ("Cleanup plan", "bold"), f" as of {plan.as_of}, {made_for_whom(plan)}")
+    print_text(console, plan.sentence)
+    if plan.missing_states:
+        console.print()
+        print_text(console, ("States without a record, above their threshold", "bold red"))
+        for one in plan.missing_states:
+            console.print()
+            print_text(console, (f"{one.state}  ", "bold"), one.sentence, indent=2)
+    for decision, title in _TITLES.items():
+        rows = [row for row in plan.rows if row.decision == decision]
+        if rows:
+            console.print()
+            print_text(console, (f"{title}: {counted(len(rows), 'record')}", "bold"))
+            console.print()
+            heads = (">Row", "State", "Type", "Registered", "~Reasons")
+            print_table(console, heads, [_plan_cells(row) for row in rows])
+        if decision == "candidate":
+            for row in rows:
+                console.print()
+                named = (f"{row.number}  {row.state} {row.nexus_type}. ", "bold")
+                print_text(console, named, printable(row.evidence))
+    _show_reasons(console, plan)
+    console.print()
+    for note in notes:
+        print_text(console, f"- {capital(note)}")
+    if notes:
+        console.print()
+    print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
+    print_text(console, "Put an x into its column remove, then see what would be sent:")
+    where = " --embedded" if embedded else ""
+    command = f"  svc-tools nexus apply {shlex.quote(str(path))}{where}"
+    console.print(command, markup=False, soft_wrap=True)  # to be copied in one piece
+
+
+def plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
+    """The plan, with the codes of its reasons and its figures."""
+    return {
+        "plan_id": plan.plan_id,
+        "path": str(path),
+        "service": plan.service or None,
+        "account": plan.account or None,
+        "as_of": plan.as_of.isoformat(),
+        "counts": plan.counts,
+        "missing": [{"state": one.state, "sentence": one.sentence} for one in plan.missing_states],
+        "rows": [
+            {
+                "number": row.number,
+                **_record(row.record),
+                "decision": row.decision,
+                "reasons": list(row.reasons),
+                "why": list(row.why),
+                "evidence": row.evidence,
+            }
+            for row in plan.rows
+        ],
+        "notes": notes,
+    }
+
+
+def _record(record: Registration) -> dict[str, str | None]:
+    return {name: text or None for name, text in zip(FIELDS, record.texts, strict=True)}
+
+
+def _plan_cells(row: PlanRow) -> tuple[str | Text, ...]:
+    return (
+        f"{row.number:,}",
+        Text(row.state, style=_DECISION_COLORS[row.decision]),
+        row.nexus_type,
+        NOTHING if row.registered_at is None else row.registered_at.isoformat(),
+        "; ".join(map(_words, row.reasons)),
+    )
+
+
+def _words(code: str) -> str:
+    return code.replace("_", " ")
+
+
+def _show_reasons(console: Console, plan: Plan) -> None:
+    """What the reasons mean: once each, in the order of the rules."""
+    used = {code for row in plan.rows for code in row.reasons}
+    if used:
+        console.print()
+        print_text(console, ("What the reasons mean", "bold"))
+        console.print()
+        rows = [(_words(code), told) for code, told in REASONS.items() if code in used]
+        print_table(console, ("Reason", "~Meaning"), rows)
+
+
+def _again(command: str, about: str, *, embedded: bool, base_url: str | None) -> str:
+    """The command as it was typed, to be typed again."""
+    service = ["--embedded"] if embedded else ["--base-url", base_url] if base_url else []
+    return shlex.join(["svc-tools", "nexus", command, about, *service])
+
+
+def _show_result(
+    found: Receipt,
+    command: str,
+    about: str,
+    *,
+    as_json: bool,
+    embedded: bool,
+    base_url: str | None,
+    before: Sequence[str] = (),
+) -> None:
+    """Show it; the exit code is 1 where not all is done, known and as expected."""
+    console = Console(highlight=False)
+    if as_json:
+        typer.echo(json.dumps(receipt_as_json(found), indent=2))
+    elif found.dry_run:
+        show_dry(console, found, before)
+        if any(item.status == "planned" for item in found.items):
+            again = _again(command, about, embedded=embedded, base_url=base_url)
+            console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
+    else:
+        console.print()
+        show_receipt(console, found)
+        if found.undoable and found.path is not None:
+            undo = _again("restore", found.path.name, embedded=embedded, base_url=base_url)
+            console.print(f"\nTo undo it, see first: {undo}", markup=False, soft_wrap=True)
+    wanted = {"planned", "done"} if found.dry_run else {"done"}
+    if command == "remove-state":
+        wanted |= {"absent"}  # no record is left of the state
+    good = all({item.status, item.outcome} & wanted for item in found.items)
+    if not good or found.counts["flagged"]:
+        raise typer.Exit(NO_ANSWER)
+
+
+_OUTCOME_COLORS = {"done": "green", "not_done": "yellow", "unknown": "red"}
+_RECEIPT_KINDS = {
+    "apply": "removals of a plan",
+    "remove_state": "removal of all types of a state",
+    "restore": "restore",
+}
+_RECEIPT_HEADS = ("Record", "Status", "~What happened")
+_LABEL = len("Service")
+
+
+def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
+    """What tells each record as soon as it is through."""
+
+    def tell(item: ReceiptItem, done: int, total: int) -> None:
+        print_text(console, f"{done}/{total}  {_named(item)}: {_status(item)}")
+
+    return tell
+
+
+def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
+    """What would be sent, exactly but for the key; what it would remove; what to know before."""
+    print_text(console, (receipt.sentence, "bold"))
+    items = {item.key: item for item in receipt.items}
+    for one in requests_of(receipt):
+        console.print()
+        _unbroken(console, f"  {one.line}", "bold")
+        for name, value in (one.body or {}).items():
+            print_text(console, f"{name}: {plain(value)}", indent=6)
+        for record in items[one.key].before if one.method == "DELETE" else ():
+            print_text(console, f"removes {_told(record)}", indent=6)
+    console.print()
+    rows = [
+        _receipt_row(item, references=False) for item in receipt.items if item.status != "planned"
+    ]
+    if rows:
+        print_table(console, _RECEIPT_HEADS, rows)
+        console.print()
+    _show_facts(console, receipt)
+    if before and any(item.status == "planned" for item in receipt.items):
+        console.print()
+        print_text(console, ("Before you go on", "bold"))
+        print_table(console, ("", "~"), [("-", sentence) for sentence in before])
+
+
+def show_receipt(console: Console, receipt: Receipt, *, references: bool = False) -> None:
+    """The sentence, a row per record, and what to know.
+
+    Args:
+        console: where to.
+        receipt: the receipt.
+        references: whether to show all support references, not only of what to look at.
+    """
+    print_text(console, (receipt.sentence, "bold"))
+    console.print()
+    rows = [_receipt_row(item, references=references) for item in receipt.items]
+    if rows:
+        print_table(console, _RECEIPT_HEADS, rows)
+        console.print()
+    _show_facts(console, receipt)
+
+
+def _show_facts(console: Console, receipt: Receipt) -> None:
+    """Whose it is and when, what to know and do, where the files are."""
+    facts = [
+        ("Service", receipt.service),
+        ("Account", receipt.account),
+        ("Begun", f"{receipt.started:%Y-%m-%d %H:%M:%S} UTC"),
+    ]
+    if receipt.plan_id:
+        facts.append(("Plan", receipt.plan_id))
+    if receipt.undo_note:
+        facts.append(("Undo", receipt.undo_note))
+    print_table(console, ("", "~"), facts)
+    if receipt.advice:
+        print_table(console, ("", "~"), [("Note".ljust(_LABEL), one) for one in receipt.advice])
+    for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
+        if path is not None:
+            _unbroken(console, f"{name}   {path}")
+
+
+def _unbroken(console: Console, line: str, style: str = "") -> None:
+    """A line to be copied: wider than the terminal where it has to be."""
+    console.print(Text(line, style), soft_wrap=True)
+
+
+def _told(record: Mapping[str, str | None]) -> str:
+    """A record in a line."""
+    head = f"{record.get('state')} {record.get('nexus_type')}"
+    facts = [f"registered {record['registered_at']}" if record.get("registered_at") else ""]
+    facts += [plain(record[name]) for name in ("address", "notes") if record.get(name)]
+    return ", ".join([head, *filter(None, facts)])
+
+
+def show_receipts(console: Console, frame: pd.DataFrame) -> None:
+    """All receipts, newest first; what cannot be believed says so."""
+    if frame.empty:
+        print_text(console, "There are no receipts yet.")
+        return
+    for number, row in enumerate(frame.to_dict("records")):
+        if number:
+            console.print()
+        started = row["started"]
+        when = f"{started:%Y-%m-%d %H:%M:%S} UTC" if isinstance(started, datetime) else ""
+        broken = not isinstance(row["finished"], bool)
+        open_ = "" if broken or row["finished"] else ", NOT FINISHED"
+        undo = ", can be undone" if row["undoable"] is True else ""
+        style = "bold red" if broken else "bold"
+        _unbroken(console, str(row["file"]), style)
+        kind = _RECEIPT_KINDS.get(row["kind"], "")
+        of = "NOT TO BE BELIEVED" if broken else f"{kind} on {the_service(str(row['service']))}"
+        print_text(console, f"{when}  {of}{open_}{undo}", indent=2)
+        print_text(console, str(row["said"]), indent=2)
+
+
+def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
+    """The receipt for a program: its attributes, the counts, the sentence."""
+    told = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
+    told |= {"sentence": receipt.sentence, "undoable": receipt.undoable}
+    items = [{name: _plain(value) for name, value in asdict(one).items()} for one in receipt.items]
+    return {**told, "counts": receipt.counts, "items": items}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Path) else value
+
+
+def _receipt_row(item: ReceiptItem, *, references: bool) -> tuple[str | Text, ...]:
+    happened = item.message or STATUSES[item.status][1]
+    wanted = item.reference and (references or item.outcome != "done" or item.flagged)
+    if wanted and str(item.reference) not in happened:
+        happened = f"{happened} (support reference {item.reference})"
+    mark = "! " if item.flagged else ""
+    status = Text(mark + _status(item), _OUTCOME_COLORS[item.outcome])
+    return _named(item), status, printable(happened)
+
+
+def _named(item: ReceiptItem) -> str:
+    return f"{item.state} {item.nexus_type or 'all types'}"
+
+
+def _status(item: ReceiptItem) -> str:
+    return item.status.replace("_", " ")

@@ -1,8 +1,8 @@
-"""The journal of removals: lines of JSON, only ever added, each on disk before the next step.
+"""The journal of removals: JSON lines, append-only, each on disk before the next step.
 
 Each line has its number (`seq`) and a CRC over the rest of it, so that a line that was changed,
-lost or moved by accident is noticed. A process that is killed while it writes leaves a torn last
-line, which is dropped: what it was going to say did not happen, or its result is unknown.
+lost or moved by accident is detected. A process that is killed while it writes leaves a torn last
+line, which is dropped: the step it records did not happen, or its result is unknown.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 
 
 Event = dict[str, Any]
-"""What one line says, without its number and its CRC."""
+"""One line, without its number and its CRC."""
 
 FORMAT = "svc-nexus-journal"
 VERSION = 2
-BINARY = getattr(os, "O_BINARY", 0)
-"""Bytes as they are: Windows would write ends of lines in its own way."""
 _BEGIN = b'{"seq": 1, "event": "journal"'
 _CRC = b', "crc": "'
-_LOOK = (
+_WHAT_TO_DO = (
     "It is not continued. Look on the service what is there; move the file to another folder, and"
     " go on with a new plan"
 )
@@ -39,17 +37,17 @@ class JournalError(Exception):
 
 
 class JournalDamagedError(JournalError):
-    """The journal is damaged, or not one that this release reads: it is never continued."""
+    """The journal is damaged, or of a format that this release does not read: never continued."""
 
 
 @dataclass(frozen=True, slots=True)
-class Journaled:
+class JournalContent:
     """A journal as it was read.
 
     Attributes:
-        events: what its lines say.
-        torn: the text of a last line that was not written to its end; "" where there is none.
-        size: how many bytes its whole lines are.
+        events: its lines.
+        torn: the text of a last line that was cut off; "" where there is none.
+        size: the bytes of its whole lines.
     """
 
     events: tuple[Event, ...] = ()
@@ -57,11 +55,11 @@ class Journaled:
     size: int = 0
 
 
-def read_journal(path: Path) -> Journaled:
+def read_journal(path: Path) -> JournalContent:
     """The lines of a journal, all of them checked.
 
     Raises:
-        JournalDamagedError: a line was changed, lost or moved, or it is not a journal.
+        JournalDamagedError: a line was changed, lost or moved, or the file is not a journal.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
@@ -72,17 +70,18 @@ def read_journal(path: Path) -> Journaled:
     for number, line in enumerate(lines, 1):
         event = _event(line)
         if event is None:
-            told = f"{path.name}, line {number}, is damaged or was changed"
-            raise JournalDamagedError(f"{told}. {_LOOK}")
+            raise JournalDamagedError(
+                f"{path.name}, line {number}, is damaged or was changed. {_WHAT_TO_DO}"
+            )
         if (seq := event.pop("seq")) != number:
             raise JournalDamagedError(
                 f"{path.name}, line {number}, has the number {seq}: a line before it was lost or"
-                f" moved. {_LOOK}"
+                f" moved. {_WHAT_TO_DO}"
             )
         events.append(event)
     if events:
         _check_head(path, events[0])
-    return Journaled(tuple(events), torn.decode("utf-8", "replace"), len(data) - len(torn))
+    return JournalContent(tuple(events), torn.decode("utf-8", "replace"), len(data) - len(torn))
 
 
 def _check_head(path: Path, event: Event) -> None:
@@ -94,26 +93,26 @@ def _check_head(path: Path, event: Event) -> None:
 
 
 def _event(line: bytes) -> Event | None:
-    """What a line says, or `None` where it is damaged."""
-    said, _, crc = line.rpartition(_CRC)
-    if crc != _crc(said):
+    """The event of a line; `None` where the line is damaged."""
+    text, _, crc = line.rpartition(_CRC)
+    if crc != _crc(text):
         return None
-    event: Event = json.loads(said + b"}")
+    event: Event = json.loads(text + b"}")
     return event
 
 
-def _crc(said: bytes) -> bytes:
-    return b'%08x"}' % zlib.crc32(said)
+def _crc(text: bytes) -> bytes:
+    return b'%08x"}' % zlib.crc32(text)
 
 
 class Journal:
     """A journal that is open for adding lines. The caller holds its lock (`locked`).
 
     Args:
-        path: where; it is begun where there is none, else continued after all of it was checked.
+        path: the file; it is created if missing, else continued after all of it was checked.
 
     Attributes:
-        events: what its lines say, those of this process too.
+        events: its lines, those of this process too.
         torn: the text of a torn last line that was found, and cut off, when it was opened.
 
     Raises:
@@ -123,13 +122,14 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            read = read_journal(path) if path.exists() else Journaled()
-            made = not path.exists()
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
+            read = read_journal(path) if path.exists() else JournalContent()
+            created = not path.exists()
+            binary = getattr(os, "O_BINARY", 0)  # Windows would rewrite the line ends
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | binary, 0o600)
             try:
                 if read.torn:
                     os.ftruncate(self._file, read.size)
-                if made:
+                if created:
                     sync_folder(path.parent)
             except BaseException:
                 os.close(self._file)
@@ -146,8 +146,8 @@ class Journal:
         Raises:
             JournalError: it is not, and the event is not in `events`.
         """
-        said = json.dumps({"seq": self._seq + 1, **event})[:-1].encode()
-        line = said + _CRC + _crc(said) + b"\n"
+        text = json.dumps({"seq": self._seq + 1, **event})[:-1].encode()
+        line = text + _CRC + _crc(text) + b"\n"
         try:
             _write(self._file, line)
             os.fsync(self._file)
@@ -162,7 +162,7 @@ class Journal:
 
 
 def _write(file: int, line: bytes) -> None:
-    """All of a line: the system may take it in parts."""
+    """Write all of a line: one write may take only a part of it."""
     while line:
         line = line[os.write(file, line) :]
 
@@ -172,7 +172,7 @@ def _not_written(path: Path, error: OSError) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk, where a system knows how to."""
+    """Flush the names in a folder to disk, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -182,12 +182,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> Path:
-    """The folder, made where it is not there, for nobody else to read.
+    """The folder, created for this user only if missing.
 
-    One that is there keeps its rights: others may share it on purpose.
+    An existing one keeps its permissions: it may be shared on purpose.
 
     Raises:
-        JournalError: it cannot be made, or nothing can be written in it.
+        JournalError: it cannot be created.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -199,14 +199,14 @@ def private_folder(folder: Path) -> Path:
 
 @contextmanager
 def locked(path: Path, *, what: str) -> Iterator[None]:
-    """Nobody else, in this process or another, while the block runs.
+    """Hold a lock against every other process and window while the block runs.
 
     Args:
-        path: the file of the lock; it stays, and says nothing.
-        what: what another one would be doing, for the message.
+        path: the file of the lock; it stays, and is empty.
+        what: what another holder would be doing, for the message.
 
     Raises:
-        JournalError: another one is at it, or there can be no lock here.
+        JournalError: another one holds it, or no lock is possible here.
         ImportError: the extra for nexus is not installed.
     """
     try:

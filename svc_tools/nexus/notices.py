@@ -1,6 +1,6 @@
-"""What a person must know before a record is removed, and what each reason of a plan means.
+"""Notices shown before a record is removed, and the meanings of a plan's reasons.
 
-Shown alike by the command line, the panel and the receipts.
+The command line, the panel, Excel and the receipts show the same texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TRAILING_NOTE = (
     " to say."
 )
 BEFORE_REMOVING = (PERMIT_NOTE, NO_NEXUS_NOTE, TRAILING_NOTE)
-"""What is said before anything is removed, in this order."""
+"""The notices before anything is removed, in this order."""
 
 UNDO_NOTE = "The removal can be undone: the records are kept, and this service can add them again."
 NO_UNDO_NOTE = "The removal cannot be undone on this service."
@@ -32,7 +32,7 @@ DECISION_WORDS = {
     "review": "look at it first",
     "keep": "keep",
 }
-"""What a suggestion means, in words."""
+"""What each decision of a plan means."""
 
 REASONS = {
     # for a candidate
@@ -87,11 +87,11 @@ REASONS = {
     ),
     "physical": "A physical record rests on a place and not on sales.",
     "sales_not_given": "No sales were given, so nothing can be said of the threshold.",
-    # said beside another reason
+    # in addition to another reason
     "watch": "At least 70 % of the threshold is used.",
     "alaska": (
         "Alaska has no sales tax of the state, and many of its places have one: the record is about"
         " theirs."
     ),
 }
-"""The sentence of each reason. Each ends with a full stop and has none before its end."""
+"""The sentence of each reason. It ends with a full stop and has none before its end."""

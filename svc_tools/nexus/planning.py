@@ -29,18 +29,11 @@ if TYPE_CHECKING:
     from svc_tools.nexus.register import Register, Registration
     from svc_tools.nexus.service import Difference
     from svc_tools.nexus.thresholds import Threshold, Thresholds
-
+NO_SALES_TAX = frozenset({"DE", "MT", "NH", "OR"})
+"""States without a general sales tax. Alaska has no state tax, and many local ones."""
 _ABOVE = {"over", "missing"}
-_NO_RECORD = "The register has no record."
-
-
-_NEEDED = ("state", "band", "below_all", "marketplace_only")
-
-_NOT_KNOWN = "not known"
-
-
-Listed = Literal["", "same", "only_mine", "only_service", "differs"]
-"""What the service says of a record; "" where it was not asked."""
+Comparison = Literal["", "same", "only_mine", "only_service", "differs"]
+"""How a record compares with what the service lists; "" where nothing was listed."""
 
 
 def make_plan(
@@ -62,7 +55,7 @@ def make_plan(
         exposure: what `exposure` or `df.svc.exposure` returned.
         thresholds: the states' thresholds; the shipped ones by default. The same as the exposure's.
         as_of: the day of the plan; that of the exposure, else today. Needed for an exposure that
-            was saved: a file does not keep the day.
+            was saved: a file does not hold the day.
         listed: the register as the service lists it, where it does and `register` is another one:
             rows say where the two differ, and what only the service has becomes a row too. What
             `register` leaves blank is filled from it.
@@ -70,13 +63,13 @@ def make_plan(
         account: its account, likewise.
 
     Raises:
-        PlanError: the exposure is none, of another day than `as_of` or of a day that it does not
-            say, or was measured against other thresholds.
+        PlanError: `exposure` is not an exposure, is for another day than `as_of` or does not say
+            for which day, or was measured against other thresholds.
         RegisterError: the register cannot be read.
     """
     mine = read_register(register)
-    rows = {} if exposure is None else read_exposure(exposure)
-    measured = None if exposure is None else exposed_on(exposure)
+    rows = {} if exposure is None else _read_exposure(exposure)
+    measured = None if exposure is None else _measured_on(exposure)
     if as_of is not None and measured is not None and as_of != measured:
         raise PlanError(
             [f"the exposure was measured for {measured}, and the plan is to be for {as_of}"]
@@ -100,16 +93,16 @@ def make_plan(
         day,
         made_at,
         tuple(
-            Missing(seen.state, _sentence_of_missing(seen))
-            for seen in rows.values()
-            if seen.band in _ABOVE and seen.state not in registered
+            Missing(row.state, _sentence_of_missing(row))
+            for row in rows.values()
+            if row.band in _ABOVE and row.state not in registered
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the exposure says of one state; `None` is what it does not know.
+class StateExposure:
+    """One state's row of an exposure, as plain values; `None` is not known.
 
     Attributes: as the columns of `exposure`; `sentence` is its `why`.
     """
@@ -127,12 +120,214 @@ class Seen:
     """The threshold that was measured against: logic, dollars of sales, transactions."""
 
 
-def _require_same_tests(rows: dict[str, Seen], table: Thresholds, day: date) -> None:
-    """Sales below one threshold say nothing of another."""
-    told = {state: other_test(seen, table.of(state, day)) for state, seen in rows.items()}
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the suggestion for one record rests on.
+
+    Attributes:
+        record: the record.
+        as_of: the day of the plan.
+        threshold: the state's threshold on that day; `None` where none is known.
+        sales_given: whether there is an exposure.
+        exposure: what the exposure says of the state; `None` where it has no row for it.
+        several: whether there are other records of this state and type.
+        listed: how the record compares with what the service lists.
+    """
+
+    record: Registration
+    as_of: date
+    threshold: Threshold | None = None
+    sales_given: bool = False
+    exposure: StateExposure | None = None
+    several: bool = False
+    listed: Comparison = ""
+
+    @property
+    def untaxed(self) -> bool:
+        """Whether the state has no general sales tax, by its name and by its threshold."""
+        none = self.threshold is None or self.threshold.logic == "none"
+        no_tax = self.exposure is None or self.exposure.band == "no tax"
+        return self.record.state in NO_SALES_TAX and none and no_tax
+
+    @property
+    def physical(self) -> bool:
+        """Whether the record rests on a place."""
+        return self.record.nexus_type == "physical"
+
+    @property
+    def by_sales(self) -> bool:
+        """Whether sales can say anything about the record."""
+        return not self.physical and not self.untaxed
+
+    @property
+    def by_table(self) -> bool:
+        """Whether the suggestion rests on the table of thresholds."""
+        return not self.physical or self.untaxed
+
+    @property
+    def above(self) -> bool:
+        """Whether sales are at or above the threshold, as far as is known."""
+        return self.band in _ABOVE
+
+    @property
+    def band(self) -> str:
+        """The band of the state's exposure; "" where there is none."""
+        return "" if self.exposure is None else self.exposure.band
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a fact is missing without which no sales are known to be below."""
+        return self.by_sales and (
+            self.threshold is None
+            or None
+            in {
+                self.threshold.base,
+                self.threshold.marketplace_counts,
+                self.threshold.trailing_months,
+            }
+        )
+
+    @property
+    def from_repealed(self) -> bool:
+        """Whether the record dates from before the state repealed its transaction test."""
+        dropped = None if self.threshold is None else self.threshold.transactions_dropped_on
+        since = self.record.registered_at
+        return (
+            self.record.nexus_type == "economic"
+            and dropped is not None
+            and since is not None
+            and since < dropped <= self.as_of
+        )
+
+
+class Rule(NamedTuple):
+    """A reason, the decision it leads to, and when it holds; "" only adds its sentence."""
+
+    code: str
+    decision: Decision | Literal[""]
+    holds: Callable[[Facts], bool]
+
+
+def decide(facts: Facts) -> tuple[Decision, tuple[str, ...]]:
+    """What is suggested for a record, and the codes of the reasons, those of the decision first.
+
+    The codes of what else holds follow: a record to review may also say what speaks for removing
+    it. Every record has a reason.
+    """
+    holding = [rule for rule in RULES if rule.holds(facts)]
+    decisions = {rule.decision for rule in holding}
+    decision: Decision = (
+        "review" if "review" in decisions else "candidate" if "candidate" in decisions else "keep"
+    )
+    first = [rule.code for rule in holding if rule.decision == decision]
+    return decision, (*first, *(rule.code for rule in holding if rule.code not in first))
+
+
+def _stale(facts: Facts) -> bool:
+    """Whether a threshold was last checked more than a year before the day of the plan."""
+    today = (facts.as_of.year, facts.as_of.month, facts.as_of.day)
+    days = [one.checked_on for one in (facts.threshold, facts.exposure) if one is not None]
+    return facts.by_table and any(
+        day is not None and (day.year + 1, day.month, day.day) < today for day in days
+    )
+
+
+def _low_certainty(facts: Facts) -> bool:
+    rows = (facts.threshold, facts.exposure)
+    return facts.by_table and any(one is not None and one.certainty == "low" for one in rows)
+
+
+def _unknown(facts: Facts, name: str) -> bool:
+    """Whether a fact of the threshold is not known that sales are measured by."""
+    row = facts.threshold
+    return facts.by_sales and row is not None and getattr(row, name) is None
+
+
+def _not_settled(facts: Facts) -> bool:
+    """Whether sales do not say if they were below: too few of them, or for a reason of theirs."""
+    exposure = facts.exposure
+    if not facts.by_sales or facts.above or exposure is None or exposure.below_all is not None:
+        return False
+    return not exposure.period_covered or not facts.incomplete
+
+
+def _below_all(facts: Facts, *, is_so: bool) -> bool:
+    """Whether sales are known to have been below all the time (or, not `is_so`, not all of it)."""
+    exposure = facts.exposure
+    known = exposure is not None and exposure.below_all is is_so
+    return facts.by_sales and known and not facts.above
+
+
+def _held_by_repealed(facts: Facts) -> bool:
+    """Whether nothing in force today was met, and a test repealed since the registration was."""
+    exposure = facts.exposure
+    below = exposure is not None and (exposure.below_all is True or exposure.below_now is True)
+    return facts.by_sales and facts.from_repealed and below and not facts.above
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("only_service", "review", lambda facts: facts.listed == "only_service"),
+    Rule("only_mine", "review", lambda facts: facts.listed == "only_mine"),
+    Rule("differs", "review", lambda facts: facts.listed == "differs"),
+    Rule("duplicate", "review", lambda facts: facts.several),
+    Rule(
+        "physical_without_address",
+        "review",
+        lambda facts: facts.physical and not facts.record.address,
+    ),
+    Rule(
+        "marketplace_only",
+        "review",
+        lambda facts: (
+            facts.by_table and facts.exposure is not None and facts.exposure.marketplace_only
+        ),
+    ),
+    Rule("no_threshold", "review", lambda facts: facts.by_table and facts.threshold is None),
+    Rule("low_certainty", "review", _low_certainty),
+    Rule("stale_threshold", "review", _stale),
+    Rule("unknown_base", "review", lambda facts: _unknown(facts, "base")),
+    Rule("unknown_marketplace", "review", lambda facts: _unknown(facts, "marketplace_counts")),
+    Rule(
+        # how long a duty lasts after sales have fallen is no question while they have not
+        "unknown_trailing",
+        "review",
+        lambda facts: _unknown(facts, "trailing_months") and not facts.above,
+    ),
+    Rule("not_covered", "review", _not_settled),
+    Rule(
+        "no_sales_of_state",
+        "review",
+        lambda facts: facts.by_sales and facts.sales_given and facts.exposure is None,
+    ),
+    Rule(
+        "maybe_repealed",
+        "review",
+        lambda facts: facts.by_sales and not facts.sales_given and facts.from_repealed,
+    ),
+    Rule("near", "review", lambda facts: facts.by_sales and facts.band == "90-100"),
+    Rule("no_sales_tax", "candidate", lambda facts: facts.untaxed),
+    Rule("below_all", "candidate", lambda facts: _below_all(facts, is_so=True)),
+    Rule("repealed_test", "candidate", _held_by_repealed),
+    Rule("over", "keep", lambda facts: facts.by_sales and facts.above),
+    Rule(
+        "still_trailing",
+        "keep",
+        lambda facts: _below_all(facts, is_so=False) and not _held_by_repealed(facts),
+    ),
+    Rule("physical", "keep", lambda facts: facts.physical and not facts.untaxed),
+    Rule("sales_not_given", "keep", lambda facts: facts.by_sales and not facts.sales_given),
+    Rule("watch", "", lambda facts: facts.by_sales and facts.band == "70-90"),
+    Rule("alaska", "", lambda facts: facts.by_table and facts.record.state == "AK"),
+)
+"""All rules, in the order in which their sentences are listed."""
+
+
+def _require_same_tests(rows: dict[str, StateExposure], table: Thresholds, day: date) -> None:
+    """Refuse other thresholds than the exposure's: sales below one say nothing about another."""
+    others = {state: _other_test(row, table.of(state, day)) for state, row in rows.items()}
     problems = [
         f"the sales of {state} were measured against {other}; give make_plan the same thresholds="
-        for state, other in told.items()
+        for state, other in others.items()
         if other
     ]
     if problems:
@@ -140,38 +335,38 @@ def _require_same_tests(rows: dict[str, Seen], table: Thresholds, day: date) -> 
 
 
 class _Situation(NamedTuple):
-    """What is the same for all records."""
+    """What is the same for all records of a plan."""
 
-    seen: dict[str, Seen]
+    exposures: dict[str, StateExposure]
     sales_given: bool
     thresholds: Thresholds
     as_of: date
 
 
 class _Subject(NamedTuple):
-    """A record, and what is known of it beside its state's sales."""
+    """A record, and how it compares with the other records and with the service's."""
 
     record: Registration
     several: bool
     expected: int
-    listed: Listed
+    listed: Comparison
     differs: str
 
 
 def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
-    """The records of one's own register, and those that only the service has."""
-    ours = mine.groups()
-    theirs = ours if listed is None else listed.groups()
+    """The records of the user's register, and those that only the service has."""
+    own = mine.groups()
+    on_service = own if listed is None else listed.groups()
     found = [] if listed is None else found_differences(mine, listed)
 
     def subject(record: Registration, unlike: list[Difference]) -> _Subject:
         blanks = [one for one in unlike if one.mine == ""]
         differing = [one for one in unlike if one.mine != ""]
         record = _filled(record, blanks)
-        there = len(theirs.get(record.key, ()))
-        several = max(there, len(ours.get(record.key, ()))) > 1
-        on_service = "" if listed is None else _listed(differing)
-        return _Subject(record, several, there, on_service, _told(differing))
+        expected = len(on_service.get(record.key, ()))
+        several = max(expected, len(own.get(record.key, ()))) > 1
+        comparison = "" if listed is None else _comparison(differing)
+        return _Subject(record, several, expected, comparison, _differences(differing))
 
     subjects = [
         subject(record, [one for one in found if one.record is record]) for record in mine.records
@@ -192,8 +387,8 @@ def _filled(record: Registration, blanks: list[Difference]) -> Registration:
     return replace(record, **{one.difference: getattr(listed, one.difference) for one in blanks})
 
 
-def _listed(found: list[Difference]) -> Listed:
-    """What the service says of a record, from where it differs."""
+def _comparison(found: list[Difference]) -> Comparison:
+    """How a record compares with the service's, from its differences."""
     kinds = {one.difference for one in found}
     if "only_mine" in kinds:
         return "only_mine"
@@ -202,34 +397,34 @@ def _listed(found: list[Difference]) -> Listed:
     return "differs" if kinds else "same"
 
 
-def _told(found: list[Difference]) -> str:
+def _differences(found: list[Difference]) -> str:
     """The differences of one record in a sentence."""
-    told = [
+    texts = [
         f"{one.difference} is {one.mine or 'empty'} in your register and"
         f" {one.service or 'empty'} on the service"
         for one in found
         if one.difference not in {"only_mine", "only_service"}
     ]
-    return f"Differences: {'; '.join(told)}." if told else ""
+    return f"Differences: {'; '.join(texts)}." if texts else ""
 
 
 def _row(subject: _Subject, situation: _Situation) -> PlanRow:
     record = subject.record
     threshold = situation.thresholds.of(record.state, situation.as_of)
-    seen = situation.seen.get(record.state)
+    exposure = situation.exposures.get(record.state)
     facts = Facts(
         record,
         situation.as_of,
         threshold,
         situation.sales_given,
-        seen,
+        exposure,
         subject.several,
         subject.listed,
     )
-    decision, codes = decided(facts)
+    decision, codes = decide(facts)
     # a threshold is no evidence for a place
-    figures = (threshold, seen) if facts.by_table else (None, None)
-    evidence = evidence_of(record, *figures, situation.as_of)
+    figures = (threshold, exposure) if facts.by_table else (None, None)
+    evidence = _evidence(record, *figures, situation.as_of)
     return PlanRow(
         number=0,
         state=record.state,
@@ -246,315 +441,91 @@ def _row(subject: _Subject, situation: _Situation) -> PlanRow:
     )
 
 
-def _sentence_of_missing(seen: Seen) -> str:
-    name = STATES.get(seen.state, seen.state)
-    told = f"{name} has no record, and your sales are above its threshold."
-    return f"{told} {seen.sentence.removesuffix(_NO_RECORD)}".strip()
+def _sentence_of_missing(exposure: StateExposure) -> str:
+    name = STATES.get(exposure.state, exposure.state)
+    measured = exposure.sentence.removesuffix("The register has no record.")
+    return f"{name} has no record, and your sales are above its threshold. {measured}".strip()
 
 
-NO_SALES_TAX = frozenset({"DE", "MT", "NH", "OR"})
-"""States without a general sales tax. Alaska has none of the state's, and many local ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """All that the suggestion for one record rests on.
-
-    Attributes:
-        record: the record.
-        as_of: the day of the plan.
-        threshold: the state's threshold on that day; `None` where none is known.
-        sales_given: whether there is an exposure.
-        seen: what the exposure says of the state; `None` where it has no row for it.
-        several: whether there are other records of this state and type.
-        listed: what the service says of the record.
-    """
-
-    record: Registration
-    as_of: date
-    threshold: Threshold | None = None
-    sales_given: bool = False
-    seen: Seen | None = None
-    several: bool = False
-    listed: Listed = ""
-
-    @property
-    def untaxed(self) -> bool:
-        """Whether the state has no general sales tax, by its name and by its threshold."""
-        none = self.threshold is None or self.threshold.logic == "none"
-        seen = self.seen is None or self.seen.band == "no tax"
-        return self.record.state in NO_SALES_TAX and none and seen
-
-    @property
-    def physical(self) -> bool:
-        """Whether the record rests on a place."""
-        return self.record.nexus_type == "physical"
-
-    @property
-    def by_sales(self) -> bool:
-        """Whether sales can say anything of the record."""
-        return not self.physical and not self.untaxed
-
-    @property
-    def by_table(self) -> bool:
-        """Whether the suggestion rests on the table of thresholds."""
-        return not self.physical or self.untaxed
-
-    @property
-    def above(self) -> bool:
-        """Whether sales are at or above the threshold, as far as is known."""
-        return self.seen is not None and self.seen.band in _ABOVE
-
-    @property
-    def untold(self) -> bool:
-        """Whether a fact is missing without which no sales are known to be below."""
-        return self.by_sales and (
-            self.threshold is None
-            or None
-            in {
-                self.threshold.base,
-                self.threshold.marketplace_counts,
-                self.threshold.trailing_months,
-            }
-        )
-
-    @property
-    def from_repealed(self) -> bool:
-        """Whether the record dates from when a transaction test was in force that is no more."""
-        dropped = None if self.threshold is None else self.threshold.transactions_dropped_on
-        since = self.record.registered_at
-        return (
-            self.record.nexus_type == "economic"
-            and dropped is not None
-            and since is not None
-            and since < dropped <= self.as_of
-        )
-
-
-class Rule(NamedTuple):
-    """A reason, what it asks for, and when it holds; a decision of "" only adds its sentence."""
-
-    code: str
-    decision: Decision | Literal[""]
-    holds: Callable[[Facts], bool]
-
-
-def _checked_long_ago(facts: Facts) -> bool:
-    days = [one.checked_on for one in (facts.threshold, facts.seen) if one is not None]
-    return facts.by_table and any(
-        day is not None and (day.year + 1, day.month, day.day) < _parts(facts.as_of) for day in days
-    )
-
-
-def _parts(day: date) -> tuple[int, int, int]:
-    return day.year, day.month, day.day
-
-
-def _low(facts: Facts) -> bool:
-    rows = (facts.threshold, facts.seen)
-    return facts.by_table and any(one is not None and one.certainty == "low" for one in rows)
-
-
-def _unsettled(facts: Facts) -> bool:
-    """Sales that do not say whether they were below: too few of them, or for a reason of theirs."""
-    seen = facts.seen
-    if not facts.by_sales or facts.above or seen is None or seen.below_all is not None:
-        return False
-    return not seen.period_covered or not facts.untold
-
-
-def _held_by_repealed(facts: Facts) -> bool:
-    """Nothing that is in force today was met; what was, when the record was made, is repealed."""
-    seen = facts.seen
-    below = seen is not None and (seen.below_all is True or seen.below_now is True)
-    return facts.by_sales and facts.from_repealed and below and not facts.above
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("only_service", "review", lambda facts: facts.listed == "only_service"),
-    Rule("only_mine", "review", lambda facts: facts.listed == "only_mine"),
-    Rule("differs", "review", lambda facts: facts.listed == "differs"),
-    Rule("duplicate", "review", lambda facts: facts.several),
-    Rule(
-        "physical_without_address",
-        "review",
-        lambda facts: facts.physical and not facts.record.address,
-    ),
-    Rule(
-        "marketplace_only",
-        "review",
-        lambda facts: facts.by_table and facts.seen is not None and facts.seen.marketplace_only,
-    ),
-    Rule("no_threshold", "review", lambda facts: facts.by_table and facts.threshold is None),
-    Rule("low_certainty", "review", _low),
-    Rule("stale_threshold", "review", _checked_long_ago),
-    Rule(
-        "unknown_base",
-        "review",
-        lambda facts: (
-            facts.by_sales and facts.threshold is not None and facts.threshold.base is None
-        ),
-    ),
-    Rule(
-        "unknown_marketplace",
-        "review",
-        lambda facts: (
-            facts.by_sales
-            and facts.threshold is not None
-            and facts.threshold.marketplace_counts is None
-        ),
-    ),
-    Rule(
-        # how long a duty lasts after sales have fallen is no question while they have not
-        "unknown_trailing",
-        "review",
-        lambda facts: (
-            facts.by_sales
-            and facts.threshold is not None
-            and facts.threshold.trailing_months is None
-            and not facts.above
-        ),
-    ),
-    Rule("not_covered", "review", _unsettled),
-    Rule(
-        "no_sales_of_state",
-        "review",
-        lambda facts: facts.by_sales and facts.sales_given and facts.seen is None,
-    ),
-    Rule(
-        "maybe_repealed",
-        "review",
-        lambda facts: facts.by_sales and not facts.sales_given and facts.from_repealed,
-    ),
-    Rule(
-        "near",
-        "review",
-        lambda facts: facts.by_sales and facts.seen is not None and facts.seen.band == "90-100",
-    ),
-    Rule("no_sales_tax", "candidate", lambda facts: facts.untaxed),
-    Rule(
-        "below_all",
-        "candidate",
-        lambda facts: (
-            facts.by_sales
-            and facts.seen is not None
-            and facts.seen.below_all is True
-            and not facts.above
-        ),
-    ),
-    Rule("repealed_test", "candidate", _held_by_repealed),
-    Rule("over", "keep", lambda facts: facts.by_sales and facts.above),
-    Rule(
-        "still_trailing",
-        "keep",
-        lambda facts: (
-            facts.by_sales
-            and not facts.above
-            and facts.seen is not None
-            and facts.seen.below_all is False
-            and not _held_by_repealed(facts)
-        ),
-    ),
-    Rule("physical", "keep", lambda facts: facts.physical and not facts.untaxed),
-    Rule("sales_not_given", "keep", lambda facts: facts.by_sales and not facts.sales_given),
-    Rule(
-        "watch",
-        "",
-        lambda facts: facts.by_sales and facts.seen is not None and facts.seen.band == "70-90",
-    ),
-    Rule("alaska", "", lambda facts: facts.by_table and facts.record.state == "AK"),
-)
-"""All of them, in the order in which their sentences are told."""
-
-
-def decided(facts: Facts) -> tuple[Decision, tuple[str, ...]]:
-    """What is suggested for a record, and the codes of the reasons, those for it first.
-
-    The codes of what else holds follow: a record to review may also say what speaks for removing
-    it. Every record has a reason.
-    """
-    holding = [rule for rule in RULES if rule.holds(facts)]
-    asked = {rule.decision for rule in holding}
-    decision: Decision = (
-        "review" if "review" in asked else "candidate" if "candidate" in asked else "keep"
-    )
-    first = [rule.code for rule in holding if rule.decision == decision]
-    return decision, (*first, *(rule.code for rule in holding if rule.code not in first))
-
-
-def read_exposure(frame: pd.DataFrame) -> dict[str, Seen]:
+def _read_exposure(frame: pd.DataFrame) -> dict[str, StateExposure]:
     """The exposure's rows by state.
 
     Raises:
-        PlanError: it is no exposure: columns are missing, a state has several rows, or a cell
+        PlanError: it is not an exposure: columns are missing, a state has several rows, or a cell
             that is true, false or missing holds something else.
     """
-    absent = [name for name in _NEEDED if name not in frame.columns]
+    needed = ("state", "band", "below_all", "marketplace_only")
+    absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise PlanError(
             [f"the exposure has no column {', '.join(absent)}; give what exposure() returned"]
         )
-    found: dict[str, Seen] = {}
+    found: dict[str, StateExposure] = {}
     for row in frame.to_dict("records"):
-        seen = _seen({str(name): _known(value) for name, value in row.items()})
-        if seen.state in found:
-            raise PlanError([f"the exposure has several rows for {seen.state}"])
-        found[seen.state] = seen
+        exposure = _state_exposure({str(name): _known(value) for name, value in row.items()})
+        if exposure.state in found:
+            raise PlanError([f"the exposure has several rows for {exposure.state}"])
+        found[exposure.state] = exposure
     return found
 
 
-def exposed_on(frame: pd.DataFrame) -> date | None:
+def _measured_on(frame: pd.DataFrame) -> date | None:
     """The day for which an exposure was measured, where it says so."""
-    told = frame.attrs.get("svc_exposure")
-    day = told.get("as_of") if isinstance(told, dict) else None
+    about = frame.attrs.get("svc_exposure")
+    day = about.get("as_of") if isinstance(about, dict) else None
     return date.fromisoformat(day) if isinstance(day, str) else _day(day)
 
 
-def evidence_of(
-    record: Registration, threshold: Threshold | None, seen: Seen | None, as_of: date
+def _evidence(
+    record: Registration, threshold: Threshold | None, exposure: StateExposure | None, as_of: date
 ) -> str:
     """The figures and the source that a suggestion rests on, as sentences on one line."""
     since = record.registered_at
-    told = [f"Registered since {since}." if since else "The day of the registration is not known."]
+    sentences = [
+        f"Registered since {since}." if since else "The day of the registration is not known."
+    ]
     untaxed = threshold is not None and threshold.logic == "none"
-    if seen is not None and seen.sentence and not (untaxed and seen.band == "no tax"):
-        told.append(seen.sentence)
+    if exposure is not None and exposure.sentence and not (untaxed and exposure.band == "no tax"):
+        sentences.append(exposure.sentence)
     if threshold is not None:
-        told.append(_threshold(threshold, as_of))
-    return " ".join(told)
+        sentences.append(_threshold_words(threshold, as_of))
+    return " ".join(sentences)
 
 
-def other_test(seen: Seen, threshold: Threshold | None) -> str:
-    """How the threshold that the exposure measured against is another one; "" where it is not."""
-    if seen.test is None or threshold is None:
+def _other_test(exposure: StateExposure, threshold: Threshold | None) -> str:
+    """How the exposure's threshold differs from the plan's; "" where it does not."""
+    if exposure.test is None or threshold is None:
         return ""
     here = (threshold.logic, threshold.sales, threshold.transactions)
-    return "" if seen.test == here else f"{_asks(*seen.test)}, not {_asks(*here)}"
-
-
-def _threshold(row: Threshold, as_of: date) -> str:
-    asks = "none" if row.logic == "none" else _asks(row.logic, row.sales, row.transactions)
     return (
-        f"Threshold on {as_of}: {asks}; certainty {row.certainty}, checked {row.checked_on};"
+        "" if exposure.test == here else f"{_test_words(*exposure.test)}, not {_test_words(*here)}"
+    )
+
+
+def _threshold_words(row: Threshold, as_of: date) -> str:
+    none = row.logic == "none"
+    test = "none" if none else _test_words(row.logic, row.sales, row.transactions)
+    return (
+        f"Threshold on {as_of}: {test}; certainty {row.certainty}, checked {row.checked_on};"
         f" source: {row.source.rstrip('.')}."
     )
 
 
-def _asks(logic: str, sales: int | None, transactions: int | None) -> str:
+def _test_words(logic: str, sales: int | None, transactions: int | None) -> str:
     if logic == "none":
         return "no general sales tax"
     amount = f"${sales:,} of sales" if sales is not None else ""
     count = f"{transactions:,} transactions" if transactions is not None else ""
     joined = f" {logic if logic in {'and', 'or'} else 'with'} "
-    asks = joined.join(filter(None, (amount, count))) or _NOT_KNOWN
-    return f"{asks}; whether transactions count is not known" if logic == "unknown" else asks
+    test = joined.join(filter(None, (amount, count))) or "not known"
+    return f"{test}; whether transactions count is not known" if logic == "unknown" else test
 
 
-def _seen(cells: Mapping[str, object]) -> Seen:
+def _state_exposure(cells: Mapping[str, object]) -> StateExposure:
     below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
     logic = _text(cells.get("logic"))
-    asked = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))
-    return Seen(
+    test = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))
+    return StateExposure(
         state=str(cells["state"]),
         band=str(cells["band"]),
         below_all=below,
@@ -565,7 +536,7 @@ def _seen(cells: Mapping[str, object]) -> Seen:
         certainty=_text(cells.get("certainty")),
         checked_on=_day(cells.get("checked_on")),
         sentence=_text(cells.get("why")) or "",
-        test=None if logic is None else (logic, *asked),
+        test=None if logic is None else (logic, *test),
     )
 
 

@@ -92,7 +92,7 @@ class ReceiptItem:
         record: the record as it was before, which a restore adds; `None` where there was none.
         before: all records that a removal of this state and type takes, as they were.
         action: remove, replace, remove_all or restore; "" for a record that was not ticked.
-        at: when the last was heard of it (UTC); "" where nothing was sent.
+        at: when the last was result of it (UTC); "" where nothing was sent.
     """
 
     state: str
@@ -342,18 +342,18 @@ def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:
     """What the lines say of each state and type, in the order in which they name them."""
     tracks: dict[tuple[str, str], Track] = {}
     for event in events:
-        follow(tracks, event)
+        apply_event(tracks, event)
     return tracks
 
 
-def follow(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+def apply_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
     """Take one more line in."""
     if event["event"] == "run":
         _begin(tracks, event)
     elif event["event"] == "seen":
         _seen(tracks, event)
     elif "item" in event:
-        _follow(tracks, event)
+        _item_event(tracks, event)
 
 
 def _begin(tracks: dict[tuple[str, str], Track], event: Event) -> None:
@@ -372,7 +372,7 @@ def _untouched(track: Track) -> bool:
     return track.status == "not_attempted" and not track.waiting
 
 
-def _follow(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+def _item_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
     state, kind = event["item"]
     track = tracks.setdefault((state, kind), Track(state, kind))
     track.at = event["at"]

@@ -23,7 +23,7 @@ from svc_sdk import (
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
 from svc_tools.nexus.register import DETAILS, FIELDS
-from svc_tools.nexus.service import Listed, compared
+from svc_tools.nexus.service import ListedRecords, compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +84,7 @@ class PlannedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Change:
     """What is to become of one state and type.
 
     Attributes:
@@ -117,7 +117,7 @@ class Wanted:
         return f"{self.state} {self.nexus_type or '(all types)'}"
 
 
-def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
+def changes_of(plan: Plan) -> tuple[Change, ...]:
     """What the ticks of a plan mean, in its order: one removal for each state and type.
 
     Raises:
@@ -129,7 +129,7 @@ def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
         rows = tuple(record_of(row.record) for row in one.rows)
         keep = None if one.keep is None else record_of(one.keep.record)
         action = "remove" if keep is None else "replace"
-        found.append(Wanted(one.state, one.nexus_type, action, one.expected, rows, keep, loose))
+        found.append(Change(one.state, one.nexus_type, action, one.expected, rows, keep, loose))
     return tuple(found)
 
 
@@ -145,24 +145,24 @@ def record_of(one: Registration) -> Record:
     }
 
 
-def as_listed(register: Register) -> Listed:
+def as_listed(register: Register) -> ListedRecords:
     """A register in the form in which a service lists."""
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
     for one in register.records:
         key = (one.state, str(one.nexus_type))
         records[key] = (*records.get(key, ()), record_of(one))
-    return Listed(records)
+    return ListedRecords(records)
 
 
-def removal(wanted: Wanted) -> Call:
+def removal(change: Change) -> Call:
     """The request that removes: always of one type, unless all types are what was asked for.
 
     Raises:
         ApplyError: there is no type, and no act of its own that removes all types.
     """
-    if not wanted.nexus_type and wanted.action != "remove_all":
-        raise ApplyError(f"{wanted.state}: a removal names its type; nothing was sent")
-    return _requests.remove_nexus(wanted.state, wanted.nexus_type or None)
+    if not change.nexus_type and change.action != "remove_all":
+        raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
+    return _requests.remove_nexus(change.state, change.nexus_type or None)
 
 
 def addition(record: Record) -> Call:
@@ -176,79 +176,79 @@ def addition(record: Record) -> Call:
     )
 
 
-def misfit(wanted: Wanted, there: tuple[Record, ...]) -> tuple[str, str] | None:
+def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | None:
     """Why nothing may be sent for what is on the service now: a status and a sentence; or nothing.
 
     Every record that is there has to be one that the person saw when she decided, each another
     one: what came since is never taken along, and never written over by a restore.
     """
-    alone = [record for record, row in _with_rows(wanted, there) if row is None]
-    if wanted.action == "restore":
-        return _not_restored(wanted, alone) if there else _not_addable(wanted, wanted.record)
+    alone = [record for record, row in _with_rows(change, there) if row is None]
+    if change.action == "restore":
+        return _not_restored(change, alone) if there else _not_addable(change, change.record)
     if not there:
-        return "absent", f"There is no {wanted.named} on the service (any more): nothing to remove."
-    if wanted.action == "remove_all":
+        return "absent", f"There is no {change.named} on the service (any more): nothing to remove."
+    if change.action == "remove_all":
         return None
     if alone:
         return "changed", (
-            f"{wanted.named} is another record on the service than in the plan"
-            f" ({_differences(wanted, alone[0])}). It was left alone; to remove it, make the plan"
+            f"{change.named} is another record on the service than in the plan"
+            f" ({_differences(change, alone[0])}). It was left alone; to remove it, make the plan"
             " from what the service lists now."
         )
-    if len(_staying(wanted, there)) > 1:
+    if len(_staying(change, there)) > 1:
         return "changed", (
-            f"{wanted.named} was left alone: several records on the service fit the one that is to"
+            f"{change.named} was left alone: several records on the service fit the one that is to"
             " stay, and the plan does not say which it is. Make the plan from what the service"
             " lists now."
         )
-    return _not_addable(wanted, fitted(wanted, there).record)
+    return _not_addable(change, with_listed_record(change, there).record)
 
 
-def _not_restored(wanted: Wanted, alone: list[Record]) -> tuple[str, str]:
+def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
     if alone:
-        return "changed", f"{wanted.named} is there again as another record; it was left alone."
-    return "restored", f"{wanted.named} is there as it was; nothing was sent."
+        return "changed", f"{change.named} is there again as another record; it was left alone."
+    return "restored", f"{change.named} is there as it was; nothing was sent."
 
 
-def _not_addable(wanted: Wanted, record: Record | None) -> tuple[str, str] | None:
+def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | None:
     try:
         if record is not None:
             addition(record)
     except ValueError as error:  # a day that another service wrote in another way
-        told = f"{wanted.named} was left alone, for it could not be added again: {error}."
+        told = f"{change.named} was left alone, for it could not be added again: {error}."
         return "refused", told
     return None
 
 
-def fitted(wanted: Wanted, there: tuple[Record, ...]) -> Wanted:
+def with_listed_record(change: Change, there: tuple[Record, ...]) -> Change:
     """The same, where what is to be added again is the record as the service has it.
 
     A file that a person ticked may have less of it, or write it in another way.
     """
-    if wanted.action != "replace" or wanted.record is None:
-        return wanted
-    staying = _staying(wanted, there)
-    return replace(wanted, record=staying[0]) if staying else wanted
+    if change.action != "replace" or change.record is None:
+        return change
+    staying = _staying(change, there)
+    return replace(change, record=staying[0]) if staying else change
 
 
-def beyond(wanted: Wanted, there: tuple[Record, ...]) -> str:
+def extra_details(change: Change, there: tuple[Record, ...]) -> str:
     """What the service has of the records that the plan does not say, in words; "" for nothing."""
     return "; ".join(
         f"{name} {_said(compared(record, name))}"
-        for record, row in _with_rows(wanted, there)
+        for record, row in _with_rows(change, there)
         for name in DETAILS
         if row is not None and compared(row, name) is None and compared(record, name) is not None
     )
 
 
-def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedRequest, ...]:
+def planned(changes: Iterable[Change], listed: ListedRecords | None) -> tuple[PlannedRequest, ...]:
     """The requests of what is wanted, in order, but for those that would not be sent."""
     found = []
-    for one in wanted:
+    for one in changes:
         there = None if listed is None else listed.of(*one.key)
-        if there is not None and misfit(one, there):
+        if there is not None and mismatch(one, there):
             continue
-        record = one.record if there is None else fitted(one, there).record
+        record = one.record if there is None else with_listed_record(one, there).record
         expected = one.expected if there is None else len(there)
         if one.action not in {"add", "restore"}:
             found.append(_removal_planned(one, expected))
@@ -260,7 +260,7 @@ def planned(wanted: Iterable[Wanted], listed: Listed | None) -> tuple[PlannedReq
     return tuple(found)
 
 
-def _removal_planned(one: Wanted, expected: int | None) -> PlannedRequest:
+def _removal_planned(one: Change, expected: int | None) -> PlannedRequest:
     every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
     purpose = f"Remove {every} of {one.state}"
     if expected is not None and expected > 1:
@@ -269,7 +269,7 @@ def _removal_planned(one: Wanted, expected: int | None) -> PlannedRequest:
 
 
 def _as_planned(
-    one: Wanted, call: Call, purpose: str, expected: int | None = None
+    one: Change, call: Call, purpose: str, expected: int | None = None
 ) -> PlannedRequest:
     """What a call is for, and how many records it should delete, beside what is sent."""
     return PlannedRequest(
@@ -294,15 +294,15 @@ def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     ]
 
 
-def _with_rows(wanted: Wanted, there: tuple[Record, ...]) -> list[tuple[Record, Record | None]]:
+def _with_rows(change: Change, there: tuple[Record, ...]) -> list[tuple[Record, Record | None]]:
     """Each record that is there with the row of the plan most like it, each row for one record.
 
     A record that fits no row that is left has `None`.
     """
-    left = [*wanted.rows]
+    left = [*change.rows]
     found: list[tuple[Record, Record | None]] = []
     for record in there:
-        fits = [row for row in left if not _unlike(row, record, loose=wanted.loose)]
+        fits = [row for row in left if not _unlike(row, record, loose=change.loose)]
         row = min(fits, key=lambda row: len(_unlike(row, record, loose=False)), default=None)
         if row is not None:
             left.remove(row)
@@ -310,19 +310,19 @@ def _with_rows(wanted: Wanted, there: tuple[Record, ...]) -> list[tuple[Record, 
     return found
 
 
-def _staying(wanted: Wanted, there: tuple[Record, ...]) -> list[Record]:
+def _staying(change: Change, there: tuple[Record, ...]) -> list[Record]:
     """The records that the one to be added again may be, each once."""
     fitting: list[Record] = []
-    for record, row in _with_rows(wanted, there):
-        is_it = row is not None and row == wanted.record
+    for record, row in _with_rows(change, there):
+        is_it = row is not None and row == change.record
         if is_it and all(_unlike(one, record, loose=False) for one in fitting):
             fitting.append(record)
-    return fitting if wanted.action == "replace" else []
+    return fitting if change.action == "replace" else []
 
 
-def _differences(wanted: Wanted, there: Record) -> str:
+def _differences(change: Change, there: Record) -> str:
     """What differs from the most alike of the rows, in words."""
-    found = [_unlike(row, there, loose=wanted.loose) for row in wanted.rows]
+    found = [_unlike(row, there, loose=change.loose) for row in change.rows]
     fewest = min(found, key=len, default=["the plan has no such record"])
     return "; ".join(fewest) or "there are more of them"
 
@@ -339,7 +339,7 @@ _REDIRECT = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class RequestResult:
     """What one request brought.
 
     Attributes:
@@ -379,28 +379,28 @@ class Verdict:
     stop: str = ""
 
 
-def exchange(client: Svc, call: Call) -> Heard:
+def exchange(client: Svc, call: Call) -> RequestResult:
     """Send a request once: nothing in here, and nothing below, sends it a second time."""
     settings = client._settings  # noqa: SLF001 - what no public method does: one try, and headers
     http = client._http  # noqa: SLF001
     try:
         response = http.send(settings.request(http, call), stream=True, follow_redirects=False)
     except httpx.HTTPStatusError as error:  # an event hook of an injected client
-        return _heard(client, settings.reply(error.response, b""))
+        return _result_of(client, settings.reply(error.response, b""))
     except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:
-        return Heard(settings.failure(error), sent=not isinstance(error, _NOT_SENT))
+        return RequestResult(settings.failure(error), sent=not isinstance(error, _NOT_SENT))
     try:
         body = response.read()
     except httpx.RequestError as error:
         if response.is_success:
-            return Heard(settings.failure(error))
+            return RequestResult(settings.failure(error))
         body = b""  # the status alone decides
     finally:
         response.close()
-    return _heard(client, settings.reply(response, body))
+    return _result_of(client, settings.reply(response, body))
 
 
-def _heard(client: Svc, reply: Reply) -> Heard:
+def _result_of(client: Svc, reply: Reply) -> RequestResult:
     hide = client._settings.hide  # noqa: SLF001 - the key, which a body may write with escapes
     text = reply.body[: _LONGEST * 4].decode("utf-8", "replace")[:_LONGEST]
     try:
@@ -408,7 +408,7 @@ def _heard(client: Svc, reply: Reply) -> Heard:
         json.dumps(body)  # the journal must be able to hold it
     except (ValueError, RecursionError):
         body = text
-    return Heard(reply, body=body, reference=_reference(reply, body))
+    return RequestResult(reply, body=body, reference=_reference(reply, body))
 
 
 def _reference(reply: Reply, body: object) -> str | None:
@@ -418,61 +418,63 @@ def _reference(reply: Reply, body: object) -> str | None:
     return printable(told) if told else None
 
 
-def judge_removal(wanted: Wanted, expected: int | None, heard: Heard) -> Verdict:
+def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> Verdict:
     """What the answer to a removal says (SPEC 4.1): never more than it does."""
     try:
-        answer = _responses.nexus_removal(heard.outcome, 1)
+        answer = _responses.nexus_removal(result.outcome, 1)
     except SvcError as error:
-        return _failed(wanted, heard, error, done="removed")
-    if about := _about_else(wanted, answer):
+        return _failed(change, result, error, done="removed")
+    if about := _about_else(change, answer):
         return Verdict(
             "unknown",
-            f"The service answered about {about}, not about {wanted.named}: look on the service"
+            f"The service answered about {about}, not about {change.named}: look on the service"
             " which records are gone.",
             answer.deleted,
             flagged=True,
-            stop=f"the answer for {wanted.named} is about {about}",
+            stop=f"the answer for {change.named} is about {about}",
         )
     deleted = answer.deleted
     if deleted == 0:
         return Verdict(
             "absent",
-            f"The service removed nothing: {wanted.named} was not there (any more).",
+            f"The service removed nothing: {change.named} was not there (any more).",
             deleted,
             flagged=expected is not None and expected > 0,
         )
-    said = f"The service removed {counted(deleted, 'record')} of {wanted.named}"
+    said = f"The service removed {counted(deleted, 'record')} of {change.named}"
     if expected is None or deleted == expected:
         return Verdict("removed", f"{said}.", deleted)
     said = f"{said}, where {expected} {'was' if expected == 1 else 'were'} expected."
-    stop = f"{wanted.named}: more records were removed than expected" if deleted > expected else ""
+    stop = f"{change.named}: more records were removed than expected" if deleted > expected else ""
     return Verdict("removed", said, deleted, flagged=True, stop=stop)
 
 
-def judge_addition(wanted: Wanted, record: Record, heard: Heard, *, done: str) -> Verdict:
+def addition_verdict(
+    change: Change, record: Record, result: RequestResult, *, done: str
+) -> Verdict:
     """What the answer to an addition says; `done` is the status where it is as it should be."""
     try:
-        answer = _responses.nexus_record(heard.outcome, 1)
+        answer = _responses.nexus_record(result.outcome, 1)
     except SvcError as error:
-        return _failed(wanted, heard, error, done="added")
+        return _failed(change, result, error, done="added")
     if differing := _differing(answer, record):
         return Verdict(
             done,
-            f"{wanted.named} was added, but the service keeps another {differing} than was sent.",
+            f"{change.named} was added, but the service keeps another {differing} than was sent.",
             flagged=True,
         )
-    return Verdict(done, f"{wanted.named} was added again.")
+    return Verdict(done, f"{change.named} was added again.")
 
 
-def _about_else(wanted: Wanted, answer: NexusRemoval) -> str:
+def _about_else(change: Change, answer: NexusRemoval) -> str:
     """What else an answer is about than what was asked; what it leaves out is no contradiction."""
     state, kind = answer.state, answer.nexus_type
-    other = state is not None and state.strip().upper() != wanted.state
+    other = state is not None and state.strip().upper() != change.state
     said_kind = "nexus_type" in answer.model_fields_set
-    other_kind = said_kind and (kind or "").strip().lower() != wanted.nexus_type
+    other_kind = said_kind and (kind or "").strip().lower() != change.nexus_type
     if not (other or other_kind):
         return ""
-    of = (state or wanted.state).strip().upper()
+    of = (state or change.state).strip().upper()
     return f"{of} {(kind or 'of all types') if said_kind else ''}".strip()
 
 
@@ -481,20 +483,20 @@ def _differing(answer: NexusRecord, record: Record) -> str:
     return ", ".join(name for name in FIELDS if compared(there, name) != compared(record, name))
 
 
-def _failed(wanted: Wanted, heard: Heard, error: SvcError, *, done: str) -> Verdict:
+def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str) -> Verdict:
     """What a failure means: refused and so not done, or not known."""
     told = str(error).rstrip(".")
-    if not heard.sent:
+    if not result.sent:
         return Verdict(
             "refused",
-            f"{wanted.named} was not {done}: {told}.",
+            f"{change.named} was not {done}: {told}.",
             stop=f"the service cannot be reached: {error.message}",
         )
-    status = heard.http
+    status = result.http
     certain = status is not None and (status in _CLIENT or status in _REDIRECT)
     if not certain or status == _TIMEOUT:
-        return Verdict("unknown", f"Whether {wanted.named} was {done} is not known: {told}.")
-    message = f"{wanted.named} was not {done}; the service refused it: {told}."
+        return Verdict("unknown", f"Whether {change.named} was {done} is not known: {told}.")
+    message = f"{change.named} was not {done}; the service refused it: {told}."
     if isinstance(error, RateLimitError):
         after = error.retry_after
         wait = f" for {after:g} seconds" if after else ""

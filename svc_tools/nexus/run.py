@@ -37,7 +37,7 @@ from svc_tools.nexus.receipt import (
     STATUSES,
     Receipt,
     ReceiptItem,
-    follow,
+    apply_event,
     receipt_folder,
     receipt_of,
     restore_file_of,
@@ -49,16 +49,16 @@ from svc_tools.nexus.requests import (
     ApplyError,
     Verdict,
     addition,
-    beyond,
+    addition_verdict,
     exchange,
-    fitted,
-    judge_addition,
-    judge_removal,
-    misfit,
+    extra_details,
+    mismatch,
     planned,
     removal,
+    removal_verdict,
+    with_listed_record,
 )
-from svc_tools.nexus.service import able, compared, listed
+from svc_tools.nexus.service import abilities_given, compared, list_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from svc_tools.config import Source
     from svc_tools.nexus.journal import Event
     from svc_tools.nexus.receipt import Record, Track
-    from svc_tools.nexus.requests import Heard, Wanted
-    from svc_tools.nexus.service import Abilities, Listed
+    from svc_tools.nexus.requests import Change, RequestResult
+    from svc_tools.nexus.service import Abilities, ListedRecords
 Progress = Callable[[ReceiptItem, int, int], object]
 """Told each state and type when it is through, how many are, and of how many."""
 
@@ -88,16 +88,16 @@ class Job:
         key: what makes two jobs the same one: the second continues the journal of the first.
         plan_id: the plan; "" for none.
         who: the service and the account.
-        wanted: what is to become of which state and type.
+        changes: what is to become of which state and type.
     """
 
     kind: str
     key: str
     plan_id: str
     who: Source
-    wanted: tuple[Wanted, ...]
+    changes: tuple[Change, ...]
 
-    def done(
+    def do(
         self,
         client: Svc,
         folder: str | Path | None,
@@ -129,11 +129,11 @@ class Job:
         try:
             private_folder(where)
             with locked(where / f".{account}.lock", what="changes records of this account"):
-                wanted, there, can = self._seen(client)
+                changes, there, can = self._seen(client)
                 journal = self._journal(where)
                 file = None if self.kind == "restore" else restore_file_of(journal.path)
                 try:
-                    run = Run(client, journal, wanted, there, can, file, on_progress, stop, notes)
+                    run = Run(client, journal, changes, there, can, file, on_progress, stop, notes)
                     return run.go()
                 finally:
                     journal.close()
@@ -142,7 +142,7 @@ class Job:
 
     def _looked(self, client: Svc, where: Path) -> Receipt:
         """What a run would do now, after an earlier run too."""
-        wanted, there, can = self._seen(client)
+        changes, there, can = self._seen(client)
         earlier = self._earlier(where) if self.kind == "apply" else {}
         return Receipt(
             path=None,
@@ -152,38 +152,38 @@ class Job:
             started=datetime.now(UTC),
             dry_run=True,
             finished=False,
-            items=tuple(_foreseen(one, earlier.get(one.key), there) for one in wanted),
+            items=tuple(_foreseen(one, earlier.get(one.key), there) for one in changes),
             kind=self.kind,
             can_restore=can.restores,
             restore_note=can.note,
         )
 
-    def _seen(self, client: Svc) -> tuple[tuple[Wanted, ...], Listed | None, Abilities]:
-        """What is wanted, what the service lists, and what it can do.
+    def _seen(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
+        """What is changes, what the service lists, and what it can do.
 
         Raises:
             ApplyError: it cannot do this.
         """
-        there = listed(client)
-        can = able(client, there)
+        there = list_records(client)
+        can = abilities_given(client, there)
         if self.kind == "restore" and not can.restores:
             note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
             raise ApplyError(
                 f"{note} Nothing was sent; the records as they were are in the file beside the"
                 " receipt"
             )
-        if any(one.action == "replace" for one in self.wanted) and not can.adds:
+        if any(one.action == "replace" for one in self.changes) and not can.adds:
             raise ApplyError(
                 'The plan has rows marked "replace", and this service cannot add records: what is'
                 " removed would not come back. Nothing was sent; untick these rows"
             )
         if self.kind != "remove_state" or there is None:
-            return self.wanted, there, can
-        rows = {one.key: there.of(*one.key) for one in self.wanted}
-        wanted = (
-            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.wanted
+            return self.changes, there, can
+        rows = {one.key: there.of(*one.key) for one in self.changes}
+        changes = (
+            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.changes
         )
-        return tuple(wanted), there, can
+        return tuple(changes), there, can
 
     def _journal(self, where: Path) -> Journal:
         """The journal to continue, else a new one, with its first line on disk."""
@@ -305,16 +305,16 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(text, digest_size=6, person=b"svc journal").hexdigest()
 
 
-def _foreseen(one: Wanted, track: Track | None, there: Listed | None) -> ReceiptItem:
+def _foreseen(one: Change, track: Track | None, there: ListedRecords | None) -> ReceiptItem:
     """What a run would do of one state and type."""
     if track is not None and (item := _after(one, track, there)):
         return item
     removing = one.action != "restore"
     records = one.rows if there is None else there.of(*one.key)
-    unfit = None if there is None else misfit(one, records)
+    unfit = None if there is None else mismatch(one, records)
     requests = " and then ".join(request.line for request in planned([one], there))
     would = f"Would send {requests}." if removing else f"Would add {one.named} again."
-    more = "" if there is None or not one.loose else beyond(one, records)
+    more = "" if there is None or not one.loose else extra_details(one, records)
     told = f" The service says more of it than the plan: {more}." if more else ""
     status, message = unfit or ("planned", would + told)
     return ReceiptItem(
@@ -324,28 +324,29 @@ def _foreseen(one: Wanted, track: Track | None, there: Listed | None) -> Receipt
         status=status,
         expected=one.expected if there is None or not removing else len(records),
         message=message,
-        record=fitted(one, records).record or next(iter(records), None),
+        record=with_listed_record(one, records).record or next(iter(records), None),
         before=records if removing else one.rows,
         action=one.action,
     )
 
 
-def _after(one: Wanted, track: Track, there: Listed | None) -> ReceiptItem | None:
+def _after(one: Change, track: Track, there: ListedRecords | None) -> ReceiptItem | None:
     """What a run would do after an earlier one, where that differs from what a first one does."""
     item = track.item
     if item.status == "removed_only" and one.action == "replace":
-        record = fitted(one, track.before).record or {}
+        record = with_listed_record(one, track.before).record or {}
         line = f"Would send POST {addition(record).path}: the removal was done before."
         return replace(
             item, outcome="not_done", status="planned", message=line, record=record, action="add"
         )
     not_sent = item.status == "absent" and item.deleted == 0 and there is None
     unknown = item.status == "unknown" and (
-        there is None or settled(track, there.of(*one.key), "an earlier run").status == "unknown"
+        there is None
+        or settled_verdict(track, there.of(*one.key), "an earlier run").status == "unknown"
     )
     if not (item.outcome == "done" or not_sent or unknown or item.status == "removed_only"):
         return None
-    message = there_again(one, track, there)
+    message = reappeared(one, track, there)
     return replace(
         item,
         message=message or f"{item.message} Nothing would be sent.",
@@ -367,12 +368,12 @@ _TORN = "A line that was not written to its end, when a program ended, was left 
 
 @dataclass(slots=True)
 class Run:
-    """What is wanted, over one journal. The caller holds its lock.
+    """What is changes, over one journal. The caller holds its lock.
 
     Attributes:
         client: the client; each request is sent once, whatever its number of retries.
         journal: where every step is said before it is taken.
-        wanted: what is to become of which state and type, in order.
+        changes: what is to become of which state and type, in order.
         there: what the service lists before the first request; `None` where it does not list.
         can: what the service can do.
         restore_file: where the records go before the first removal; `None` for a restore.
@@ -383,8 +384,8 @@ class Run:
 
     client: Svc
     journal: Journal
-    wanted: Sequence[Wanted]
-    there: Listed | None
+    changes: Sequence[Change]
+    there: ListedRecords | None
     can: Abilities
     restore_file: Path | None
     on_progress: Progress | None = None
@@ -426,7 +427,7 @@ class Run:
                 "event": "run",
                 "at": now(),
                 "undo": asdict(self.can),
-                "items": [{name: getattr(one, name) for name in names} for one in self.wanted],
+                "items": [{name: getattr(one, name) for name in names} for one in self.changes],
                 "torn": self.journal.torn,
                 "notes": [*self.notes, *([_TORN] if self.journal.torn else [])],
             }
@@ -437,19 +438,19 @@ class Run:
     def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
         """Every record that a removal of this journal took, or may take."""
         records = [record for track in self._tracks.values() for record in track.before]
-        for one in self.wanted:
+        for one in self.changes:
             before = self._tracks[one.key].before
             if not before:
                 before = self._before(one)
                 records += before
-            if (record := fitted(one, before).record) is not None:
+            if (record := with_listed_record(one, before).record) is not None:
                 records.append(record)
         return [*records, *lost]
 
     def _all(self, stop: threading.Event) -> None:
         for track in list(self._tracks.values()):
             self._settle_earlier(track)
-        for number, one in enumerate(self.wanted, 1):
+        for number, one in enumerate(self.changes, 1):
             if stop.is_set():
                 self._why = self._why or _STOPPED
             if self._why:
@@ -464,7 +465,7 @@ class Run:
         if self.on_progress is None:
             return
         try:
-            self.on_progress(track.item, number, len(self.wanted))
+            self.on_progress(track.item, number, len(self.changes))
         except Exception as error:  # noqa: BLE001 - the receipt is worth more than its reason
             told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             self._why = self._why or f"the progress could not be shown ({told})"
@@ -476,12 +477,12 @@ class Run:
         elif track.waiting:
             self._tell(track, "settled", Verdict("unknown", track.item.message))
 
-    def _is_open(self, one: Wanted, track: Track) -> bool:
+    def _is_open(self, one: Change, track: Track) -> bool:
         """Whether something is to be sent: what is done, or not known, is never sent again."""
         if track.status == "removed_only" and one.action == "remove":
             self._tell(track, "settled", Verdict("removed", f"{one.named} was removed."))
         if STATUSES[track.status][0] == "done":
-            if message := there_again(one, track, self.there):
+            if message := reappeared(one, track, self.there):
                 self._tell(track, "settled", Verdict(track.status, message, flagged=True))
             return False
         if track.status == "absent" and track.deleted == 0 and self.there is None:
@@ -510,7 +511,7 @@ class Run:
         self._say({"event": "seen", "at": now(), "still": still, "lost": lost})
 
     def _end(self) -> Event:
-        tracks = [self._tracks[one.key] for one in self.wanted]
+        tracks = [self._tracks[one.key] for one in self.changes]
         statuses = {track.item.status for track in tracks}
         unknown = self.there is None and "unknown" in statuses
         return {
@@ -521,7 +522,7 @@ class Run:
             "notes": [_UNKNOWN] if unknown else [],
         }
 
-    def _take(self, one: Wanted, track: Track) -> None:
+    def _take(self, one: Change, track: Track) -> None:
         """All of one state and type, from the look at what is there to the last answer.
 
         Raises:
@@ -531,30 +532,32 @@ class Run:
         restoring = one.action == "restore"
         there = () if self.there is None else self.there.of(*one.key)
         looked = self.there is not None and not half
-        if looked and (unfit := misfit(one, there)):
+        if looked and (unfit := mismatch(one, there)):
             flagged = restoring and unfit[0] != "restored"
             self._tell(track, "skipped", Verdict(*unfit, flagged=flagged))
             return
-        one = fitted(one, track.before if half else self._before(one))
+        one = with_listed_record(one, track.before if half else self._before(one))
         if not (half or restoring):
             self._remove(one, track)
         if one.record is not None and (restoring or track.status == "removed_only"):
             self._add(one, track, one.record, done="restored" if restoring else "replaced")
 
-    def _settle(self, track: Track, there: Listed, *, of: str) -> None:
+    def _settle(self, track: Track, there: ListedRecords, *, of: str) -> None:
         """Say what a list says of a request whose answer is not known; `of` is whose answer."""
-        self._tell(track, "settled", settled(track, there.of(track.state, track.nexus_type), of))
+        self._tell(
+            track, "settled", settled_verdict(track, there.of(track.state, track.nexus_type), of)
+        )
 
-    def _listed(self) -> Listed | None:
+    def _listed(self) -> ListedRecords | None:
         """What is there now, where that can be known."""
         if self.there is None:
             return None
         try:
-            return listed(self.client)
+            return list_records(self.client)
         except SvcError:
             return None
 
-    def _before(self, one: Wanted) -> tuple[Record, ...]:
+    def _before(self, one: Change) -> tuple[Record, ...]:
         """The records that a removal takes, as the service has them, else as the person did."""
         there = () if self.there is None else self.there.of(*one.key)
         return there or one.rows
@@ -562,7 +565,7 @@ class Run:
     def _say(self, event: Event) -> None:
         """Add a line to the journal."""
         self.journal.add(event)
-        follow(self._tracks, event)
+        apply_event(self._tracks, event)
 
     def _tell(self, track: Track, kind: str, verdict: Verdict, **facts: object) -> None:
         """Say what became of one item; this process knows it even where the disk does not.
@@ -586,28 +589,28 @@ class Run:
             self.journal.events.append(event)
             raise
         finally:
-            follow(self._tracks, event)
+            apply_event(self._tracks, event)
 
-    def _remove(self, one: Wanted, track: Track) -> None:
+    def _remove(self, one: Change, track: Track) -> None:
         before = self._before(one)
         expected = one.expected if self.there is None else len(before)
         track.expected, track.before = expected, before
         track.record = one.record or (before[0] if before else None)
-        heard = self._send(track, "remove", removal(one))
-        verdict = judge_removal(one, expected, heard)
+        result = self._send(track, "remove", removal(one))
+        verdict = removal_verdict(one, expected, result)
         if one.action == "replace" and verdict.status == "removed":
-            verdict = half_done(track, verdict)
-        self._answered(track, "remove", heard, verdict)
+            verdict = removed_only_verdict(track, verdict)
+        self._answered(track, "remove", result, verdict)
 
-    def _add(self, one: Wanted, track: Track, record: Record, *, done: str) -> None:
+    def _add(self, one: Change, track: Track, record: Record, *, done: str) -> None:
         track.record, track.before = record, track.before or self._before(one)
-        heard = self._send(track, "add", addition(record))
-        verdict = judge_addition(one, record, heard, done=done)
+        result = self._send(track, "add", addition(record))
+        verdict = addition_verdict(one, record, result, done=done)
         if done == "replaced" and verdict.status == "refused":
-            verdict = half_done(track, verdict)
-        self._answered(track, "add", heard, verdict)
+            verdict = removed_only_verdict(track, verdict)
+        self._answered(track, "add", result, verdict)
 
-    def _send(self, track: Track, step: str, call: Call) -> Heard:
+    def _send(self, track: Track, step: str, call: Call) -> RequestResult:
         self._say(
             {
                 "event": "sending",
@@ -626,11 +629,11 @@ class Run:
         self._sent.add((track.state, track.nexus_type))
         return exchange(self.client, call)
 
-    def _answered(self, track: Track, step: str, heard: Heard, verdict: Verdict) -> None:
+    def _answered(self, track: Track, step: str, result: RequestResult, verdict: Verdict) -> None:
         hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
         message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
         verdict = replace(verdict, message=message, stop=stop)
-        facts = {"http": heard.http, "body": heard.body, "reference": heard.reference}
+        facts = {"http": result.http, "body": result.body, "reference": result.reference}
         self._tell(track, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
         if verdict.status != "unknown":
@@ -648,7 +651,7 @@ class Run:
             self._why = self._why or f"{_TROUBLED} answers in a row were lost"
 
 
-def there_again(one: Wanted, track: Track, there: Listed | None) -> str:
+def reappeared(one: Change, track: Track, there: ListedRecords | None) -> str:
     """The sentence for a record that came back after it was removed; "" where none did."""
     if track.status not in {"removed", "gone"} or there is None or not there.of(*one.key):
         return ""
@@ -679,7 +682,7 @@ def _interrupts(stop: threading.Event) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
+def settled_verdict(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
     """What is known after a look at the list.
 
     Args:
@@ -695,7 +698,7 @@ def settled(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
             f"{track.named} is gone: it is no longer listed. Whether this request removed it is"
             f" not known, for {of} did not say so.",
         )
-        return half_done(track, gone) if track.action == "replace" else gone
+        return removed_only_verdict(track, gone) if track.action == "replace" else gone
     if sorted(map(_compared, there)) == sorted(map(_compared, track.before)):
         return Verdict(
             "still_there", f"{track.named} is still listed as it was: it was not removed."
@@ -714,7 +717,7 @@ def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
     replacing = track.action == "replace"
     if not there:
         lost = Verdict("refused", f"{track.named} is not listed: it was not added.")
-        return half_done(track, lost) if replacing else lost
+        return removed_only_verdict(track, lost) if replacing else lost
     same = track.record is not None and _compared(track.record) in map(_compared, there)
     if same and len(there) == 1:
         done = "replaced" if replacing else "restored"
@@ -733,7 +736,7 @@ def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
     )
 
 
-def half_done(track: Track, verdict: Verdict) -> Verdict:
+def removed_only_verdict(track: Track, verdict: Verdict) -> Verdict:
     """Of "remove, then add one" only the first half is done."""
     return replace(
         verdict,

@@ -55,7 +55,7 @@ def list_register(client: Svc) -> Register:
         RegisterError: a record that it lists cannot be understood.
         SvcError: the call failed (SPEC 7).
     """
-    listed = whole_list(client)
+    listed = complete_list(client)
     if isinstance(listed, str):
         raise NotListedError(f"{listed}; {_GIVE_YOUR_OWN}")
     try:
@@ -277,7 +277,7 @@ class Abilities:
         return self.lists and self.adds
 
 
-class Listed(NamedTuple):
+class ListedRecords(NamedTuple):
     """The records of the account by state and type, as the service lists them now."""
 
     records: dict[tuple[str, str], tuple[Record, ...]]
@@ -299,10 +299,10 @@ def abilities(client: Svc) -> Abilities:
     Raises:
         SvcError: the service does not accept the key, or cannot say now.
     """
-    return ability(lists=listed(client) is not None, adds=adds(client))
+    return _abilities(lists=list_records(client) is not None, adds=can_add(client))
 
 
-def ability(*, lists: bool, adds: bool) -> Abilities:
+def _abilities(*, lists: bool, adds: bool) -> Abilities:
     """What that comes to, in a sentence."""
     if lists and adds:
         return Abilities(lists, adds, UNDO_NOTE)
@@ -312,7 +312,7 @@ def ability(*, lists: bool, adds: bool) -> Abilities:
     return Abilities(lists, adds, f"{NO_UNDO_NOTE} It does not {lacks}.")
 
 
-def whole_list(client: Svc) -> NexusList | str:
+def complete_list(client: Svc) -> NexusList | str:
     """The service's list of records; a sentence where it does not list them, or not all.
 
     Raises:
@@ -331,13 +331,13 @@ def whole_list(client: Svc) -> NexusList | str:
     return answer
 
 
-def listed(client: Svc) -> Listed | None:
+def list_records(client: Svc) -> ListedRecords | None:
     """The records that the service lists; `None` where it does not list them, or not all.
 
     Raises:
         SvcError: the call failed.
     """
-    answer = whole_list(client)
+    answer = complete_list(client)
     if isinstance(answer, str):
         return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
@@ -348,7 +348,7 @@ def listed(client: Svc) -> Listed | None:
         }
         record |= {"state": key[0], "nexus_type": key[1]}
         records[key] = (*records.get(key, ()), record)
-    return Listed(records)
+    return ListedRecords(records)
 
 
 def compared(record: Mapping[str, object], name: str) -> str | None:
@@ -361,14 +361,14 @@ def compared(record: Mapping[str, object], name: str) -> str | None:
     return text
 
 
-def able(client: Svc, there: Listed | None) -> Abilities:
+def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
     """What the service can do, after it was asked to list.
 
     Raises:
         SvcError: it does not accept the key.
     """
     try:
-        return ability(lists=there is not None, adds=adds(client))
+        return _abilities(lists=there is not None, adds=can_add(client))
     except (AuthError, PaymentRequiredError, ForbiddenError):
         raise
     except SvcError as error:
@@ -377,7 +377,7 @@ def able(client: Svc, there: Listed | None) -> Abilities:
         return Abilities(there is not None, adds=False, note=note)
 
 
-def adds(client: Svc) -> bool:
+def can_add(client: Svc) -> bool:
     """Whether the service adds records.
 
     Raises:

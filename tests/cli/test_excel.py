@@ -18,7 +18,7 @@ from support.keyrings import use_keyring
 from support.secrets import files_with
 from typer.testing import CliRunner
 
-from svc_tools.cli.main import app
+from svc_tools.cli.app import app
 from svc_tools.excel import settings
 
 TESTS = str(Path(__file__).parents[1])

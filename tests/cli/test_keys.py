@@ -9,7 +9,8 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from svc_tools.cli.main import app
+from svc_tools.cli.app import app
+from svc_tools.service.clock import microseconds
 from svc_tools.service.database import Database
 from svc_tools.service.keys import KeyStore
 from svc_tools.service.keys import hash_key

@@ -11,7 +11,7 @@ from support.faults import KEY
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, said
 from typer.testing import CliRunner
 
-from svc_tools.cli.main import app
+from svc_tools.cli.app import app
 from svc_tools.config import connect
 from svc_tools.nexus import remove_state
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import svc_tools
-from svc_tools.cli.main import app
+from svc_tools.cli.app import app
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.officejs.pages import host_name

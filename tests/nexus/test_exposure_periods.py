@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.nexus.measured_sales import earlier_windows, last_end, months_before, rolling_firsts, windows
+from svc_tools.nexus.measured_sales import (
+    earlier_windows,
+    last_end,
+    months_before,
+    rolling_firsts,
+    windows,
+)
 
 DAYS = st.dates(date(2001, 1, 1), date(2099, 12, 31)) | st.sampled_from(
     [

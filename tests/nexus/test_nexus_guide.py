@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_tools.nexus.planning import RULES
 from svc_tools.nexus.notices import BEFORE_REMOVING
+from svc_tools.nexus.planning import RULES
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "NEXUS.md").read_text(encoding="utf-8")
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from support.tools import soffice
 
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
-from svc_tools.nexus.plan import Missing
-from svc_tools.nexus.plan import COLUMNS, plan_header
+from svc_tools.nexus.plan import COLUMNS, Missing, plan_header
 from svc_tools.nexus.planning import NO_SALES_TAX
 from svc_tools.nexus.register import guarded, unguarded
 from svc_tools.places import STATES

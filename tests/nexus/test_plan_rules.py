@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.nexus import NEXUS_TYPES, Registration, Threshold
-from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, Seen, decided
-from svc_tools.nexus.state_exposure import BANDS
 from svc_tools.nexus.notices import REASONS
+from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, StateExposure, decide
+from svc_tools.nexus.state_exposure import BANDS
 from svc_tools.places import STATES
 
 DAY = date(2026, 6, 30)
@@ -47,19 +47,22 @@ ECONOMIC = Registration("TX", "economic", date(2020, 5, 1), row=1)
 MARKETPLACE = replace(ECONOMIC, nexus_type="marketplace")
 PLACE = Registration("TX", "physical", date(2020, 5, 1), "1 Main St", row=1)
 OREGON = Registration("OR", "economic", date(2020, 5, 1), row=1)
-BELOW = Seen("TX", "below 70", below_all=True, certainty="high", checked_on=DAY)
+BELOW = StateExposure("TX", "below 70", below_all=True, certainty="high", checked_on=DAY)
 OVER = replace(BELOW, band="over", below_all=False)
-NO_TAX = Seen("OR", "no tax", certainty="high", checked_on=DAY)
+NO_TAX = StateExposure("OR", "no tax", certainty="high", checked_on=DAY)
 
 
-def facts(record=ECONOMIC, threshold=KNOWN, seen=None, **others):
+def facts(record=ECONOMIC, threshold=KNOWN, exposure=None, **others):
     return Facts(
-        record, DAY, threshold, **({"sales_given": seen is not None, "seen": seen} | others)
+        record,
+        DAY,
+        threshold,
+        **({"sales_given": exposure is not None, "exposure": exposure} | others),
     )
 
 
 def suggestion(*given_facts, **others):
-    return decided(facts(*given_facts, **others))
+    return decide(facts(*given_facts, **others))
 
 
 @pytest.mark.parametrize(
@@ -69,24 +72,24 @@ def suggestion(*given_facts, **others):
         (facts(OREGON, UNTAXED), ("candidate", ("no_sales_tax",))),
         (facts(OREGON, UNTAXED, NO_TAX), ("candidate", ("no_sales_tax",))),
         (facts(replace(PLACE, state="NH"), UNTAXED), ("candidate", ("no_sales_tax",))),
-        (facts(seen=BELOW), ("candidate", ("below_all",))),
+        (facts(exposure=BELOW), ("candidate", ("below_all",))),
         (
-            facts(replace(ECONOMIC, nexus_type="marketplace"), seen=BELOW),
+            facts(replace(ECONOMIC, nexus_type="marketplace"), exposure=BELOW),
             ("candidate", ("below_all",)),
         ),
-        (facts(seen=replace(BELOW, band="70-90")), ("candidate", ("below_all", "watch"))),
+        (facts(exposure=replace(BELOW, band="70-90")), ("candidate", ("below_all", "watch"))),
         (facts(ECONOMIC, DROPPED, BELOW), ("candidate", ("below_all", "repealed_test"))),
         (
             facts(ECONOMIC, DROPPED, replace(BELOW, below_all=False, below_now=True)),
             ("candidate", ("repealed_test",)),
         ),
         # to keep
-        (facts(seen=OVER), ("keep", ("over",))),
-        (facts(threshold=replace(KNOWN, trailing_months=None), seen=OVER), ("keep", ("over",))),
-        (facts(seen=replace(BELOW, below_all=False)), ("keep", ("still_trailing",))),
+        (facts(exposure=OVER), ("keep", ("over",))),
+        (facts(threshold=replace(KNOWN, trailing_months=None), exposure=OVER), ("keep", ("over",))),
+        (facts(exposure=replace(BELOW, below_all=False)), ("keep", ("still_trailing",))),
         (facts(), ("keep", ("sales_not_given",))),
         (facts(PLACE), ("keep", ("physical",))),
-        (facts(PLACE, seen=BELOW), ("keep", ("physical",))),
+        (facts(PLACE, exposure=BELOW), ("keep", ("physical",))),
         (facts(PLACE, replace(KNOWN, certainty="low")), ("keep", ("physical",))),
         (facts(PLACE, None), ("keep", ("physical",))),
         # to look at first
@@ -111,36 +114,36 @@ def suggestion(*given_facts, **others):
             ("review", ("physical_without_address", "no_sales_tax")),
         ),
         (
-            facts(seen=replace(BELOW, marketplace_only=True)),
+            facts(exposure=replace(BELOW, marketplace_only=True)),
             ("review", ("marketplace_only", "below_all")),
         ),
         (facts(threshold=None), ("review", ("no_threshold", "sales_not_given"))),
         (
-            facts(threshold=replace(KNOWN, certainty="low"), seen=BELOW),
+            facts(threshold=replace(KNOWN, certainty="low"), exposure=BELOW),
             ("review", ("low_certainty", "below_all")),
         ),
         (
-            facts(seen=replace(BELOW, certainty="low")),
+            facts(exposure=replace(BELOW, certainty="low")),
             ("review", ("low_certainty", "below_all")),
         ),
         (
-            facts(threshold=replace(KNOWN, base=None), seen=BELOW),
+            facts(threshold=replace(KNOWN, base=None), exposure=BELOW),
             ("review", ("unknown_base", "below_all")),
         ),
         (
-            facts(threshold=replace(KNOWN, marketplace_counts=None), seen=BELOW),
+            facts(threshold=replace(KNOWN, marketplace_counts=None), exposure=BELOW),
             ("review", ("unknown_marketplace", "below_all")),
         ),
         (
-            facts(threshold=replace(KNOWN, trailing_months=None), seen=BELOW),
+            facts(threshold=replace(KNOWN, trailing_months=None), exposure=BELOW),
             ("review", ("unknown_trailing", "below_all")),
         ),
         (
-            facts(seen=replace(BELOW, below_all=None, period_covered=False)),
+            facts(exposure=replace(BELOW, below_all=None, period_covered=False)),
             ("review", ("not_covered",)),
         ),
         (facts(sales_given=True), ("review", ("no_sales_of_state",))),
-        (facts(seen=replace(BELOW, band="90-100")), ("review", ("near", "below_all"))),
+        (facts(exposure=replace(BELOW, band="90-100")), ("review", ("near", "below_all"))),
         (facts(ECONOMIC, DROPPED), ("review", ("maybe_repealed", "sales_not_given"))),
         (
             facts(ECONOMIC, replace(DROPPED, base=None), replace(BELOW, below_all=None)),
@@ -149,7 +152,7 @@ def suggestion(*given_facts, **others):
     ],
 )
 def test_each_rule(given_facts, expected):
-    assert decided(given_facts) == expected
+    assert decide(given_facts) == expected
 
 
 def test_alaska_is_no_state_without_a_sales_tax_even_where_a_table_says_so():
@@ -198,13 +201,13 @@ def test_a_repealed_test_held_only_records_from_its_own_time(since, dropped, rep
 def test_a_threshold_is_checked_at_least_every_twelve_months(checked, stale):
     row = replace(KNOWN, checked_on=checked)
     assert (suggestion(ECONOMIC, row, BELOW)[0] == "review") is stale
-    assert (suggestion(seen=replace(BELOW, checked_on=checked))[0] == "review") is stale
+    assert (suggestion(exposure=replace(BELOW, checked_on=checked))[0] == "review") is stale
 
 
 def test_a_leap_day_is_a_year_old_on_the_first_of_march():
     row = replace(KNOWN, checked_on=date(2024, 2, 29))
     for day, stale in ((date(2025, 2, 28), False), (date(2025, 3, 1), True)):
-        found = decided(Facts(ECONOMIC, day, row, sales_given=True, seen=BELOW))
+        found = decide(Facts(ECONOMIC, day, row, sales_given=True, exposure=BELOW))
         assert ("stale_threshold" in found[1]) is stale
 
 
@@ -236,7 +239,7 @@ thresholds = st.builds(
 )
 truths = st.sampled_from([None, True, False])
 exposures = st.builds(
-    Seen,
+    StateExposure,
     st.just("TX"),
     st.sampled_from(BANDS),
     below_all=truths,
@@ -264,8 +267,8 @@ def a_year_old(day):
 
 @given(situations)
 def test_nothing_that_asks_for_a_person_is_ever_a_candidate(facts):
-    decision, reasons = decided(facts)
-    record, row, seen = facts.record, facts.threshold, facts.seen
+    decision, reasons = decide(facts)
+    record, row, exposure = facts.record, facts.threshold, facts.exposure
     assert reasons, facts  # every suggestion says why
     assert set(reasons) <= set(REASONS)
     if decision != "candidate":
@@ -277,14 +280,16 @@ def test_nothing_that_asks_for_a_person_is_ever_a_candidate(facts):
     assert row is not None
     assert row.certainty != "low"
     assert not a_year_old(row.checked_on)
-    assert seen is None or not seen.marketplace_only
-    assert seen is None or seen.certainty != "low"
-    assert seen is None or not a_year_old(seen.checked_on)
+    assert exposure is None or not exposure.marketplace_only
+    assert exposure is None or exposure.certainty != "low"
+    assert exposure is None or not a_year_old(exposure.checked_on)
     if not untaxed:
         assert record.nexus_type != "physical"  # whatever the sales are
         assert None not in {row.base, row.marketplace_counts, row.trailing_months}
-        assert seen is not None
-        assert seen.below_all is True or (seen.below_now is True and row.transactions_dropped_on)
-        assert seen.band not in {"over", "missing", "90-100"}
+        assert exposure is not None
+        assert exposure.below_all is True or (
+            exposure.below_now is True and row.transactions_dropped_on
+        )
+        assert exposure.band not in {"over", "missing", "90-100"}
     if record.state == "AK":
         assert "no_sales_tax" not in reasons

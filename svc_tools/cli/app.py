@@ -17,7 +17,7 @@ from svc_sdk import DEFAULT_BASE_URL, __version__
 from svc_tools import config
 from svc_tools.cli.book import book
 from svc_tools.cli.cache import cache
-from svc_tools.cli.common import admin, explained
+from svc_tools.cli.common import Embedded, admin, explained
 from svc_tools.cli.enrich import enrich
 from svc_tools.cli.excel import excel
 from svc_tools.cli.keys import keys
@@ -42,7 +42,7 @@ app.command()(enrich)
 def panel(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,  # noqa: FBT002 - a flag
-    embedded: Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")] = False,  # noqa: FBT002 - a flag
+    embedded: Embedded = False,  # noqa: FBT002 - a flag
     register: Annotated[
         Path | None,
         typer.Option(help="Nexus registrations (CSV or XLSX) that the panel opens with."),
