@@ -1,7 +1,7 @@
-"""The commands: each reads its arguments, calls one function of the toolkit, shows the result."""
+"""The application: every command of `svc-tools`; here also `serve`, `panel` and `demo`.
 
-# MERGED serve: `svc-tools serve`: the embedded service as a program.
-# MERGED panel: `svc-tools panel`: the panel as a page in the browser.
+A command reads its arguments, calls one function of the toolkit and shows the result.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ app.command()(lookup)
 app.command()(enrich)
 
 
+@app.command()
 def panel(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,  # noqa: FBT002 - a flag
@@ -58,9 +59,7 @@ def panel(
         serve_page(port=port, browser=browser, embedded=embedded, register=register, say=typer.echo)
 
 
-app.command()(panel)
-
-
+@app.command()
 def serve(  # noqa: PLR0917 - Typer reads the signature
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
@@ -91,9 +90,9 @@ def serve(  # noqa: PLR0917 - Typer reads the signature
 ) -> None:
     """Serve the embedded service until Ctrl+C."""
     with explained():
-        door = admin()
+        service = admin()
         try:
-            door.serve(
+            service.serve(
                 host,
                 port,
                 config.database(db),
@@ -103,11 +102,8 @@ def serve(  # noqa: PLR0917 - Typer reads the signature
                 faults=faults,
                 seed=seed,
             )
-        except door.StartError as error:
+        except service.StartError as error:
             raise ValueError(str(error)) from None
-
-
-app.command()(serve)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback signature

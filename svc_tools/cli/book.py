@@ -1,8 +1,4 @@
-"""`svc-tools book ...`: the rate book of the embedded service."""
-
-# MERGED book_import: `svc-tools book import|list|remove`: the user's own rate files over the shipped book.
-# MERGED coverage: `svc-tools book coverage`: what the rate book claims, state by state.
-# MERGED check: `svc-tools book check`: how often the book's rates are those expected.
+"""`svc-tools book ...`: the embedded service's rate book: import files, coverage, a check."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from svc_tools.cli.common import NO_ANSWER, admin, explained
+from svc_tools.cli.common import NO_ANSWER, Json, admin, explained
 from svc_tools.codes import percent
 from svc_tools.printing import print_table, print_text
 
@@ -52,12 +48,13 @@ _MANY = 5
 book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
 
 
+@book.command("check")
 def check_book(
     file: Annotated[Path, typer.Argument(help="CSV: state, city, zip, rate, maybe as_of.")],
     as_of: Annotated[
         str | None, typer.Option(help="Day of rows without a date, as 2026-05-01 [default: today].")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Compare the rate book with rates you know: how often each confidence was right.
 
@@ -86,8 +83,8 @@ def _day(given: str | None) -> date:
 
 def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
     total = found["total"]
-    told = f"{_count_of(total['rows'])} checked; those without a date as of {day}"
-    print_text(console, (f"{name}: ", "bold"), told)
+    checked = f"{_count(total['rows'], 'row')} checked; those without a date as of {day}"
+    print_text(console, (f"{name}: ", "bold"), checked)
     for head in ("State", "Confidence"):
         console.print()
         rows = [[key, *_cells(tally)] for key, tally in found[f"by_{head.lower()}"].items()]
@@ -108,11 +105,11 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
         console.print()
         print_text(console, ("No rate, most often", "bold"))
     for one in found["missing"][:_MANY]:
-        told = f"{one['rows']:,} in {one['state']}, such as: {one['such_as']}"
-        print_text(console, told, indent=2)
+        text = f"{one['rows']:,} in {one['state']}, such as: {one['such_as']}"
+        print_text(console, text, indent=2)
     if found["unread"]:
         console.print()
-        print_text(console, (f"{_count_of(found['unread'])} could not be read:", "bold yellow"))
+        print_text(console, (f"{_count(found['unread'], 'row')} could not be read:", "bold yellow"))
     for one in found["unreadable"][:_MANY]:
         print_text(console, f"line {one['line']}: {one['reason']}", indent=2)
     console.print()
@@ -122,12 +119,8 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
         print_text(console, "No exact or high answer is wrong.")
 
 
-def _count_of(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows:,} rows"
-
-
 def _cells(tally: Mapping[str, int]) -> list[str]:
-    """The counts, and the share of right ones cut to one decimal: 100.0 is said of all alone."""
+    """The counts, and the share of right ones, rounded down: 100.0 is all of them."""
     share = f"{tally['right'] * 1000 // tally['rows'] / 10:.1f}"
     return [*(f"{count:,}" for count in tally.values()), share]
 
@@ -138,11 +131,9 @@ def _wrong(one: Mapping[str, Any]) -> list[str]:
     return [str(one["line"]), place, *rates, one["confidence"], ", ".join(one["warnings"])]
 
 
-book.command("check")(check_book)
-
-
+@book.command("coverage")
 def show_coverage(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a program.")] = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Show source, edition, history and expected confidence of every state, and what is missing.
 
@@ -216,19 +207,18 @@ def _row(state: Mapping[str, Any], sources: Mapping[str, int]) -> tuple[str | Te
 
 
 def _missing(states: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Every sentence about what is missing with the states it is said of, the widest first."""
-    said: dict[str, list[str]] = {}
+    """Every sentence about what is missing with its states, the most frequent first."""
+    found: dict[str, list[str]] = {}
     for state in states:
         if state["missing"]:
-            said.setdefault(str(state["missing"]), []).append(str(state["state"]))
-    return sorted(said.items(), key=lambda item: (-len(item[1]), item[1]))
+            found.setdefault(str(state["missing"]), []).append(str(state["state"]))
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[1]))
 
-
-book.command("coverage")(show_coverage)
 
 _CODE_ALONE = re.compile(r"(?:place|special district|county) \d\S*")
 
 
+@book.command("import")
 def import_files(
     files: Annotated[list[Path], typer.Argument(help="Rate and boundary files, as published.")],
     edition: Annotated[
@@ -248,16 +238,16 @@ def import_files(
     """
     console = Console(highlight=False)
     done: list[str] = []
-    anew = False
+    changed = False
     bar = _Bar()
     with explained():
         try:
             for one in admin().import_files(
-                files, today=_today(), edition=edition, force=force, told=bar.told
+                files, today=_today(), edition=edition, force=force, told=bar.show
             ):
                 bar.clear()
                 done.append(one.edition.file)
-                anew = anew or not one.repeated
+                changed = changed or not one.repeated
                 _show_import(console, one)
         except BaseException:
             bar.clear()
@@ -267,7 +257,7 @@ def import_files(
                 rest = [file.name for file in files if file.name not in done]
                 print_text(console, f"Not imported: {', '.join(rest)}.")
             raise
-        if anew:
+        if changed:
             print_text(console)
             print_text(console, _NOTICED)
 
@@ -277,14 +267,14 @@ def _today() -> date:
 
 
 class _Bar:
-    """The bar of the file that is being imported: on a terminal, and gone when it is done."""
+    """The progress bar of one imported file: on a terminal, and removed when it is done."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
 
-    def told(self, path: Path, done: int, total: int) -> None:
-        """Draw it; the first time for a file, put it up."""
+    def show(self, path: Path, done: int, total: int) -> None:
+        """Update the bar; create it for a new file."""
         if not self._console.is_terminal:
             return
         if self._bar is None:
@@ -294,7 +284,7 @@ class _Bar:
         self._bar.update(self._bar.task_ids[0], completed=done)
 
     def clear(self) -> None:
-        """Take it away, so that what is printed next stands alone."""
+        """Remove the bar before something is printed."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -331,8 +321,8 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
             )
     before, after = found.earliest_before, found.earliest_after
     if before != after and after:
-        told = f"history from {after}" + (f", before from {before}" if before else "")
-        print_text(console, told, indent=2)
+        history = f"history from {after}" + (f", before from {before}" if before else "")
+        print_text(console, history, indent=2)
     if not found.rates:
         both = " of a jurisdiction in both" if found.added or found.removed else ""
         print_text(console, f"no rate{both} differs", indent=2)
@@ -367,18 +357,15 @@ def _say_more(console: Console, count: int) -> None:
 
 
 def _named(names: Sequence[str]) -> str:
-    """The first few that have a name, and how many a file knows by their codes only."""
+    """The first few names, and how many places a file has by code only."""
     named = [name for name in names if not _CODE_ALONE.fullmatch(name)]
     by_code = len(names) - len(named)
-    told = [_few(named)] if named else []
+    parts = [", ".join(named[:_FEW])] if named else []
+    if len(named) > _FEW:
+        parts[0] += f" and {len(named) - _FEW:,} more"
     if by_code:
-        told.append(f"{by_code:,} by code only, for boundary files")
-    return "; ".join(told)
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_FEW])
-    return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW:,} more"
+        parts.append(f"{by_code:,} by code only, for boundary files")
+    return "; ".join(parts)
 
 
 def _count(things: Sequence[object] | int, name: str) -> str:
@@ -390,9 +377,7 @@ def _percent(units: int) -> str:
     return percent(Decimal(units).scaleb(-5))
 
 
-book.command("import")(import_files)
-
-
+@book.command("list")
 def list_editions() -> None:
     """List the files in your own book."""
     with explained():
@@ -413,13 +398,14 @@ def list_editions() -> None:
     for one, newer in found:
         if newer:
             print_text(console)
-            told = f"The shipped book has {newer} for {one.state}, newer than {one.file}: import a"
-            print_text(console, f"{told} newer file, or go back with: book remove {one.state}")
+            print_text(
+                console,
+                f"The shipped book has {newer} for {one.state}, newer than {one.file}: import a"
+                f" newer file, or go back with: book remove {one.state}",
+            )
 
 
-book.command("list")(list_editions)
-
-
+@book.command("remove")
 def remove_state(
     state: Annotated[str, typer.Argument(help="State, two letters.")],
     kind: Annotated[str | None, typer.Option(help="rates or boundary [default: both].")] = None,
@@ -434,6 +420,3 @@ def remove_state(
     for one in gone:
         print_text(console, f"Removed {one.state} {one.kind} {one.edition} ({one.file}).")
     print_text(console, _NOTICED)
-
-
-book.command("remove")(remove_state)

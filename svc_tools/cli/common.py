@@ -38,10 +38,10 @@ def _errors() -> Console:
 
 @contextmanager
 def explained(*, as_json: bool = False) -> Iterator[None]:
-    """Failures become one sentence and an exit code; no stack trace reaches a person.
+    """Errors become one sentence and an exit code; the user never sees a stack trace.
 
     Args:
-        as_json: a program reads the output: it gets the error as an object there, too.
+        as_json: print the error as a JSON object, too.
     """
     try:
         with _as_object(wanted=as_json):
@@ -67,12 +67,12 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _as_object(*, wanted: bool) -> Iterator[None]:
-    """A program that reads JSON gets an object where there is no answer, too."""
+    """Print an error as a JSON object for a program, where `wanted`."""
     try:
         yield
     except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
         if wanted:
-            told = {
+            fields = {
                 "code": getattr(error, "error_code", None),
                 "message": getattr(error, "message", None) or str(error),
                 "status_code": getattr(error, "status_code", None),
@@ -80,8 +80,8 @@ def _as_object(*, wanted: bool) -> Iterator[None]:
             }
             retry_after = getattr(error, "retry_after", None)
             if retry_after is not None:
-                told["retry_after_seconds"] = retry_after
-            typer.echo(json.dumps({"error": told}, indent=2))
+                fields["retry_after_seconds"] = retry_after
+            typer.echo(json.dumps({"error": fields}, indent=2))
         raise
 
 
@@ -90,15 +90,15 @@ def _escaped(error: object) -> str:
 
 
 def admin() -> ModuleType:
-    """The door to the service's own functions, opened where a command needs it."""
-    from svc_tools.service import admin  # noqa: PLC0415 - a lazy door (DESIGN)
+    """The service's own functions, loaded where a command needs them."""
+    from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
 
     return admin
 
 
 @contextmanager
 def client_of(*, embedded: bool, base_url: str | None) -> Iterator[Svc]:
-    """The client that was asked for; the embedded service only where it was named."""
+    """The client of the configured service; of the embedded one only where it is named."""
     if embedded:
         if base_url:
             raise ValueError("--embedded brings its own address; leave --base-url out")

@@ -1,7 +1,8 @@
-"""`svc-tools enrich`: rates and tax onto the rows of a file, larger than memory too."""
+"""`svc-tools enrich`: add rates and tax to the rows of a file, also one larger than memory.
 
-# MERGED show_run: What became of a file, for a person to read: in 80 columns, in 50, with colour or without.
-# MERGED file_progress: How far a file is: one line on a terminal, a line now and then in a log.
+The summary fits 80 columns, and 50. Progress is one line on a terminal, and a line now and then in
+a log.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +43,11 @@ INCOMPLETE_ROWS = 1
 STOPPED = 3
 INTERRUPTED = 130
 _MANY = 1_000
-"""Lookups above which a person at a terminal is asked first."""
+"""Lookups above which the user of a terminal has to confirm."""
 _PLACE, _TAX, _FILE, _RUN = "Places and dates", "Tax", "Files", "The run"
 
 _MOST = 6
-_LONGEST = 400  # characters: whole for every reason of ours; a service may send a page
+_LONGEST = 400  # characters: enough for every reason of the toolkit; a service may send a page
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
@@ -271,9 +272,9 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
                     with opened_cache() as cache:
                         known = cache if resume else None
                         if plan:
-                            told = job.plan(client, known, price=price_of(price))
+                            found = job.plan(client, known, price=price_of(price))
                             with _perhaps_read():
-                                _show_plan(told, job, as_json=as_json)
+                                _show_plan(found, job, as_json=as_json)
                             return
                         _confirm(job, client, known, wanted=not yes)
                         job.ask(
@@ -289,7 +290,7 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
 
 
 def _given(places: dict[str, str | None], without: list[str]) -> dict[str, object]:
-    """The arguments of the lookup: those that were named, and `False` for what is left out."""
+    """The arguments of the lookup: those that were given, and `False` for what is left out."""
     unknown = [name for name in without if name not in places and name != "as-of"]
     if unknown:
         raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(places)}")
@@ -310,7 +311,7 @@ def _delimiter(given: str | None) -> str | None:
 
 @contextlib.contextmanager
 def _interruptible(console: Console, output: Path) -> Iterator[None]:
-    """Broken off while a file is read or written: nothing that was there is changed."""
+    """An interrupt while a file is read or written changes no existing file."""
     try:
         yield
     except KeyboardInterrupt:
@@ -320,23 +321,23 @@ def _interruptible(console: Console, output: Path) -> Iterator[None]:
             markup=False,
         )
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:  # the reader of the output has closed it
         _silence()
         raise typer.Exit(STOPPED) from None
 
 
 @contextlib.contextmanager
 def _perhaps_read() -> Iterator[None]:
-    """What is printed here may have no reader any more: that changes nothing about the rows."""
+    """Ignore that the output has no reader any more: the rows are not affected."""
     try:
         yield
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # the latter is Rich's answer to it
+    except (BrokenPipeError, SystemExit):  # the latter is what Rich raises
         _silence()
 
 
 def _silence() -> None:
-    """What is still to be printed goes nowhere: nobody reads it."""
+    """Send the rest of the output nowhere: its reader is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -349,11 +350,10 @@ def _survey(job: FileJob, *, quiet: bool) -> None:
 
 
 def _show_plan(plan: Plan, job: FileJob, *, as_json: bool) -> None:
-
     if not as_json:
         show_plan(Console(highlight=False), plan, name=job.source.name)
         return
-    told = {
+    summary = {
         "rows": plan.rows,
         "places": plan.places,
         "cached": plan.cached,
@@ -367,11 +367,11 @@ def _show_plan(plan: Plan, job: FileJob, *, as_json: bool) -> None:
         ],
         "notes": list(plan.notes),
     }
-    typer.echo(json.dumps(told, indent=2))
+    typer.echo(json.dumps(summary, indent=2))
 
 
 def _confirm(job: FileJob, client: Svc, cache: Answers | None, *, wanted: bool) -> None:
-    """Ask a person first where many lookups of an account would be spent."""
+    """Ask the user first where many lookups of an account would be spent."""
     if not wanted or isinstance(client, config.EmbeddedSvc):
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -391,7 +391,6 @@ def _confirm(job: FileJob, client: Svc, cache: Answers | None, *, wanted: bool) 
 
 
 def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool, taxed: bool) -> None:
-
     if as_json:
         typer.echo(json.dumps(run.as_json(), indent=2), err=str(output) == "-")
     elif not quiet or run.stopped is not None:
@@ -408,7 +407,7 @@ def _exit_code(run: FileRun) -> int:
 
 
 def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
-    """Print what became of the rows, where the file is, and what to do next."""
+    """Print the results of the rows, where the file is, and what to do next."""
     if run.written is not None:
         print_text(console, _headline(run))
         print_text(console)
@@ -480,7 +479,7 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
             ("~Reason",),
         )
     if totals.review:
-        # why rows have no whole rate is told above
+        # the table above has the reasons for rows without a whole rate
         every = totals.review_codes.most_common()
         codes = [pair for pair in every if pair[0] not in STATUSES][:_MOST]
         rows = [(code, f"{count:,}", _review_meaning(code)) for code, count in codes]
@@ -542,7 +541,7 @@ def _next_steps(run: FileRun) -> list[str]:
 
 
 def show_plan(console: Console, plan: Plan, *, name: str) -> None:
-    """Print what a run would ask, of which nothing is asked yet."""
+    """Print what a run would look up; nothing is looked up yet."""
     of = f", of {the_service(plan.service)}; nothing was asked"
     print_text(console, (f"Plan for {name}", "bold"), of)
     rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
@@ -620,26 +619,26 @@ class _Counted(ProgressColumn):
     max_refresh = 0.5
 
     def render(self, task: Task) -> Text:
-        # the first burst says nothing of how fast it goes on
+        # the first burst does not predict the speed
         speed = task.speed if (task.elapsed or 0.0) > 1.0 else None
-        told = how_far(int(task.completed), task.total, speed, str(task.fields["unit"]))
-        return Text(told, no_wrap=True)
+        text = how_far(int(task.completed), task.total, speed, str(task.fields["unit"]))
+        return Text(text, no_wrap=True)
 
 
 class _Log:
-    """A line now and then."""
+    """Progress as a line now and then."""
 
     def __init__(self, console: Console, stage: Stage, total: int | None) -> None:
         self._console, self._total = console, total
         self._name, self._unit = STAGES[stage]
         self._done = 0
-        self._began = self._said = time.monotonic()
+        self._began = self._printed = time.monotonic()
 
     def advance(self, count: int) -> None:
         self._done += count
         now = time.monotonic()
-        if now - self._said < _EVERY:
+        if now - self._printed < _EVERY:
             return
-        self._said = now
-        told = how_far(self._done, self._total, self._done / (now - self._began), self._unit)
-        self._console.print(f"svc: {self._name.lower()}: {told}", soft_wrap=True, markup=False)
+        self._printed = now
+        text = how_far(self._done, self._total, self._done / (now - self._began), self._unit)
+        self._console.print(f"svc: {self._name.lower()}: {text}", soft_wrap=True, markup=False)

@@ -1,7 +1,5 @@
 """`svc-tools keys ...`: the API keys of the embedded service, and what each of them may do."""
 
-# MERGED key_list: The list of keys, as it is shown on a terminal: one line a key, whatever else there is below.
-
 from __future__ import annotations
 
 import json

@@ -1,10 +1,8 @@
-"""`svc-tools lookup`: the rate of one place."""
+"""`svc-tools lookup`: the rate of one place, printed in 80 columns or as JSON.
 
-# MERGED show: An answer for a person to read, in 80 columns, with colour or without.
-# MERGED show_full: What a full answer holds beyond the simple one (SPEC 2.5): components and candidates.
-#
-# MERGED show_full: Its layout is the service's own, so everything is read with care: what is not as expected is left
-# MERGED show_full: out, and nothing is made up.
+The layout of a full response (SPEC 2.5: components and candidates) is the service's own, so what is
+not as expected is left out, and nothing is made up.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +37,6 @@ _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red",
 
 _COMPONENT = ("~Level", "~Name", ">Rate", "In force since", "~Source")
 _CANDIDATE = ("~Name", "~County", ">Rate", "~Why")
-_THIRD_HAND = "third_hand"
 
 
 def lookup(  # noqa: PLR0917 - Typer reads the signature
@@ -50,7 +47,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
         str | None,
         typer.Option(
             help="City of the address. With --zip and no address the ZIP decides, and the city is"
-            " compared with the answer."
+            " compared with the response."
         ),
     ] = None,
     location: Annotated[str | None, typer.Option(help="Place name, such as Austin.")] = None,
@@ -69,7 +66,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
         client_of(embedded=embedded, base_url=base_url) as client,
     ):
         compared = city if zip_code and not address else None
-        answer = client.lookup(
+        response = client.lookup(
             _state(state),
             zip=_zip(zip_code, state),
             address=address,
@@ -82,22 +79,20 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
             mode="full" if full else "simple",
         )
         if compared:
-            answer = _compared(answer, compared)
+            response = _compared(response, compared)
         if as_json:
-            typer.echo(answer.model_dump_json(indent=2))
+            typer.echo(response.model_dump_json(indent=2))
         else:
-            show_answer(
-                Console(), answer, service=config.service_name(client), as_of=as_of or period
-            )
+            _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
 
 
-def _compared(answer: TaxResponse, city: str) -> TaxResponse:
-    """The answer, with an advisory where its city is another than the one that was named."""
-    accepted = (answer.meta.model_extra or {}).get("accepted_places")
-    names = [answer.rate.city, *(accepted if isinstance(accepted, list) else ())]
+def _compared(response: TaxResponse, city: str) -> TaxResponse:
+    """The response, with an advisory where its city differs from the given one."""
+    accepted = (response.meta.model_extra or {}).get("accepted_places")
+    names = [response.rate.city, *(accepted if isinstance(accepted, list) else ())]
     known = [name for name in names if isinstance(name, str) and name]
     if not known or any(same_place(city, name) for name in known):
-        return answer
+        return response
     found = known[0]
     advisory = Advisory.model_validate(
         {
@@ -107,18 +102,18 @@ def _compared(answer: TaxResponse, city: str) -> TaxResponse:
             "message": f"The ZIP decided: the rate is that of {found}, not of {city}",
         }
     )
-    meta = answer.meta.model_copy(update={"warnings": [*answer.meta.warnings, advisory]})
-    return answer.model_copy(update={"meta": meta})
+    meta = response.meta.model_copy(update={"warnings": [*response.meta.warnings, advisory]})
+    return response.model_copy(update={"meta": meta})
 
 
 def _state(given: str) -> str:
-    """The code of a state that was named; what is no state's name goes to the service as it is."""
+    """The code of a state; anything else is sent to the service as it is."""
     known = state_code(given)
     return known if isinstance(known, str) else given
 
 
 def _zip(given: str | None, state: str) -> str | None:
-    """A ZIP as spreadsheets mangle it, as a ZIP."""
+    """The ZIP of a value that a spreadsheet may have mangled."""
     if given is None:
         return None
     found = normal_zip(given, _state(state))
@@ -131,40 +126,40 @@ _LABEL = len("Confidence")
 _PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
-def show_answer(console: Console, answer: TaxResponse, *, service: str, as_of: str | None) -> None:
-    """Print place, rate, parts, confidence, warnings and source; and the rest of a full answer.
+def _show(console: Console, response: TaxResponse, *, service: str, as_of: str | None) -> None:
+    """Print place, rate, parts, confidence, warnings and source; and the rest of a full response.
 
     Args:
         console: where to.
-        answer: the answer, of either mode.
-        service: who answered.
-        as_of: the date or the period that was asked for; `None` for today.
+        response: the response, of either mode.
+        service: the name of the service.
+        as_of: the date or the period of the lookup; `None` for today.
     """
-    rate = answer.rate
+    rate = response.rate
     total = rate.combined_rate_decimal
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
     print_text(console, (" ".join(part for part in (place, rate.zip) if part), "bold"))
     shown = "no rate" if total is None else percent(total)
     day = _day(as_of)
-    if lacking(answer):
+    if lacking(response):
         partial = ("PARTIAL: a part is not known", "bold")
         print_text(console, (shown, "bold yellow"), "  ", partial, f", {day}")
     else:
         print_text(console, (shown, "bold cyan"), f"  combined, {day}")
-    print_table(console, ("", ">"), _parts(answer), indent=2)
-    grounds = [("Confidence", _confidence(answer))]
-    if decided := _decided_by(answer):
+    print_table(console, ("", ">"), _parts(response), indent=2)
+    grounds = [("Confidence", _confidence(response))]
+    if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", "~"), grounds)
-    marked = [(Text("!", "yellow"), sentence(warning)) for warning in answer.warnings]
+    marked = [(Text("!", "yellow"), sentence(warning)) for warning in response.warnings]
     print_table(console, ("", "~"), marked, indent=2)
-    origin = [("Source".ljust(_LABEL), _source(answer)), ("Service", service)]
+    origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]
     print_table(console, ("", "~"), origin)
-    show_full(console, answer)
+    _show_full(console, response)
 
 
 def _day(as_of: str | None) -> str:
-    """The date that was asked for; a quarter's first day decides (WIRE, period)."""
+    """The date of the lookup; a quarter's first day decides (WIRE, period)."""
     if as_of is None:
         return f"today, {datetime.now().astimezone().date()}"
     quarter = _PERIOD.fullmatch(as_of)
@@ -174,74 +169,74 @@ def _day(as_of: str | None) -> str:
     return f"{year} Q{number} (from {year}-{3 * number - 2:02}-01)"
 
 
-def _parts(answer: TaxResponse) -> list[tuple[str, str]]:
+def _parts(response: TaxResponse) -> list[tuple[str, str]]:
     rows = []
     for name, field in PARTS:
-        part = known_part(answer, field)
+        part = known_part(response, field)
         rows.append((name, "not known" if part is None else percent(part)))
-    freight = answer.rate.freight_taxable
+    freight = response.rate.freight_taxable
     known = {True: "taxable", False: "not taxable"} if isinstance(freight, bool) else {}
     return [*rows, ("Delivery", known.get(freight is True, "not known"))]
 
 
-def _confidence(answer: TaxResponse) -> Text:
-    level = answer.confidence or ""
+def _confidence(response: TaxResponse) -> Text:
+    level = response.confidence or ""
     meaning = f": {CONFIDENCE_MEANINGS[level]}" if level in CONFIDENCE_MEANINGS else ""
     return Text.assemble((level or "not stated", _COLOURS.get(level, "")), meaning)
 
 
-def _decided_by(answer: TaxResponse) -> str | None:
-    """What decided the rate, as far as the answer tells; a full one says it more closely."""
-    via = answer.meta.resolved_via
+def _decided_by(response: TaxResponse) -> str | None:
+    """What decided the rate, where the response says; a full one has more detail."""
+    via = response.meta.resolved_via
     if via is None:
         return None
-    decided, why = DECIDED_BY.get(via, via), reason_of_choice(answer)
+    decided, why = DECIDED_BY.get(via, via), _reason_of_choice(response)
     return f"{decided} ({why})" if why else decided
 
 
-def _source(answer: TaxResponse) -> str:
-    extra = answer.meta.model_extra or {}
+def _source(response: TaxResponse) -> str:
+    extra = response.meta.model_extra or {}
     edition = extra.get("edition")
     parts = [extra.get("source"), f"edition {edition}" if edition else None]
-    if answer.meta.effective_date:
-        parts.append(f"in force since {answer.meta.effective_date}")
+    if response.meta.effective_date:
+        parts.append(f"in force since {response.meta.effective_date}")
     return ", ".join(str(part) for part in parts if part) or "not stated"
 
 
-def show_full(console: Console, answer: TaxResponse) -> None:
-    """Print the components and the candidates of an answer; nothing for a simple one."""
-    components, candidates = (_rows(answer, name) for name in ("components", "candidates"))
+def _show_full(console: Console, response: TaxResponse) -> None:
+    """Print the components and candidates of a full response."""
+    components, candidates = (_rows(response, name) for name in ("components", "candidates"))
     if components:
         print_text(console)
         print_text(console, ("Components", "bold"))
         print_table(console, _COMPONENT, map(_component, components), indent=2)
     if len(candidates) > 1:
         print_text(console)
-        print_text(console, ("Candidates, the one answered first", "bold"))
+        print_text(console, ("Candidates, the one responseed first", "bold"))
         print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
     elif candidates:
         print_text(console)
         print_text(console, "No other candidates.")
 
 
-def reason_of_choice(answer: TaxResponse) -> str | None:
-    """Why a full answer took the first of its candidates; `None` where it does not say so."""
-    candidates = _rows(answer, "candidates")
+def _reason_of_choice(response: TaxResponse) -> str | None:
+    """Why a full response took the first candidate; `None` where it does not say."""
+    candidates = _rows(response, "candidates")
     why = candidates[0].get("why") if candidates else None
     return why if isinstance(why, str) else None
 
 
-def _rows(answer: TaxResponse, name: str) -> list[Mapping[str, object]]:
-    value = (answer.model_extra or {}).get(name)
+def _rows(response: TaxResponse, name: str) -> list[Mapping[str, object]]:
+    value = (response.model_extra or {}).get(name)
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _component(one: Mapping[str, object]) -> tuple[str, ...]:
     edition = one.get("edition")
-    said = (
+    details = (
         one.get("source"),
         f"edition {edition}" if edition else None,
-        "third hand" if one.get("trust") == _THIRD_HAND else None,
+        "third hand" if one.get("trust") == "third_hand" else None,
         one.get("note"),
     )
     return (
@@ -249,7 +244,7 @@ def _component(one: Mapping[str, object]) -> tuple[str, ...]:
         _text(one.get("name")),
         _percent(one.get("rate")),
         _text(one.get("effective_date")) or "not published",
-        ", ".join(_text(part) for part in said if part),
+        ", ".join(_text(part) for part in details if part),
     )
 
 
@@ -263,7 +258,7 @@ def _text(value: object) -> str:
 
 
 def _percent(value: object) -> str:
-    """A rate on the wire as a percentage; what is none is shown as it came."""
+    """A rate of the response as a percentage; anything else unchanged."""
     try:
         return percent(rate_to_decimal(value)) if isinstance(value, str) else _text(value)
     except ValueError:

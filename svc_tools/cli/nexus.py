@@ -80,7 +80,7 @@ def show_list(
             name = "" if client is None else config.service_name(client)
             listed, note = listed_register(client, needed=mine is None)
     shown = listed if mine is None else mine
-    assert shown is not None  # noqa: S101 - without one's own the service's is needed, or an error
+    assert shown is not None  # noqa: S101 - one of the two is there, or an error was raised
     found = None if mine is None or listed is None else found_differences(mine, listed)
     if as_json:
         typer.echo(json.dumps(register_as_json(shown, found, service=name, note=note), indent=2))
@@ -370,7 +370,7 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
 
 @contextmanager
 def service_if_any(*, embedded: bool, base_url: str | None, needed: bool) -> Iterator[Svc | None]:
-    """The service where one is meant; with a register of one's own it may be left out."""
+    """A client, or `None`: with the user's own register no service is needed."""
     if not needed and not embedded and config.configured(base_url=base_url) is None:
         yield None
         return
@@ -379,7 +379,7 @@ def service_if_any(*, embedded: bool, base_url: str | None, needed: bool) -> Ite
 
 
 def listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | None, str]:
-    """What the service lists; where it does not, and that is no error, a sentence that says so."""
+    """The register of the service, or `None` and a sentence that says why there is none."""
     if client is None:
         return None, "No service was asked: the register is the file's alone."
     try:
@@ -391,7 +391,7 @@ def listed_register(client: Svc | None, *, needed: bool) -> tuple[Register | Non
 
 
 def _require_free(output: Path, sources: list[Path | None], *, force: bool) -> None:
-    """Refuse to write over ticks without being told to, and over what is read here at all."""
+    """Refuse to overwrite ticks without --force, and ever to overwrite a source."""
     require_csv(output)
     if not output.exists():
         return
@@ -423,7 +423,7 @@ def show_register(console: Console, register: Register, *, of: str) -> None:
 
 
 def show_differences(console: Console, found: list[Difference], *, service: str) -> None:
-    """Print where one's own register and the service's differ."""
+    """Print where the user's register and the service's differ."""
     console.print()
     if not found:
         print_text(console, f"The service ({service}) has the same records.")
@@ -452,8 +452,8 @@ def show_added(console: Console, added: Added, *, service: str) -> None:
     if added.before is not None:
         for name, before, now in zip(FIELDS, added.before.texts, added.record.texts, strict=True):
             if before != now:
-                told = f"{name}: {plain(before) or 'empty'} -> {plain(now) or 'empty'}"
-                print_text(console, told, indent=2)
+                text = f"{name}: {plain(before) or 'empty'} -> {plain(now) or 'empty'}"
+                print_text(console, text, indent=2)
     if not added.looked:
         print_text(
             console,
@@ -465,16 +465,16 @@ def register_as_json(
     register: Register, found: list[Difference] | None, *, service: str, note: str
 ) -> dict[str, object]:
     """The records and, where two registers were compared, their differences."""
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "service": service or None,
         "records": [_record(one) for one in register.records],
         "duplicates": [list(key) for key in register.duplicates()],
     }
     if found is not None:
-        told["differences"] = [
+        fields["differences"] = [
             dict(zip(type(one)._fields[:5], one[:5], strict=True)) for one in found
         ]
-    return told | ({"note": note} if note else {})
+    return fields | ({"note": note} if note else {})
 
 
 def _cells(record: Registration) -> list[str]:
@@ -572,13 +572,13 @@ def _words(code: str) -> str:
 
 
 def _show_reasons(console: Console, plan: Plan) -> None:
-    """What the reasons mean: once each, in the order of the rules."""
+    """Print what the reasons mean, once each, in the order of the rules."""
     used = {code for row in plan.rows for code in row.reasons}
     if used:
         console.print()
         print_text(console, ("What the reasons mean", "bold"))
         console.print()
-        rows = [(_words(code), told) for code, told in REASONS.items() if code in used]
+        rows = [(_words(code), text) for code, text in REASONS.items() if code in used]
         print_table(console, ("Reason", "~Meaning"), rows)
 
 
@@ -598,7 +598,7 @@ def _show_result(
     base_url: str | None,
     before: Sequence[str] = (),
 ) -> None:
-    """Show it; the exit code is 1 where not all is done, known and as expected."""
+    """Print the receipt; the exit code is 1 where not all is done, known and as expected."""
     console = Console(highlight=False)
     if as_json:
         typer.echo(json.dumps(receipt_as_json(found), indent=2))
@@ -632,16 +632,16 @@ _LABEL = len("Service")
 
 
 def show_progress(console: Console) -> Callable[[ReceiptItem, int, int], None]:
-    """What tells each record as soon as it is through."""
+    """A callback that prints each record as soon as it is done."""
 
-    def tell(item: ReceiptItem, done: int, total: int) -> None:
+    def show(item: ReceiptItem, done: int, total: int) -> None:
         print_text(console, f"{done}/{total}  {_named(item)}: {_status(item)}")
 
-    return tell
+    return show
 
 
 def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
-    """What would be sent, exactly but for the key; what it would remove; what to know before."""
+    """Print the requests, exact but for the key, what they remove, and the notices before it."""
     print_text(console, (receipt.sentence, "bold"))
     items = {item.key: item for item in receipt.items}
     for one in requests_of(receipt):
@@ -650,7 +650,7 @@ def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
         for name, value in (one.body or {}).items():
             print_text(console, f"{name}: {plain(value)}", indent=6)
         for record in items[one.key].before if one.method == "DELETE" else ():
-            print_text(console, f"removes {_told(record)}", indent=6)
+            print_text(console, f"removes {_record_text(record)}", indent=6)
     console.print()
     rows = [
         _receipt_row(item, references=False) for item in receipt.items if item.status != "planned"
@@ -666,7 +666,7 @@ def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
 
 
 def show_receipt(console: Console, receipt: Receipt, *, references: bool = False) -> None:
-    """The sentence, a row per record, and what to know.
+    """Print the sentence, a row per record, and the facts.
 
     Args:
         console: where to.
@@ -683,7 +683,7 @@ def show_receipt(console: Console, receipt: Receipt, *, references: bool = False
 
 
 def _show_facts(console: Console, receipt: Receipt) -> None:
-    """Whose it is and when, what to know and do, where the files are."""
+    """Print the service and account, the advice, and where the files are."""
     facts = [
         ("Service", receipt.service),
         ("Account", receipt.account),
@@ -702,11 +702,11 @@ def _show_facts(console: Console, receipt: Receipt) -> None:
 
 
 def _unbroken(console: Console, line: str, style: str = "") -> None:
-    """A line to be copied: wider than the terminal where it has to be."""
+    """Print a line to be copied, even if wider than the terminal."""
     console.print(Text(line, style), soft_wrap=True)
 
 
-def _told(record: Mapping[str, str | None]) -> str:
+def _record_text(record: Mapping[str, str | None]) -> str:
     """A record in a line."""
     head = f"{record.get('state')} {record.get('nexus_type')}"
     facts = [f"registered {record['registered_at']}" if record.get("registered_at") else ""]
@@ -715,7 +715,7 @@ def _told(record: Mapping[str, str | None]) -> str:
 
 
 def show_receipts(console: Console, frame: pd.DataFrame) -> None:
-    """All receipts, newest first; what cannot be believed says so."""
+    """Print all receipts, newest first; those that cannot be trusted are marked."""
     if frame.empty:
         print_text(console, "There are no receipts yet.")
         return
@@ -737,10 +737,10 @@ def show_receipts(console: Console, frame: pd.DataFrame) -> None:
 
 def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
     """The receipt for a program: its attributes, the counts, the sentence."""
-    told = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
-    told |= {"sentence": receipt.sentence, "undoable": receipt.undoable}
+    fields = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
+    fields |= {"sentence": receipt.sentence, "undoable": receipt.undoable}
     items = [{name: _plain(value) for name, value in asdict(one).items()} for one in receipt.items]
-    return {**told, "counts": receipt.counts, "items": items}
+    return {**fields, "counts": receipt.counts, "items": items}
 
 
 def _plain(value: object) -> object:

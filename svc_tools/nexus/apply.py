@@ -1,4 +1,4 @@
-"""Apply what was ticked in a plan, or remove a whole state: each removal is sent once (SPEC 4.1)."""
+"""Apply a ticked plan, or remove all records of a state; each request is sent once (SPEC 4.1)."""
 
 from __future__ import annotations
 
@@ -156,6 +156,7 @@ def _require_same_account(plan: Plan, account: Source) -> None:
             " use the client of that service, or make a plan for this one"
         )
     raise ApplyError(
-        f"The plan was made for account {plan.account}, and this is account {account.account} (another"
-        " key, too, counts as another account). Nothing was sent; make a new plan for this one"
+        f"The plan was made for account {plan.account}, and this is account {account.account}"
+        " (another key, too, counts as another account). Nothing was sent; make a new plan for this"
+        " one"
     )

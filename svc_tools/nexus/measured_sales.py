@@ -1,14 +1,11 @@
-"""The table of daily totals that exposure is computed from: checked, and cut by state. Pure."""
+"""Sales as states measure them: daily totals, measurement periods, sums against a threshold.
 
-# MERGED periods: The times over which states measure sales, as first and last days. Pure.
-#
-# MERGED periods: A rolling time has a window for each day it may end on; the others' windows begin with a month.
-# MERGED periods: What lies behind the day that is asked about is never part of a window.
-# MERGED exposure_sums: A state's sales by day, added up over windows and held against a threshold. Exact, and pure.
-#
-# MERGED exposure_sums: Cents and counts are whole numbers throughout. A threshold is met on the first day on which what
-# MERGED exposure_sums: was sold since the window's first day reaches it: refunds of later days do not make it unmet.
-# MERGED exposure_past: Whether a state's threshold was met at all: now, since the period's end, or lately. Pure.
+Cents and counts are whole numbers throughout. The sales of a window are added up day by day: a
+threshold is met on the first day on which the sum since the window's first day reaches it, and
+refunds of later days do not make it unmet. A rolling period has a window for each day that it may
+end on; the other periods' windows start with a month. Sales after the day of the exposure are never
+part of a window. Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +27,18 @@ if TYPE_CHECKING:
     from svc_tools.nexus.thresholds import Measured, Threshold, Thresholds
 
 CHANNELS = ("direct", "marketplace")
-DAILY = (
-    "state",
-    "day",
-    "channel",
-    "gross_cents",
-    "retail_cents",
-    "taxable_cents",
-    "count",
-)
-"""The columns of daily totals. `refund_cents` (the part of gross below 0) may stand beside them."""
+DAILY = ("state", "day", "channel", "gross_cents", "retail_cents", "taxable_cents", "count")
+"""The columns of daily totals; `refund_cents` (the part of gross below 0) is optional."""
 SALES = "svc_sales"
-"""The attribute in which a table of daily totals says what it is of."""
+"""The attribute of a table of daily totals that describes it."""
 _MOST = 4 * 10**18
-"""Cents, without regard to sign, that are added up in 64 bits."""
+"""Cents, without regard to sign, that can be added up in 64 bits."""
 
+_DAY = timedelta(days=1)
 _YEAR, _QUARTER = 12, 3
 _SEPTEMBER = 9
 _QUARTER_ENDS = {"NY": 2}
-"""The month of a state's sales-tax quarters' ends where it is not March: the first of the year."""
+"""The month in which a state's first sales-tax quarter of the year ends, if not March."""
 _MARCH = 3
 
 _CENTS = 100
@@ -65,7 +55,7 @@ def day_number(day: date) -> int:
 class Series:
     """Cents and number of sales by day, from `start` (days since 1970-01-01) without gaps.
 
-    `more` is what may have been sold besides on any day: cents, and number.
+    `more` is what may have been sold in addition, on any day: cents, and number.
     """
 
     start: int
@@ -105,7 +95,7 @@ class Uncounted:
     unsized: int = 0
 
     def __add__(self, other: Uncounted) -> Uncounted:
-        """Both."""
+        """Both together."""
         return Uncounted(
             self.rows + other.rows, self.cents + other.cents, self.unsized + other.unsized
         )
@@ -118,7 +108,7 @@ class StateSales:
     Attributes:
         start: the first day, in days since 1970-01-01.
         cents: for each base that the sales have, cents by channel and day.
-        refunds: the part of gross that is below 0, by channel and day; `None` where not known.
+        refunds: the part of gross that is below 0, by channel and day; `None` if not known.
         counts: number of sales by channel and day.
     """
 
@@ -145,17 +135,17 @@ class StateSales:
 
 @dataclass(frozen=True, slots=True)
 class Daily:
-    """Daily totals, cut by state.
+    """Daily totals by state.
 
     Attributes:
-        states: each state's sales, up to the day that is asked about.
-        first: the first day of the sales that lead up to the day that is asked about, without a
-            calendar month in between in which nothing was sold anywhere: such a month is rather
-            one that is missing in the file. `None` where there are no sales.
-        last: the last one of them, which may lie behind the day that is asked about.
+        states: each state's sales, up to the day of the exposure.
+        first: the first day of the sales that lead up to that day, without a calendar month in
+            between in which nothing was sold anywhere: such a month is rather one that is missing
+            in the file. `None` where there are no sales.
+        last: the last day of these sales, which may be after the day of the exposure.
         empty: such months, as "2026-03", between the first sale and the last one.
-        uncounted: rows that could not be counted, by the state that they are of; "" for any.
-        later: how many sales lie behind it.
+        uncounted: rows that could not be counted, by state; "" for any.
+        later: how many sales are after the day of the exposure.
     """
 
     states: dict[str, StateSales]
@@ -167,11 +157,11 @@ class Daily:
 
 
 def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
-    """Check a table of daily totals, and cut it.
+    """Check a table of daily totals, and divide it by state.
 
     Raises:
-        ValueError: columns are missing, or cells are not what the table says.
-        TypeError: it is no frame, or its cents are no whole numbers.
+        ValueError: columns are missing, or cells are not valid.
+        TypeError: it is not a frame, or its cents are not whole numbers.
     """
     if not isinstance(daily, pd.DataFrame):
         raise TypeError(f"daily: expected a pandas.DataFrame, not {type(daily).__name__}")
@@ -203,7 +193,7 @@ def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
         counts=counts[known],
     )
     cut = {state: cells.of(state) for state in sorted(set(cells.states.tolist()))}
-    first, last, empty = _led_up_to(np.unique(days), day_number(as_of))
+    first, last, empty = _continuous_days(np.unique(days), day_number(as_of))
     return Daily(cut, first, last, int(counts[~known].sum()), empty, _uncounted(daily))
 
 
@@ -238,8 +228,10 @@ class _Cells:
         )
 
 
-def _led_up_to(days: np.ndarray, as_of: int) -> tuple[date | None, date | None, tuple[str, ...]]:
-    """The first and the last day of the sales around a day, and the months without any."""
+def _continuous_days(
+    days: np.ndarray, as_of: int
+) -> tuple[date | None, date | None, tuple[str, ...]]:
+    """The first and last day of the sales around a day, and the months without any."""
     if not len(days):
         return None, None, ()
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
@@ -251,14 +243,13 @@ def _led_up_to(days: np.ndarray, as_of: int) -> tuple[date | None, date | None, 
 
 
 def _uncounted(daily: pd.DataFrame) -> dict[str, Uncounted]:
-    """What `frames.sales` says of rows that it could not count."""
+    """The rows that `frames.sales` could not count, by state."""
     noted = daily.attrs.get(SALES)
-    told = noted.get("uncounted", ()) if isinstance(noted, dict) else ()
-    lost: dict[str, Uncounted] = {}
-    for one in told:
+    found: dict[str, Uncounted] = {}
+    for one in noted.get("uncounted", ()) if isinstance(noted, dict) else ():
         more = Uncounted(one["rows"], one["cents"], one["unsized"])
-        lost[one["state"]] = lost.get(one["state"], Uncounted()) + more
-    return lost
+        found[one["state"]] = found.get(one["state"], Uncounted()) + more
+    return found
 
 
 def _check(name: str, column: pd.Series, known: set[str]) -> None:
@@ -277,7 +268,7 @@ def _days(column: pd.Series) -> np.ndarray:
 
 
 def _whole(daily: pd.DataFrame, name: str) -> np.ndarray | None:
-    """A column of whole numbers; nothing where a cell is missing."""
+    """A column of whole numbers; `None` where a cell is missing."""
     column = daily[name]
     if column.isna().any():
         return None
@@ -300,7 +291,7 @@ class Window:
     Attributes:
         first: its first day.
         last: its last day.
-        words: what it is called in a sentence.
+        words: its name in a sentence.
     """
 
     first: date
@@ -313,7 +304,7 @@ def windows(period: Measured, as_of: date, state: str = "") -> tuple[Window, ...
 
     Args:
         period: how the state measures; for "current_or_previous_year" there are two windows.
-        as_of: the day that is asked about; it counts itself.
+        as_of: the day, which counts itself.
         state: its code; New York's quarters end with February, May, August and November.
     """
     year = as_of.year
@@ -334,9 +325,9 @@ def windows(period: Measured, as_of: date, state: str = "") -> tuple[Window, ...
 def earlier_windows(
     period: Measured, as_of: date, months: int, state: str = ""
 ) -> tuple[Window, ...]:
-    """The windows that counted on days of the last `months` before a day, and count no more.
+    """The windows that counted on days of the last `months` before a day, and no longer count.
 
-    For a rolling time it is the one that ended so many months before; all that end between that
+    For a rolling period it is the one that ended so many months before; all that end between that
     one and the day count, too.
     """
     now = set(windows(period, as_of, state))
@@ -405,7 +396,7 @@ _FRACTION = Decimal("0.0001")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a window holds, against a threshold.
+    """The sales of a window, measured against a threshold.
 
     Attributes:
         window: the window.
@@ -423,12 +414,12 @@ class Found:
 
     @property
     def rank(self) -> tuple[bool, Decimal]:
-        """For choosing the window that says most."""
+        """The order of windows: the one that uses most of the threshold is the highest."""
         return self.met_on is not None, self.used
 
 
 def held_against(series: Series, window: Window, row: Threshold) -> Found:
-    """Add a window up, and find the day on which it met the threshold."""
+    """Add up a window, and find the day on which it met the threshold."""
     start, cents, counts = series.between(window.first, window.last)
     sums, numbers = cents.cumsum(), counts.cumsum()
     total, number = (int(of[-1]) if len(of) else 0 for of in (sums, numbers))
@@ -476,13 +467,10 @@ def _met(cents: np.ndarray, transactions: np.ndarray, row: Threshold) -> np.ndar
     return both
 
 
-_DAY = timedelta(days=1)
-
-
 class Past:
     """Whether the threshold was met at all: in the period, since its end, or in the trailing time.
 
-    Each window is held against the rule of the day asked about, and against those of its own time.
+    Each window is measured by the rule of the exposure's day, and by those of its own time.
     """
 
     def __init__(self, state: str, row: Threshold, thresholds: Thresholds, as_of: date) -> None:
@@ -512,7 +500,7 @@ class Past:
 
         Args:
             series: the sales, read in one way.
-            today_only: by the rule of the day asked about alone.
+            today_only: by the rule of the exposure's day alone.
         """
         row, period = self._row, self._row.period
         assert period is not None  # noqa: S101 - a state with a tax has one
@@ -541,7 +529,7 @@ class Past:
         return found if found is not None and found.met_on is not None else None
 
     def is_below(self, most: Series | None, *, today_only: bool = False) -> bool:
-        """Whether the most that may have been sold never met it; not where that is not known."""
+        """Whether the most that may have been sold never met it; false where that is not known."""
         return most is not None and self.met_in(most, today_only=today_only) is None
 
     def _since(self) -> Window | None:
@@ -555,7 +543,7 @@ class Past:
         return Window(last + _DAY, as_of, f"{last + _DAY} to {as_of}")
 
     def _rules(self, window: Window, *, today_only: bool) -> Iterator[tuple[Threshold, Window]]:
-        """The rule of the day asked about, and those of the window's own time, each to its end."""
+        """The rule of the exposure's day, and those of the window's own time, each to its end."""
         yield self._row, window
         for rule in () if today_only else self._thresholds.rows:
             if rule.state != self._state or rule is self._row or rule.sales is None:

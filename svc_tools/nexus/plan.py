@@ -76,7 +76,7 @@ class PlanError(ProblemsError):
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One record, and what the plan says of it.
+    """One record, and what is suggested for it.
 
     Attributes:
         number: the row of the plan, from 1; it stays the same when a spreadsheet sorts the rows.
@@ -84,12 +84,12 @@ class PlanRow:
         nexus_type: physical, economic or marketplace.
         registered_at: the day of the registration, if known.
         address: the place that gives rise to it, if known.
-        notes: what the record says else.
+        notes: free text of the record.
         decision: what is suggested: candidate (for removal), review or keep.
-        reasons: codes; `words.REASONS` has a sentence for each.
+        reasons: codes; `notices.REASONS` has a sentence for each.
         why: those sentences.
         evidence: the figures and the source that the suggestion rests on, in a sentence.
-        action: what the person ticked: "" (nothing), "remove", or "replace" (remove all records
+        action: what the user ticked: "" (nothing), "remove", or "replace" (remove all records
             of this state and type, then add this one).
         row: the record's number in the register; 0 where only the service has it.
         expected: how many records of this state and type a removal is expected to delete.
@@ -124,7 +124,7 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A state above its threshold without a record: nothing to remove, and the first to see to."""
+    """A state above its threshold without a record: nothing to remove, but the most urgent."""
 
     state: str
     sentence: str
@@ -156,8 +156,8 @@ class Plan:
     Attributes:
         rows: one per record, candidates first, then those to review, then those to keep.
         plan_id: names the plan; the same whatever is ticked.
-        service: the service that it was made for, as `whose` names it; "" for none.
-        account: the account, as `whose` names it; never a key; "" for none.
+        service: the service that it was made for, as `config.account_of` names it; "" for none.
+        account: its account, likewise; never a key; "" for none.
         as_of: the day for which it was made.
         made_at: when it was made, in UTC.
         missing_states: states above their threshold without a record.
@@ -178,7 +178,7 @@ class Plan:
 
     @property
     def ticked(self) -> tuple[PlanRow, ...]:
-        """The rows that the person marked."""
+        """The rows that the user ticked."""
         return tuple(row for row in self.rows if row.action)
 
     @property
@@ -232,7 +232,7 @@ class Plan:
         return self._marked(keys or [row.number for row in self.rows], "")
 
     def checked(self) -> Plan:
-        """The plan itself, once what is ticked makes sense together.
+        """The plan itself, after its ticks were checked together.
 
         Raises:
             PlanError: "remove" stands at only some records of one state and type, which a removal
@@ -248,7 +248,7 @@ class Plan:
 
     @property
     def removals(self) -> tuple[Removal, ...]:
-        """What is to be sent, in the plan's order: one for each state and type that is ticked.
+        """The removals to send, in the plan's order: one for each state and type that is ticked.
 
         Raises:
             PlanError: see `checked`.
@@ -355,7 +355,7 @@ def made_for_whom(plan: Plan) -> str:
 
 
 def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
-    """What does not go together in the rows of one state and type."""
+    """The contradictions among the ticks of one state and type."""
     marked = Counter(row.action for row in rows)
     of = f"{rows[0].state} {rows[0].nexus_type}"
     numbers = ", ".join(str(row.number) for row in rows)
@@ -432,7 +432,7 @@ COLUMNS = (
 )
 
 _TEXTS = COLUMNS[3:9]
-"""What a spreadsheet might compute or rewrite; dates too, for 3/4/2021 has two meanings."""
+"""Columns that a spreadsheet might convert; dates too, for 3/4/2021 has two meanings."""
 _MISSING = "missing"
 _TITLE = "# svc-tools nexus plan"
 _HEADER = re.compile(
@@ -457,7 +457,7 @@ def read_plan(path: str | Path) -> Plan:
         PlanError: the first line is not a plan's, or rows have codes, dates, numbers or marks that
             are not known, or contradict one another; it lists them.
         FileNotFoundError: there is no such file.
-        ImportError: it is a workbook, and what reads workbooks is not installed.
+        ImportError: it is a workbook, and openpyxl is not installed.
     """
     path = Path(path)
     table = sheet_table(path, refused=lambda said: PlanError([said]))
@@ -467,8 +467,10 @@ def read_plan(path: str | Path) -> Plan:
     labels = columns_of(rows)
     absent = [name for name in COLUMNS if name not in {plain_label(label) for label in labels}]
     if header.startswith(_TITLE) and absent:
-        told = f"{', '.join(absent)} (there are: {', '.join(labels) or 'none'})"
-        raise PlanError([f"{path.name} has lost columns: no {told}"])
+        there = ", ".join(labels) or "none"
+        raise PlanError(
+            [f"{path.name} has lost columns: no {', '.join(absent)} (there are: {there})"]
+        )
     return plan_of(header, enumerate(rows, first), name=path.name)
 
 
@@ -485,9 +487,11 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
     """
     made_for = _made_for(header)
     if made_for is None:
-        told = f"{name} does not begin with the first line of a plan ({_TITLE} | id=\u2026)"
-        whose = "which says for which service and account it is"
-        raise PlanError([f"{told}, {whose}: put it back, or make the plan again"])
+        problem = (
+            f"{name} does not begin with the first line of a plan ({_TITLE} | id=\u2026), which"
+            " says for which service and account it is: put it back, or make the plan again"
+        )
+        raise PlanError([problem])
     problems: list[str] = []
     read: list[tuple[int, PlanRow | Missing]] = []
     for line, row in rows:
@@ -498,9 +502,9 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
         try:
             read.append((line, _row_of(cells)))
         except ValueError as error:
-            whose = " ".join(str(cells[key] or "") for key in ("state", "nexus_type")).strip()
-            problems.append(f"row {line} ({whose[:_SHOWN]}): {error}")
-    problems += _twice(read)
+            record = " ".join(str(cells[key] or "") for key in ("state", "nexus_type")).strip()
+            problems.append(f"row {line} ({record[:_SHOWN]}): {error}")
+    problems += _repeated(read)
     if not read and not problems:
         problems.append(f"{name} has no rows; make the plan again")
     if problems:
@@ -554,7 +558,7 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
     """One row of the plan.
 
     Raises:
-        ValueError: a cell has something that no plan has; the message says which.
+        ValueError: a cell is not valid; the message says which.
     """
     texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
     state, kind = state_of(texts["state"]), nexus_type_of(texts["nexus_type"])
@@ -615,8 +619,8 @@ def _number(texts: Mapping[str, str], name: str) -> int:
     return int(found[1])
 
 
-def _twice(read: Iterable[tuple[int, PlanRow | Missing]]) -> Iterable[str]:
-    """What is in the file more than once."""
+def _repeated(read: Iterable[tuple[int, PlanRow | Missing]]) -> Iterable[str]:
+    """A problem for each row that is in the file more than once."""
     seen: dict[int | str, int] = {}
     for line, one in read:
         key = one.number if isinstance(one, PlanRow) else one.state

@@ -1,7 +1,8 @@
-"""A receipt: what removals or a restore did, did not do, and what of it is not known."""
+"""Receipts: what removals or a restore did, did not do, and what is unknown.
 
-# MERGED receipt_fold: From the lines of a journal to a receipt. Pure: what no line says is not claimed.
-# MERGED receipt_files: Receipts on disk: where they are, one read, all of them as a frame.
+A receipt is made from the lines of a journal (`tracks_of`, `receipt_of`), and claims nothing that
+no line says. `read_receipt` reads one from disk, `receipts` all of a folder as a frame.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from svc_tools import config
 from svc_tools.display import NOTHING, Table, as_html, as_text, counted, near, plain, the_service
 from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
 from svc_tools.nexus.notices import PERMIT_NOTE
-from svc_tools.nexus.register import FIELDS, guarded, write_rows
+from svc_tools.nexus.register import DETAILS, FIELDS, guarded, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,8 +45,8 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "unknown": ("unknown", "not known: the answer was lost"),
     "lost": ("unknown", "WAS NOT TICKED, and is gone since"),
 }
-"""What can be said of one request: whether it is done, and in words."""
-_SAID = {
+"""The statuses of a request: whether it is done, and their meaning."""
+_COUNTED = {
     "removed": "removed",
     "replaced": "replaced",
     "restored": "there again",
@@ -53,46 +54,37 @@ _SAID = {
     "removed_only": "REMOVED BUT NOT ADDED AGAIN",
     "unknown": "not known",
 }
-"""What a sentence tells apart; it never says "removed" of what the service did not say."""
-_SHOWN = 200
-
+"""The statuses that a sentence counts; "removed" only where the service said so."""
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
     " was done is not known."
 )
-_NOT_BEGUN = "Nothing was sent for {named}."
-_CUT_SHORT = "the program ended in the middle"
 
 ENDING = ".jsonl"
-_RESTORE = "-restore.csv"
-_COUNTS = ("done", "not_done", "unknown", "flagged")
-_EMPTY = "nothing was begun: the first line was not written to its end"
 
 RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
 """The statuses after which a record may have to be added again."""
-_NOTHING_REMOVED = frozenset({"absent", "changed"})
-"""The statuses of what was looked at, and nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptItem:
-    """What became of one state and type.
+    """The result for one state and type.
 
     Attributes:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
         outcome: done, not_done or unknown.
-        status: more closely; see `STATUSES`.
+        status: in more detail; see `STATUSES`.
         expected: how many records the removal was to delete; `None` where that was not known.
         deleted: how many the service said it deleted; `None` where it did not say.
-        flagged: whether a person should look: another count than expected, an answer about
+        flagged: whether it requires review: another count than expected, a response about
             something else, a record that is gone although it was not ticked.
-        reference: the support reference of the last answer, if there was one.
+        reference: the support reference of the last response, if there was one.
         message: what happened, in a sentence.
         record: the record as it was before, which a restore adds; `None` where there was none.
         before: all records that a removal of this state and type takes, as they were.
         action: remove, replace, remove_all or restore; "" for a record that was not ticked.
-        at: when the last was result of it (UTC); "" where nothing was sent.
+        at: when its last event was (UTC); "" where nothing was sent.
     """
 
     state: str
@@ -117,15 +109,15 @@ class ReceiptItem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Receipt:
-    """What was done, what was not, and what is not known, as the journal on disk has it.
+    """What was done, what was not, and what is unknown, as the journal on disk has it.
 
     Attributes:
         path: the journal; `None` for a dry run, which writes nothing.
         plan_id: the plan; "" where there was none.
-        service: the service that was asked.
+        service: the service.
         account: the fingerprint of the account, never the key.
         started: when (UTC).
-        dry_run: whether nothing was sent but questions.
+        dry_run: whether nothing was changed on the service.
         finished: whether nothing is left to do or to find out.
         items: one per state and type.
         kind: apply, remove_state or restore.
@@ -134,7 +126,7 @@ class Receipt:
         can_restore: whether the service can list and add, so that a removal can be undone.
         restore_note: the sentence that says so.
         restore_file: the records as they were before, to be read as a register; if there is one.
-        notes: what else a person should know, in sentences.
+        notes: further sentences for the user.
         of: of a restore, the name of the receipt whose records it adds again.
     """
 
@@ -173,24 +165,26 @@ class Receipt:
                 return "Dry run: nothing would be sent."
             would = f"{counted(planned, 'request')} would be sent{left}"
             return f"Dry run: {would}. Nothing was sent."
-        asked = [item for item in self.items if item.action]
+        ticked = [item for item in self.items if item.action]
         noun, done = ("record", "restored") if self.kind == "restore" else ("removal", "removed")
-        found = Counter(item.status for item in asked)
-        said = [f"{found[status]} {words}" for status, words in _SAID.items() if found[status]]
-        not_done = sum(item.outcome == "not_done" and item.status not in _SAID for item in asked)
-        said += [f"{not_done} not {done}"] if not_done else []
-        parts = [f"{counted(len(asked), noun)}: {', '.join(said) or 'nothing to do'}."]
+        found = Counter(item.status for item in ticked)
+        parts = [f"{found[status]} {words}" for status, words in _COUNTED.items() if found[status]]
+        not_done = sum(
+            item.outcome == "not_done" and item.status not in _COUNTED for item in ticked
+        )
+        parts += [f"{not_done} not {done}"] if not_done else []
+        sentences = [f"{counted(len(ticked), noun)}: {', '.join(parts) or 'nothing to do'}."]
         if lost := [f"{item.state} {item.nexus_type}" for item in self.items if not item.action]:
-            parts.append(f"NOT TICKED, AND NO LONGER LISTED: {', '.join(lost)}.")
+            sentences.append(f"NOT TICKED, AND NO LONGER LISTED: {', '.join(lost)}.")
         if flagged := self.counts["flagged"]:
-            parts.append(f"To look at: {flagged}.")
+            sentences.append(f"To look at: {flagged}.")
         if self.stopped:
-            parts.append(f"It ended early: {self.stopped.rstrip('.')}.")
-        return " ".join(parts)
+            sentences.append(f"It ended early: {self.stopped.rstrip('.')}.")
+        return " ".join(sentences)
 
     @property
     def restorable(self) -> tuple[ReceiptItem, ...]:
-        """What a restore would look at: records that are gone, or may be."""
+        """The items that a restore would check: their records are gone, or may be."""
         if self.dry_run or self.kind == "restore":
             return ()
         return tuple(item for item in self.items if item.status in RESTORABLE and item.record)
@@ -202,9 +196,9 @@ class Receipt:
 
     @property
     def undo_note(self) -> str:
-        """`restore_note` of a removal; "" where there is nothing that it could speak of."""
-        spoken_of = any(item.status not in _NOTHING_REMOVED for item in self.items)
-        return self.restore_note if spoken_of and self.kind != "restore" else ""
+        """`restore_note` of a removal; "" where nothing may have been removed."""
+        may_be_removed = any(item.status not in {"absent", "changed"} for item in self.items)
+        return self.restore_note if may_be_removed and self.kind != "restore" else ""
 
     def frame(self) -> pd.DataFrame:
         """One row per state and type: the attributes of `ReceiptItem`, and the record's fields."""
@@ -214,22 +208,18 @@ class Receipt:
         rows = [
             {name: getattr(item, name) for name in plain_fields}
             | {"flagged": item.flagged, "message": item.message, "reference": item.reference}
-            | {
-                name: (item.record or {}).get(name)
-                for name in ("registered_at", "address", "notes")
-            }
+            | {name: (item.record or {}).get(name) for name in DETAILS}
             | {"at": item.at or None}
             for item in self.items
         ]
-        columns = [*plain_fields, "flagged", "message", "reference"]
-        columns += ["registered_at", "address", "notes", "at"]
+        columns = [*plain_fields, "flagged", "message", "reference", *DETAILS, "at"]
         frame = pd.DataFrame(rows, columns=columns)
         counts: dict[str, str] = {"expected": "Int64", "deleted": "Int64", "flagged": "bool"}
         texts = dict.fromkeys((name for name in columns if name not in counts), "str")
         return frame.astype({**texts, **counts})
 
     def __str__(self) -> str:
-        """The receipt as text: the sentence, what to know, a row per state and type."""
+        """The receipt as text: the sentence, notes, a row per state and type."""
         return as_text(self.sentence, self.sentences, self._tables)
 
     def __repr__(self) -> str:
@@ -241,7 +231,7 @@ class Receipt:
 
     @property
     def advice(self) -> Sequence[str]:
-        """What a reader should do, or know beside the rows, in sentences."""
+        """What to do or to know in addition to the rows, in sentences."""
         said = []
         if any(item.status == "unknown" for item in self.items):
             said.append(
@@ -258,7 +248,7 @@ class Receipt:
 
     @property
     def sentences(self) -> Sequence[str]:
-        """Whose receipt it is, the advice, whether there is an undo, and where the files are."""
+        """Service and account, the advice, whether it can be undone, and where the files are."""
         plan = f"; plan {self.plan_id}" if self.plan_id else ""
         begun = f"begun {self.started:%Y-%m-%d %H:%M:%S} UTC"
         said = [
@@ -285,7 +275,7 @@ class Receipt:
                 item.message or STATUSES.get(item.status, ("", item.status))[1],
                 plain(item.reference) if item.reference else NOTHING,
             )
-            for item in self.items[:_SHOWN]
+            for item in self.items[:200]
         )
         heads = ("State", "Type", "Status", ">Expected", ">Deleted", "~What happened", "Reference")
         left = len(self.items) - len(rows)
@@ -299,11 +289,11 @@ OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
 
 @dataclass(slots=True)
 class Track:
-    """What the journal says of one state and type so far: a `ReceiptItem` that still changes.
+    """The state of one item while a journal is read: a `ReceiptItem` that still changes.
 
     Attributes: those of `ReceiptItem`, but for the outcome;
         step: the request that was sent last: remove or add; "" for none.
-        waiting: whether its answer is not in the journal.
+        waiting: whether its response is not in the journal.
     """
 
     state: str
@@ -334,12 +324,12 @@ class Track:
         if self.waiting:
             facts |= {"status": "unknown", "message": _CUT_OFF.format(named=self.named)}
         facts["flagged"] = self.flagged or self.status == "removed_only"
-        facts["message"] = facts["message"] or _NOT_BEGUN.format(named=self.named)
+        facts["message"] = facts["message"] or f"Nothing was sent for {self.named}."
         return ReceiptItem(outcome=STATUSES[facts["status"]][0], **facts)
 
 
 def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:
-    """What the lines say of each state and type, in the order in which they name them."""
+    """The tracks of all states and types, in the order in which the lines name them."""
     tracks: dict[tuple[str, str], Track] = {}
     for event in events:
         apply_event(tracks, event)
@@ -347,17 +337,17 @@ def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:
 
 
 def apply_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    """Take one more line in."""
+    """Update the tracks by one more line."""
     if event["event"] == "run":
-        _begin(tracks, event)
+        _run_event(tracks, event)
     elif event["event"] == "seen":
-        _seen(tracks, event)
+        _final_list_event(tracks, event)
     elif "item" in event:
         _item_event(tracks, event)
 
 
-def _begin(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    """A run begins: what it is about; what nothing happened to and is not ticked now, goes."""
+def _run_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    """A run starts: add its items; drop those that were never sent and are not ticked now."""
     about = {(one["state"], one["nexus_type"]): one for one in event["items"]}
     for key in [key for key, track in tracks.items() if _untouched(track) and key not in about]:
         del tracks[key]
@@ -390,8 +380,8 @@ def _item_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
         track.deleted = event["deleted"]
 
 
-def _seen(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    """The look at the end: what should be gone and is not, and what should not be and is."""
+def _final_list_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+    """The list at the end: what should be gone and is not, and what should not be and is."""
     for state, kind in event["still"]:
         track = tracks[state, kind]
         track.status, track.flagged = "still_there", True
@@ -421,7 +411,7 @@ def receipt_of(
         path: the journal.
         events: its lines, at least the first.
         restore_file: the file with the records as they were, where it is there.
-        torn: the text of a torn last line.
+        torn: the text of a last line that was cut off.
     """
     head = events[0]
     runs = [event for event in events if event["event"] == "run"]
@@ -442,7 +432,7 @@ def receipt_of(
         items=tuple(track.item for track in tracks_of(events).values()),
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
-        stopped=_CUT_SHORT if end is None else end["why"],
+        stopped="the program ended in the middle" if end is None else end["why"],
         can_restore=bool(undo.get("lists") and undo.get("adds")),
         restore_note=undo.get("note", ""),
         restore_file=restore_file,
@@ -451,35 +441,32 @@ def receipt_of(
     )
 
 
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
 class ReceiptError(ValueError):
-    """A receipt cannot be read, or must not be believed; the message says why."""
+    """A receipt cannot be read, or must not be trusted; the message says why."""
 
 
 def receipt_folder() -> Path:
-    """Where receipts are kept: `SVC_RECEIPTS`, else in the user's data folder.
+    """The folder of receipts: `SVC_RECEIPTS`, else in the user's data folder.
 
     Raises:
-        ConfigurationError: `SVC_RECEIPTS` is no path.
+        ConfigurationError: `SVC_RECEIPTS` is not a path.
     """
     return config.receipt_folder()
 
 
 def restore_file_of(journal: Path) -> Path:
-    """The file with the records as they were, which lies beside a journal."""
-    return journal.with_name(f"{journal.name.removesuffix(ENDING)}{_RESTORE}")
+    """The file next to a journal with the records as they were."""
+    return journal.with_name(f"{journal.name.removesuffix(ENDING)}-restore.csv")
 
 
 def read_receipt(path: str | Path) -> Receipt:
-    """The receipt that a journal makes, after every line of it was checked.
+    """Read a receipt from its journal; every line is checked.
 
     Args:
         path: the journal; a name alone is looked for in the folder of receipts too.
 
     Raises:
-        ReceiptError: it was changed after it was written, is damaged, or is none.
+        ReceiptError: it was changed after it was written, is damaged, or is not a receipt.
         FileNotFoundError: there is no such file.
     """
     path = Path(path).expanduser()
@@ -494,13 +481,15 @@ def read_receipt(path: str | Path) -> Receipt:
     except JournalDamagedError as error:
         raise ReceiptError(str(error)) from None
     if not read.events:
-        raise ReceiptError(f"{path.name}: {_EMPTY}")
-    beside = restore_file_of(path)
+        raise ReceiptError(
+            f"{path.name}: nothing was begun: the first line was not written to its end"
+        )
+    records = restore_file_of(path)
     try:
         return receipt_of(
             path.absolute(),
             read.events,
-            restore_file=beside.absolute() if beside.exists() else None,
+            restore_file=records.absolute() if records.exists() else None,
             torn=read.torn,
         )
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -508,7 +497,7 @@ def read_receipt(path: str | Path) -> Receipt:
 
 
 def receipts(folder: str | Path | None = None) -> pd.DataFrame:
-    """All receipts of a folder, newest first; one that cannot be believed is a row that says so.
+    """All receipts of a folder, newest first; one that cannot be trusted is a row that says so.
 
     Args:
         folder: the folder of receipts where none is given.
@@ -528,11 +517,12 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
         if row["file"] in restored:
             row["undoable"] = False
             row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
+    counts = (*OUTCOMES, "flagged")
     columns = ["file", "started", "kind", "plan_id", "service", "account", "finished"]
-    columns += [*_COUNTS, "undoable", "said", "path"]
+    columns += [*counts, "undoable", "said", "path"]
     frame = pd.DataFrame(rows, columns=columns)
     texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
-    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(_COUNTS, "Int64")
+    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(counts, "Int64")
     frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
     frame["started"] = pd.to_datetime(frame["started"], utc=True)
     return frame.sort_values("started", ascending=False, kind="stable", ignore_index=True)
@@ -561,8 +551,8 @@ def _row(path: Path) -> dict[str, object]:
 
 
 def _cell(text: str) -> str:
-    """A text as a spreadsheet leaves it alone: what a service says is never a formula."""
-    return text if _DAY.fullmatch(text) else guarded(text)
+    """A text that a spreadsheet leaves alone: nothing from a service becomes a formula."""
+    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else guarded(text)
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:

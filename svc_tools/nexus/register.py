@@ -1,12 +1,9 @@
-"""The register of nexus records: what each says, several of one kind, and how it is shown.
+"""The register of nexus records, and the small sheets that registers and plans are kept in.
 
 A record has `state`, `nexus_type`, `registered_at`, `address` and `notes`; only the first two are
-needed. `read_register` reads one, `list_register` asks the service for it.
+required. `read_register` reads a frame, mappings, a CSV as spreadsheets write it or a workbook, and
+checks it as a whole: an error lists every problem. `list_register` lists the service's records.
 """
-
-# MERGED register_file: A register is read and checked as a whole: from a frame, mappings, a CSV or a workbook.
-# MERGED sheet: The rows of a small sheet that a person keeps: a CSV as spreadsheets write it, or a workbook.
-# MERGED problems: What is wrong with something that a person wrote: every problem at once, the first ones shown.
 
 from __future__ import annotations
 
@@ -38,10 +35,9 @@ NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
 """The types of a record (SPEC 2.7)."""
 FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
-"""What a record holds (WIRE)."""
+"""The fields of a record (WIRE)."""
 DETAILS = FIELDS[2:]
-"""What a record holds besides the state and the type that a removal addresses."""
-_HEADS = ("State", "Type", "Registered at", "Address", "Notes")
+"""The fields besides the state and the type that a removal addresses."""
 
 _NAMES = {
     "state": {"state", "state_code", "jurisdiction"},
@@ -66,7 +62,7 @@ _TYPES: dict[str, NexusType] = {
     "marketplace": "marketplace",
     "marketplace facilitator": "marketplace",
 }
-_TEXT_SHOWN = 40
+_LONGEST_QUOTE = 40
 
 Row = dict[str, object]
 """The cells of one row by the labels of the header; more cells than labels are under `None`."""
@@ -77,22 +73,19 @@ _WORKBOOKS = {".xlsx", ".xlsm"}
 _OTHER_SHEETS = {".xls", ".xlsb", ".ods", ".numbers"}
 _BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, IndexError)
 """What the reader raises for a file that is no workbook, or one that was cut or damaged."""
-_WORKBOOK_NEEDS = (
-    "to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as CSV (UTF-8)"
-)
 
 _PROBLEMS_SHOWN = 10
 
 
 class ProblemsError(ValueError):
-    """Something that a person wrote cannot be used as it is.
+    """Base class of errors in a file that the user wrote: all problems, the first ones shown.
 
     Attributes:
         problems: every problem, a sentence each, with the row where there is one.
     """
 
     of: ClassVar[str]
-    """What it is of, as its sentence begins."""
+    """The subject of the problems, at the beginning of the message."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -103,7 +96,7 @@ class ProblemsError(ValueError):
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]]]:
-        """Pickled with its problems."""
+        """Pickle it with its problems."""
         return type(self), (self.problems,)
 
 
@@ -124,10 +117,10 @@ class Registration:
     Attributes:
         state: the postal code of one of the 50 states or DC.
         nexus_type: physical, economic or marketplace.
-        registered_at: the day from which it counts; `None` where the register does not say: it
-            then counts for every sale.
-        address: where the physical presence is, if the register says.
-        notes: what else it says.
+        registered_at: the day from which it counts; `None` where the register has none: it then
+            counts for every sale.
+        address: where the physical presence is, if known.
+        notes: free text.
         row: the number of the record, from 1; a CSV's header is not counted.
     """
 
@@ -151,7 +144,7 @@ class Registration:
 
 
 def day_column(days: Iterable[date | None]) -> pd.Series[pd.Timestamp]:
-    """Days, or what is missing, as a column of a frame: any year that a date can have."""
+    """Days, or missing values, as a column of a frame that holds any year."""
     import pandas as pd  # noqa: PLC0415 - nexus works without it
 
     texts = [day.isoformat() if isinstance(day, date) else "NaT" for day in days]
@@ -160,7 +153,7 @@ def day_column(days: Iterable[date | None]) -> pd.Series[pd.Timestamp]:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """All records, in the register's own order; several of one state and type may be there."""
+    """All records, in the order of the register; a state and type may have several."""
 
     records: tuple[Registration, ...]
 
@@ -210,7 +203,7 @@ class Register:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write it as a CSV that `read_register` reads back, and a spreadsheet does not rewrite.
+        """Write a CSV that `read_register` reads back, and that a spreadsheet does not rewrite.
 
         Raises:
             ValueError: it has the name of a workbook.
@@ -224,9 +217,9 @@ class Register:
     @property
     def sentence(self) -> str:
         """How many records there are, and which states and types have several."""
-        told = f"{counted(len(self.records), 'record')} in {counted(len(self.states), 'state')}"
+        counts = f"{counted(len(self.records), 'record')} in {counted(len(self.states), 'state')}"
         several = ", ".join(f"{state} {kind}" for state, kind in self.duplicates())
-        return f"{told}; several of one kind: {several}." if several else f"{told}."
+        return f"{counts}; several of one kind: {several}." if several else f"{counts}."
 
     def __str__(self) -> str:
         """The register as text."""
@@ -241,8 +234,9 @@ class Register:
 
     @property
     def _tables(self) -> tuple[Table, ...]:
+        heads = ("State", "Type", "Registered at", "Address", "Notes")
         rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
-        return (Table("Nexus register", _HEADS, tuple(rows)),) if rows else ()
+        return (Table("Nexus register", heads, tuple(rows)),) if rows else ()
 
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
@@ -257,9 +251,9 @@ def read_register(source: object) -> Register:
 
     Raises:
         RegisterError: a column is missing, or records cannot be read; it lists them all.
-        TypeError: it is none of these.
+        TypeError: it is something else.
         FileNotFoundError: there is no such file.
-        ImportError: it is a workbook, and what reads workbooks is not installed.
+        ImportError: it is a workbook, and openpyxl is not installed.
     """
     if isinstance(source, Register):
         return source
@@ -289,7 +283,7 @@ def nexus_type_of(value: object) -> NexusType | None:
 
 
 def _mappings(source: object) -> list[dict[str, object]]:
-    """The records of a frame or of mappings; a frame is known by what it can do."""
+    """The records of a frame or of mappings; anything with `to_dict` is taken for a frame."""
     records = getattr(source, "to_dict", None)
     rows = records("records") if callable(records) else source
     if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
@@ -338,10 +332,10 @@ def _record(
     if None in row:
         problems.append(f"row {number} has more cells than the header; quote text with commas")
     if state is None:
-        problems.append(f"row {number}: {_said('state', cells)} is no US state")
+        problems.append(f"row {number}: {_quoted('state', cells)} is no US state")
     if kind is None:
         expected = ", ".join(NEXUS_TYPES)
-        problems.append(f"row {number}: {_said('nexus_type', cells)} is none of {expected}")
+        problems.append(f"row {number}: {_quoted('nexus_type', cells)} is none of {expected}")
     if state is None or kind is None:
         return None
     address, notes = (cells.get(field) for field in ("address", "notes"))
@@ -372,22 +366,24 @@ def day_of(value: object) -> date | None:
             return datetime.fromisoformat(value).date()
         except ValueError:
             pass
-    raise ValueError(f"registered_at {str(value)[:_TEXT_SHOWN]!r} is not a date such as 2026-05-01")
+    raise ValueError(
+        f"registered_at {str(value)[:_LONGEST_QUOTE]!r} is not a date such as 2026-05-01"
+    )
 
 
-def _said(field: str, cells: Mapping[str, object | None]) -> str:
+def _quoted(field: str, cells: Mapping[str, object | None]) -> str:
     value = cells.get(field)
-    return f"a missing {field}" if value is None else f"{field} {str(value)[:_TEXT_SHOWN]!r}"
+    return f"a missing {field}" if value is None else f"{field} {str(value)[:_LONGEST_QUOTE]!r}"
 
 
-_SAID = re.compile(r"sep=(.)\r?\n")
-"""The first line with which some spreadsheets name the separator."""
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
+"""The first line with which some spreadsheets declare the separator."""
 _REWRITTEN = re.compile(
     r"(?:[\W\d_]|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
     r"|mon\w*|tue\w*|wed\w*|thu\w*|fri\w*|sat\w*|sun\w*|[ap]m?|[etz]|true|false)+",
     re.IGNORECASE,
 )
-"""Texts that a spreadsheet might take for a number, a date, a time or a truth value."""
+"""Texts that a spreadsheet might convert to a number, a date, a time or a truth value."""
 
 
 def sheet_table(path: Path, *, refused: Callable[[str], ValueError]) -> list[list[object]]:
@@ -395,12 +391,12 @@ def sheet_table(path: Path, *, refused: Callable[[str], ValueError]) -> list[lis
 
     Args:
         path: a CSV file, or a workbook (`.xlsx`), of which the first sheet is read.
-        refused: makes the error for a sentence.
+        refused: makes the error from a message.
 
     Raises:
-        ValueError: as `refused` makes it: the file is not readable as a sheet.
+        ValueError: as `refused` makes it: the file cannot be read as a sheet.
         FileNotFoundError: there is no such file.
-        ImportError: it is a workbook, and what reads workbooks is not installed.
+        ImportError: it is a workbook, and openpyxl is not installed.
     """
     if not path.is_file():
         raise FileNotFoundError(f"nexus: there is no file {str(path)!r}")
@@ -421,10 +417,10 @@ def rows_below(table: Sequence[Sequence[object]], start: int = 0) -> tuple[int, 
     Returns:
         The number of the first of them in the table, from 1; and the rows, empty ones too.
     """
-    head = next((at for at in range(start, len(table)) if any(map(_there, table[at]))), None)
+    head = next((at for at in range(start, len(table)) if any(map(_has_value, table[at]))), None)
     if head is None:
         return start + 1, []
-    labels = _told_apart(str(label).strip() if _there(label) else "" for label in table[head])
+    labels = _numbered(str(label).strip() if _has_value(label) else "" for label in table[head])
     rows = [_row(labels, cells) for cells in table[head + 1 :]]
     return head + 2, rows or [dict.fromkeys(labels)]
 
@@ -448,13 +444,13 @@ def cell_of(value: object) -> object | None:
 
 
 def guarded(text: str) -> str:
-    """A text that a spreadsheet would compute or rewrite, behind an apostrophe: it stays text."""
+    """The text, behind an apostrophe where a spreadsheet would compute or convert it."""
     risky = text.startswith(_FORMULA) or _REWRITTEN.fullmatch(text) is not None
     return _GUARD + text if risky else text
 
 
 def unguarded(text: str) -> str:
-    """The text that was guarded; any other as it is."""
+    """The text without the apostrophe of `guarded`."""
     bare = text.removeprefix(_GUARD)
     return bare if guarded(bare) == text else text
 
@@ -501,25 +497,25 @@ def write_rows(
         writer.writerows([*above, heads, *rows])
 
 
-def _there(value: object) -> bool:
+def _has_value(value: object) -> bool:
     return cell_of(value) is not None
 
 
-def _told_apart(labels: Iterable[str]) -> list[str]:
-    """The labels, a second one of a name numbered: no column silently hides another."""
+def _numbered(labels: Iterable[str]) -> list[str]:
+    """The labels, repeated ones numbered: no column silently hides another."""
     seen: Counter[str] = Counter()
-    told = []
+    numbered = []
     for label in labels:
         seen[label] += 1
-        told.append(f"{label} ({seen[label]})" if label and seen[label] > 1 else label)
-    return told
+        numbered.append(f"{label} ({seen[label]})" if label and seen[label] > 1 else label)
+    return numbered
 
 
 def _row(labels: Sequence[str], cells: Sequence[object]) -> Row:
     row: Row = dict(zip(labels, [*cells, *[None] * len(labels)], strict=False))
     row.pop("", None)
     row = {label: unguarded(cell) if isinstance(cell, str) else cell for label, cell in row.items()}
-    if any(map(_there, cells[len(labels) :])):
+    if any(map(_has_value, cells[len(labels) :])):
         row[None] = cells[len(labels) :]  # type: ignore[index]  # as csv.DictReader does
     return row
 
@@ -533,11 +529,11 @@ def _text(data: bytes, name: str, refused: Callable[[str], ValueError]) -> str:
 
 
 def _csv(text: str) -> list[list[object]]:
-    said = _SAID.match(text)
-    body = text[said.end() :] if said else text
+    declared = _SEPARATOR_LINE.match(text)
+    body = text[declared.end() :] if declared else text
     lines = (line for line in body.splitlines() if line.strip(" ,;\t"))
     header = next((line for line in lines if not line.startswith(("#", '"#'))), "")
-    separator = said[1] if said else max(_SEPARATORS, key=header.count)
+    separator = declared[1] if declared else max(_SEPARATORS, key=header.count)
     with cells_of_any_length():
         reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)
         return [[*cells] for cells in reader]
@@ -547,9 +543,12 @@ def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[obj
     try:
         from openpyxl import load_workbook  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError as error:
-        raise ImportError(f"nexus: {_WORKBOOK_NEEDS} ({error})") from None
+        raise ImportError(
+            "nexus: to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as"
+            f" CSV (UTF-8) ({error})"
+        ) from None
     try:
-        with warnings.catch_warnings():  # about looks that nobody here looks at
+        with warnings.catch_warnings():  # about styles and the like, which are not read
             warnings.simplefilter("ignore", UserWarning)
             book = load_workbook(path, read_only=True, data_only=True)
             try:

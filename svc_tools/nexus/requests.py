@@ -1,11 +1,13 @@
-"""From a ticked plan to the requests that it means, and whether they still fit. Pure."""
+"""The requests of a ticked plan: whether they still fit, each sent once, and what came back.
 
-# MERGED apply_exchange: One request, sent once, and what its answer means. Only `exchange` touches the network.
+Only `exchange` uses the network; the rest is pure.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -35,11 +37,10 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Record
     from svc_tools.nexus.register import Register, Registration
 
-_TOLD = 80
-
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
-_LONGEST = 4_000
-_TIMEOUT, _METHOD, _TOO_MANY = 408, 405, 429
+_LONGEST_BODY, _LONGEST_QUOTE = 4_000, 80
+_REDIRECTED, _REFUSED = 3, 4
+"""The first digits of statuses after which a request is certainly not done."""
 _STOPS = (AuthError, PaymentRequiredError, ForbiddenError)
 
 
@@ -85,17 +86,17 @@ class PlannedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one state and type.
+    """One change to make: remove, replace or restore the records of a state and type.
 
     Attributes:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
         action: remove, replace, remove_all or restore; add for the rest of a "replace".
-        expected: how many records the removal should delete; `None` where nobody can say.
-        rows: the records as they were when the person decided.
+        expected: how many records the removal should delete; `None` where that is not known.
+        rows: the records as they were when the user decided.
         record: the one to be added again: by "replace", or by a restore.
-        loose: whether a blank field of the rows says nothing: they are of a person's own register,
-            and no service was asked when the plan was made.
+        loose: whether a blank field of the rows matches anything: they are from the user's own
+            register, and no service was asked when the plan was made.
     """
 
     state: str
@@ -118,7 +119,7 @@ class Change:
 
 
 def changes_of(plan: Plan) -> tuple[Change, ...]:
-    """What the ticks of a plan mean, in its order: one removal for each state and type.
+    """The changes that are ticked in a plan, in its order: one for each state and type.
 
     Raises:
         PlanError: the ticks contradict each other.
@@ -134,7 +135,7 @@ def changes_of(plan: Plan) -> tuple[Change, ...]:
 
 
 def record_of(one: Registration) -> Record:
-    """A record of a register as the wire has it."""
+    """A record of a register in the form of the wire format."""
     since = None if one.registered_at is None else one.registered_at.isoformat()
     return {
         "state": one.state,
@@ -155,10 +156,10 @@ def as_listed(register: Register) -> ListedRecords:
 
 
 def removal(change: Change) -> Call:
-    """The request that removes: always of one type, unless all types are what was asked for.
+    """The request for a removal: always of one type, unless the change removes all types.
 
     Raises:
-        ApplyError: there is no type, and no act of its own that removes all types.
+        ApplyError: there is no type, and the change does not remove all types.
     """
     if not change.nexus_type and change.action != "remove_all":
         raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
@@ -177,10 +178,11 @@ def addition(record: Record) -> Call:
 
 
 def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | None:
-    """Why nothing may be sent for what is on the service now: a status and a sentence; or nothing.
+    """Why nothing may be sent, given the records on the service: a status and a sentence.
 
-    Every record that is there has to be one that the person saw when she decided, each another
-    one: what came since is never taken along, and never written over by a restore.
+    `None` where it may be sent. Every record on the service must be one that the user saw when
+    deciding, each another one: a record that was added since is never removed along with them, and
+    never overwritten by a restore.
     """
     alone = [record for record, row in _with_rows(change, there) if row is None]
     if change.action == "restore":
@@ -215,15 +217,17 @@ def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | Non
         if record is not None:
             addition(record)
     except ValueError as error:  # a day that another service wrote in another way
-        told = f"{change.named} was left alone, for it could not be added again: {error}."
-        return "refused", told
+        return (
+            "refused",
+            f"{change.named} was left alone, for it could not be added again: {error}.",
+        )
     return None
 
 
 def with_listed_record(change: Change, there: tuple[Record, ...]) -> Change:
-    """The same, where what is to be added again is the record as the service has it.
+    """The change with the record to be added again as the service has it.
 
-    A file that a person ticked may have less of it, or write it in another way.
+    A ticked file may have fewer details of it, or write them in another way.
     """
     if change.action != "replace" or change.record is None:
         return change
@@ -232,9 +236,9 @@ def with_listed_record(change: Change, there: tuple[Record, ...]) -> Change:
 
 
 def extra_details(change: Change, there: tuple[Record, ...]) -> str:
-    """What the service has of the records that the plan does not say, in words; "" for nothing."""
+    """What the service has of the records and the plan has not, in words; "" for nothing."""
     return "; ".join(
-        f"{name} {_said(compared(record, name))}"
+        f"{name} {_quoted(compared(record, name))}"
         for record, row in _with_rows(change, there)
         for name in DETAILS
         if row is not None and compared(row, name) is None and compared(record, name) is not None
@@ -242,7 +246,7 @@ def extra_details(change: Change, there: tuple[Record, ...]) -> str:
 
 
 def planned(changes: Iterable[Change], listed: ListedRecords | None) -> tuple[PlannedRequest, ...]:
-    """The requests of what is wanted, in order, but for those that would not be sent."""
+    """The requests for changes, in order, but for those that would not be sent."""
     found = []
     for one in changes:
         there = None if listed is None else listed.of(*one.key)
@@ -271,7 +275,7 @@ def _removal_planned(one: Change, expected: int | None) -> PlannedRequest:
 def _as_planned(
     one: Change, call: Call, purpose: str, expected: int | None = None
 ) -> PlannedRequest:
-    """What a call is for, and how many records it should delete, beside what is sent."""
+    """A call as it is shown before it is sent."""
     return PlannedRequest(
         one.state,
         one.nexus_type,
@@ -288,7 +292,7 @@ def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     """The fields in which two records differ, in words."""
     triples = [(name, compared(row, name), compared(there, name)) for name in DETAILS]
     return [
-        f"{name} {_said(is_there)} there, {_said(in_plan)} in the plan"
+        f"{name} {_quoted(is_there)} there, {_quoted(in_plan)} in the plan"
         for name, in_plan, is_there in triples
         if in_plan != is_there and not (loose and in_plan is None)
     ]
@@ -327,26 +331,21 @@ def _differences(change: Change, there: Record) -> str:
     return "; ".join(fewest) or "there are more of them"
 
 
-def _said(value: str | None) -> str:
+def _quoted(value: str | None) -> str:
     if value is None:
         return "missing"
-    return repr(value if len(value) <= _TOLD else f"{value[:_TOLD]}\u2026")
-
-
-_SUCCESS = range(200, 300)
-_CLIENT = range(400, 500)
-_REDIRECT = range(300, 400)
+    return repr(value if len(value) <= _LONGEST_QUOTE else f"{value[:_LONGEST_QUOTE]}\u2026")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What one request brought.
+    """What came back for one request.
 
     Attributes:
-        outcome: the answer, or what kept one from coming.
-        sent: whether it can have reached the service.
-        body: the answer's parsed body, else its text (cut); without the key.
-        reference: the answer's support reference, if there is one.
+        outcome: the response, or the failure that prevented one.
+        sent: whether the request can have reached the service.
+        body: the response's parsed body, else its text (cut); without the key.
+        reference: the response's support reference, if there is one.
     """
 
     outcome: Reply | Failure
@@ -356,19 +355,19 @@ class RequestResult:
 
     @property
     def http(self) -> int | None:
-        """The status of the answer; `None` where none came."""
+        """The HTTP status; `None` where no response came."""
         return self.outcome.status if isinstance(self.outcome, Reply) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer means for one item.
+    """What a response means for one item.
 
     Attributes:
         status: one of `receipt.STATUSES`; "unknown" is to be settled by listing.
         message: a sentence.
         deleted: how many records the service said it deleted, where it did.
-        flagged: whether a person should look.
+        flagged: whether it requires review.
         stop: why nothing further may be sent, in a sentence; "" to go on.
     """
 
@@ -380,8 +379,8 @@ class Verdict:
 
 
 def exchange(client: Svc, call: Call) -> RequestResult:
-    """Send a request once: nothing in here, and nothing below, sends it a second time."""
-    settings = client._settings  # noqa: SLF001 - what no public method does: one try, and headers
+    """Send a request once; nothing retries it, here or below."""
+    settings = client._settings  # noqa: SLF001 - one try, which no public method does
     http = client._http  # noqa: SLF001
     try:
         response = http.send(settings.request(http, call), stream=True, follow_redirects=False)
@@ -402,9 +401,9 @@ def exchange(client: Svc, call: Call) -> RequestResult:
 
 def _result_of(client: Svc, reply: Reply) -> RequestResult:
     hide = client._settings.hide  # noqa: SLF001 - the key, which a body may write with escapes
-    text = reply.body[: _LONGEST * 4].decode("utf-8", "replace")[:_LONGEST]
+    text = reply.body[: _LONGEST_BODY * 4].decode("utf-8", "replace")[:_LONGEST_BODY]
     try:
-        body = hide(json.loads(reply.body)) if len(reply.body) <= _LONGEST else text
+        body = hide(json.loads(reply.body)) if len(reply.body) <= _LONGEST_BODY else text
         json.dumps(body)  # the journal must be able to hold it
     except (ValueError, RecursionError):
         body = text
@@ -413,18 +412,19 @@ def _result_of(client: Svc, reply: Reply) -> RequestResult:
 
 def _reference(reply: Reply, body: object) -> str | None:
     inner = body.get("error") if isinstance(body, dict) else None
-    told = inner.get("support_reference") if isinstance(inner, dict) else None
-    told = told if isinstance(told, str) else reply.headers.get("x-request-id")
-    return printable(told) if told else None
+    reference = inner.get("support_reference") if isinstance(inner, dict) else None
+    if not isinstance(reference, str):
+        reference = reply.headers.get("x-request-id")
+    return printable(reference) if reference else None
 
 
 def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> Verdict:
-    """What the answer to a removal says (SPEC 4.1): never more than it does."""
+    """What the response to a removal means (SPEC 4.1): never more than it says."""
     try:
         answer = _responses.nexus_removal(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="removed")
-    if about := _about_else(change, answer):
+    if about := _other_subject(change, answer):
         return Verdict(
             "unknown",
             f"The service answered about {about}, not about {change.named}: look on the service"
@@ -441,18 +441,18 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
             deleted,
             flagged=expected is not None and expected > 0,
         )
-    said = f"The service removed {counted(deleted, 'record')} of {change.named}"
+    removed = f"The service removed {counted(deleted, 'record')} of {change.named}"
     if expected is None or deleted == expected:
-        return Verdict("removed", f"{said}.", deleted)
-    said = f"{said}, where {expected} {'was' if expected == 1 else 'were'} expected."
+        return Verdict("removed", f"{removed}.", deleted)
+    message = f"{removed}, where {expected} {'was' if expected == 1 else 'were'} expected."
     stop = f"{change.named}: more records were removed than expected" if deleted > expected else ""
-    return Verdict("removed", said, deleted, flagged=True, stop=stop)
+    return Verdict("removed", message, deleted, flagged=True, stop=stop)
 
 
 def addition_verdict(
     change: Change, record: Record, result: RequestResult, *, done: str
 ) -> Verdict:
-    """What the answer to an addition says; `done` is the status where it is as it should be."""
+    """What the response to an addition means; `done` is the status where it is as it should be."""
     try:
         answer = _responses.nexus_record(result.outcome, 1)
     except SvcError as error:
@@ -466,16 +466,16 @@ def addition_verdict(
     return Verdict(done, f"{change.named} was added again.")
 
 
-def _about_else(change: Change, answer: NexusRemoval) -> str:
-    """What else an answer is about than what was asked; what it leaves out is no contradiction."""
+def _other_subject(change: Change, answer: NexusRemoval) -> str:
+    """What a response is about, where it is not about the change; blanks do not contradict it."""
     state, kind = answer.state, answer.nexus_type
     other = state is not None and state.strip().upper() != change.state
-    said_kind = "nexus_type" in answer.model_fields_set
-    other_kind = said_kind and (kind or "").strip().lower() != change.nexus_type
+    has_kind = "nexus_type" in answer.model_fields_set
+    other_kind = has_kind and (kind or "").strip().lower() != change.nexus_type
     if not (other or other_kind):
         return ""
     of = (state or change.state).strip().upper()
-    return f"{of} {(kind or 'of all types') if said_kind else ''}".strip()
+    return f"{of} {(kind or 'of all types') if has_kind else ''}".strip()
 
 
 def _differing(answer: NexusRecord, record: Record) -> str:
@@ -484,25 +484,25 @@ def _differing(answer: NexusRecord, record: Record) -> str:
 
 
 def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str) -> Verdict:
-    """What a failure means: refused and so not done, or not known."""
-    told = str(error).rstrip(".")
+    """What a failure means: refused and so not done, or unknown."""
+    reason = str(error).rstrip(".")
     if not result.sent:
         return Verdict(
             "refused",
-            f"{change.named} was not {done}: {told}.",
+            f"{change.named} was not {done}: {reason}.",
             stop=f"the service cannot be reached: {error.message}",
         )
     status = result.http
-    certain = status is not None and (status in _CLIENT or status in _REDIRECT)
-    if not certain or status == _TIMEOUT:
-        return Verdict("unknown", f"Whether {change.named} was {done} is not known: {told}.")
-    message = f"{change.named} was not {done}; the service refused it: {told}."
+    kind = None if status is None else status // 100
+    if kind not in {_REDIRECTED, _REFUSED} or status == HTTPStatus.REQUEST_TIMEOUT:
+        return Verdict("unknown", f"Whether {change.named} was {done} is not known: {reason}.")
+    message = f"{change.named} was not {done}; the service refused it: {reason}."
     if isinstance(error, RateLimitError):
         after = error.retry_after
         wait = f" for {after:g} seconds" if after else ""
         return Verdict(
             "refused", message, stop=f"the service asks to wait{wait}, then run it again"
         )
-    if isinstance(error, _STOPS) or status == _METHOD or status in _REDIRECT:
+    if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
         return Verdict("refused", message, stop=error.message)
     return Verdict("refused", message)

@@ -70,12 +70,13 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Record, Track
     from svc_tools.nexus.requests import Change, RequestResult
     from svc_tools.nexus.service import Abilities, ListedRecords
+
 Progress = Callable[[ReceiptItem, int, int], object]
-"""Told each state and type when it is through, how many are, and of how many."""
+"""Called with each item when it is done, how many are done, and of how many."""
 
 
 def now() -> str:
-    """This moment in UTC, to the second."""
+    """The current time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -85,16 +86,16 @@ class Job:
 
     Attributes:
         kind: apply, remove_state or restore.
-        key: what makes two jobs the same one: the second continues the journal of the first.
+        key: identifies the job: a second one with this key continues the journal of the first.
         plan_id: the plan; "" for none.
-        who: the service and the account.
-        changes: what is to become of which state and type.
+        account: the service and the account.
+        changes: the changes to make, in order.
     """
 
     kind: str
     key: str
     plan_id: str
-    who: Source
+    account: Source
     changes: tuple[Change, ...]
 
     def do(
@@ -107,7 +108,7 @@ class Job:
         stop: threading.Event | None = None,
         notes: tuple[str, ...] = (),
     ) -> Receipt:
-        """Do it once the service was looked at; a dry run only looks.
+        """List the service's records, then make the changes; a dry run only lists.
 
         Args:
             client: a client of the account.
@@ -115,21 +116,21 @@ class Job:
             dry_run: send nothing, and write nothing.
             on_progress: see `Progress`.
             stop: ends the run when it is set, after the request under way.
-            notes: what the receipt should say beside.
+            notes: further sentences for the receipt.
 
         Raises:
             ApplyError: nothing was sent: the service cannot do it, or the journal cannot be
                 written, is damaged, or is in use.
-            SvcError: nothing was sent: the service does not let itself be looked at.
+            SvcError: nothing was sent: the service could not be asked for its records.
         """
         where = receipt_folder() if folder is None else Path(folder).expanduser().absolute()
         if dry_run:
-            return self._looked(client, where)
-        account = _digest(self.who.service, self.who.account)
+            return self._dry_run(client, where)
+        account = _digest(self.account.service, self.account.account)
         try:
             private_folder(where)
             with locked(where / f".{account}.lock", what="changes records of this account"):
-                changes, there, can = self._seen(client)
+                changes, there, can = self._checked(client)
                 journal = self._journal(where)
                 file = None if self.kind == "restore" else restore_file_of(journal.path)
                 try:
@@ -138,31 +139,31 @@ class Job:
                 finally:
                     journal.close()
         except JournalError as error:
-            raise ApplyError(_whole(error)) from error
+            raise ApplyError(_nothing_sent(error)) from error
 
-    def _looked(self, client: Svc, where: Path) -> Receipt:
-        """What a run would do now, after an earlier run too."""
-        changes, there, can = self._seen(client)
+    def _dry_run(self, client: Svc, where: Path) -> Receipt:
+        """What a run would do now, with regard to an earlier run."""
+        changes, there, can = self._checked(client)
         earlier = self._earlier(where) if self.kind == "apply" else {}
         return Receipt(
             path=None,
             plan_id=self.plan_id,
-            service=self.who.service,
-            account=self.who.account,
+            service=self.account.service,
+            account=self.account.account,
             started=datetime.now(UTC),
             dry_run=True,
             finished=False,
-            items=tuple(_foreseen(one, earlier.get(one.key), there) for one in changes),
+            items=tuple(_dry_item(one, earlier.get(one.key), there) for one in changes),
             kind=self.kind,
             can_restore=can.restores,
             restore_note=can.note,
         )
 
-    def _seen(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
-        """What is changes, what the service lists, and what it can do.
+    def _checked(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
+        """The changes, what the service lists, and what it can do.
 
         Raises:
-            ApplyError: it cannot do this.
+            ApplyError: it cannot make these changes.
         """
         there = list_records(client)
         can = abilities_given(client, there)
@@ -194,9 +195,11 @@ class Job:
             except JournalDamagedError:
                 if path == paths[0]:
                     raise
-                continue  # an old one, with a whole one after it
+                continue  # an old one; a newer one is intact
             try:
-                over = self.kind != "apply" and _is_over(journal)
+                last = journal.events[-1] if journal.events else {}
+                ended = last.get("event") == "end" and bool(last.get("finished"))
+                over = ended and self.kind != "apply"
                 if journal.events and not over:
                     self._check(path, journal.events)
             except BaseException:
@@ -207,12 +210,16 @@ class Job:
             journal.close()
         else:
             journal = Journal(_free(where, self._named))
-        if not journal.events:
-            self._head(journal)
+        try:
+            if not journal.events:
+                journal.add(self._head())
+        except BaseException:
+            journal.close()
+            raise
         return journal
 
     def _earlier(self, where: Path) -> dict[tuple[str, str], Track]:
-        """What the journal that would be continued says.
+        """The tracks of the journal that would be continued.
 
         Raises:
             ApplyError: it is damaged, or cannot be read.
@@ -225,12 +232,12 @@ class Job:
             if events:
                 self._check(paths[0], events)
         except (JournalError, OSError) as error:
-            raise ApplyError(_whole(error)) from error
+            raise ApplyError(_nothing_sent(error)) from error
         return tracks_of(events)
 
     @property
     def _named(self) -> str:
-        digest = _digest(self.kind, self.key, self.who.service, self.who.account)
+        digest = _digest(self.kind, self.key, self.account.service, self.account.account)
         return f"{self.kind}-{digest}"
 
     def _paths(self, where: Path) -> list[Path]:
@@ -238,17 +245,17 @@ class Job:
         return sorted(where.glob(f"*-{self._named}{ENDING}"), reverse=True)
 
     def _check(self, path: Path, events: Sequence[Event]) -> None:
-        """A journal is continued only where it is of this job, and can be understood.
+        """Require that a journal is of this job, and can be read by this release.
 
         Raises:
-            JournalError: it is another's, under this name, or says what this release does not know.
+            JournalError: it is another job's, or has content that this release does not know.
         """
         head = events[0]
-        whose = [head.get(name) for name in ("kind", "key", "service", "account")]
-        if whose != [self.kind, self.key, self.who.service, self.who.account]:
+        belongs_to = [head.get(name) for name in ("kind", "key", "service", "account")]
+        if belongs_to != [self.kind, self.key, self.account.service, self.account.account]:
             raise JournalError(
-                f"{path.name} is the journal of something else ({whose[1]}, for account"
-                f" {whose[3]}): it was renamed or copied. Move it to another folder"
+                f"{path.name} is the journal of something else ({belongs_to[1]}, for account"
+                f" {belongs_to[3]}): it was renamed or copied. Move it to another folder"
             )
         try:
             receipt_of(path, events)
@@ -258,40 +265,29 @@ class Job:
                 " the release that wrote it, or a newer one"
             ) from error
 
-    def _head(self, journal: Journal) -> None:
-        try:
-            journal.add(
-                {
-                    "event": "journal",
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "made_by": f"svc-tools {__version__}",
-                    "at": now(),
-                    "kind": self.kind,
-                    "key": self.key,
-                    "plan_id": self.plan_id,
-                    "service": self.who.service,
-                    "account": self.who.account,
-                }
-            )
-        except BaseException:
-            journal.close()
-            raise
+    def _head(self) -> Event:
+        return {
+            "event": "journal",
+            "format": FORMAT,
+            "version": VERSION,
+            "made_by": f"svc-tools {__version__}",
+            "at": now(),
+            "kind": self.kind,
+            "key": self.key,
+            "plan_id": self.plan_id,
+            "service": self.account.service,
+            "account": self.account.account,
+        }
 
 
-def _whole(error: Exception) -> str:
-    """A message that says that nothing was sent, once."""
-    told = str(error)
-    return told if "Nothing was sent" in told else f"{told}. Nothing was sent"
-
-
-def _is_over(journal: Journal) -> bool:
-    last = journal.events[-1] if journal.events else {}
-    return last.get("event") == "end" and bool(last.get("finished"))
+def _nothing_sent(error: Exception) -> str:
+    """The message of an error, saying once that nothing was sent."""
+    text = str(error)
+    return text if "Nothing was sent" in text else f"{text}. Nothing was sent"
 
 
 def _free(where: Path, named: str) -> Path:
-    """A name that is free; the caller holds the lock."""
+    """A file name that is not in use; the caller holds the lock."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for more in ("", *"abcdefghijklmnopqrstuvwxyz"):
         path = where / f"{stamp}{more}-{named}{ENDING}"
@@ -305,9 +301,9 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(text, digest_size=6, person=b"svc journal").hexdigest()
 
 
-def _foreseen(one: Change, track: Track | None, there: ListedRecords | None) -> ReceiptItem:
-    """What a run would do of one state and type."""
-    if track is not None and (item := _after(one, track, there)):
+def _dry_item(one: Change, track: Track | None, there: ListedRecords | None) -> ReceiptItem:
+    """What a run would do for one state and type."""
+    if track is not None and (item := _continued_item(one, track, there)):
         return item
     removing = one.action != "restore"
     records = one.rows if there is None else there.of(*one.key)
@@ -315,8 +311,9 @@ def _foreseen(one: Change, track: Track | None, there: ListedRecords | None) -> 
     requests = " and then ".join(request.line for request in planned([one], there))
     would = f"Would send {requests}." if removing else f"Would add {one.named} again."
     more = "" if there is None or not one.loose else extra_details(one, records)
-    told = f" The service says more of it than the plan: {more}." if more else ""
-    status, message = unfit or ("planned", would + told)
+    if more:
+        would += f" The service says more of it than the plan: {more}."
+    status, message = unfit or ("planned", would)
     return ReceiptItem(
         state=one.state,
         nexus_type=one.nexus_type,
@@ -330,8 +327,8 @@ def _foreseen(one: Change, track: Track | None, there: ListedRecords | None) -> 
     )
 
 
-def _after(one: Change, track: Track, there: ListedRecords | None) -> ReceiptItem | None:
-    """What a run would do after an earlier one, where that differs from what a first one does."""
+def _continued_item(one: Change, track: Track, there: ListedRecords | None) -> ReceiptItem | None:
+    """What a run would do after an earlier one; `None` where it would do as a first one does."""
     item = track.item
     if item.status == "removed_only" and one.action == "replace":
         record = with_listed_record(one, track.before).record or {}
@@ -354,32 +351,31 @@ def _after(one: Change, track: Track, there: ListedRecords | None) -> ReceiptIte
     )
 
 
-_TROUBLED = 3
-"""How many lost answers in a row mean that the service is better left alone."""
-_STOPPED = "it was stopped"
+_MOST_LOST = 3
+"""Lost responses in a row after which the run ends: the service is in trouble."""
 _UNKNOWN = (
-    "The service does not list records, so only somebody who can look there knows what became of"
-    " what is unknown. This plan does not send it again; for what is still there, make a new plan."
+    "The service does not list records, so whether the unknown removals were done can only be"
+    " checked there. This plan does not send them again; for what is still there, make a new plan."
 )
-_NOT_LOOKED = "The service did not list its records at the end: what is there was not compared."
-_NOT_KEPT = "What came last is told here, and is not in the journal on disk."
-_TORN = "A line that was not written to its end, when a program ended, was left out."
+_NOT_COMPARED = "The service did not list its records at the end: what is there was not compared."
+_NOT_ON_DISK = "The last step is in this receipt, and not in the journal on disk."
+_TORN = "The last line of the journal was incomplete, from a program that ended, and was left out."
 
 
 @dataclass(slots=True)
 class Run:
-    """What is changes, over one journal. The caller holds its lock.
+    """The changes of a job, made one by one over its journal. The caller holds its lock.
 
     Attributes:
         client: the client; each request is sent once, whatever its number of retries.
-        journal: where every step is said before it is taken.
-        changes: what is to become of which state and type, in order.
+        journal: every step is recorded in it before it is taken.
+        changes: the changes to make, in order.
         there: what the service lists before the first request; `None` where it does not list.
         can: what the service can do.
-        restore_file: where the records go before the first removal; `None` for a restore.
+        restore_file: the records are written to it before the first removal; `None` for a restore.
         on_progress: see `Progress`.
         stop: ends the run when it is set, after the request under way.
-        notes: what the receipt should say beside.
+        notes: further sentences for the receipt.
     """
 
     client: Svc
@@ -394,10 +390,10 @@ class Run:
     _tracks: dict[tuple[str, str], Track] = field(default_factory=dict)
     _sent: set[tuple[str, str]] = field(default_factory=set)
     _why: str = ""
-    _troubled: int = 0
+    _lost: int = 0
 
     def go(self) -> Receipt:
-        """Do it, as far as it goes; the receipt says how far that was.
+        """Make the changes, as far as possible; the receipt says how far that was.
 
         Raises:
             ApplyError: the journal, or the file to restore from, cannot be written; nothing was
@@ -411,18 +407,18 @@ class Run:
             raise ApplyError(f"{error}. Nothing was sent") from error
         with _interrupts(stop):
             try:
-                self._all(stop)
-                self._look()
+                self._make_all(stop)
+                self._compare_lists()
                 self.journal.add(self._end())
             except JournalError as error:
                 self._why = str(error)
-                self.journal.events.append(self._end() | {"notes": [_NOT_KEPT]})
+                self.journal.events.append(self._end() | {"notes": [_NOT_ON_DISK]})
         path, events = self.journal.path, self.journal.events
         return receipt_of(path, events, restore_file=self.restore_file)
 
     def _begin(self) -> None:
         names = ("state", "nexus_type", "action", "expected")
-        self._say(
+        self._record(
             {
                 "event": "run",
                 "at": now(),
@@ -447,55 +443,56 @@ class Run:
                 records.append(record)
         return [*records, *lost]
 
-    def _all(self, stop: threading.Event) -> None:
+    def _make_all(self, stop: threading.Event) -> None:
         for track in list(self._tracks.values()):
             self._settle_earlier(track)
         for number, one in enumerate(self.changes, 1):
             if stop.is_set():
-                self._why = self._why or _STOPPED
+                self._why = self._why or "it was stopped"
             if self._why:
                 break
             track = self._tracks[one.key]
             if self._is_open(one, track):
-                self._take(one, track)
-            self._show(track, number)
+                self._make(one, track)
+            self._report(track, number)
 
-    def _show(self, track: Track, number: int) -> None:
-        """Tell how far it is; where nobody can be told any more, nothing further is sent."""
+    def _report(self, track: Track, number: int) -> None:
+        """Report progress; where that fails, nothing further is sent."""
         if self.on_progress is None:
             return
         try:
             self.on_progress(track.item, number, len(self.changes))
-        except Exception as error:  # noqa: BLE001 - the receipt is worth more than its reason
-            told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            self._why = self._why or f"the progress could not be shown ({told})"
+        except Exception as error:  # noqa: BLE001 - the receipt matters more than the display
+            name = type(error).__name__
+            reason = f"{name}: {error}" if str(error) else name
+            self._why = self._why or f"the progress could not be shown ({reason})"
 
     def _settle_earlier(self, track: Track) -> None:
-        """What an earlier run left unknown, ticked now or not: is it there?"""
+        """Settle what an earlier run left unknown, ticked now or not."""
         if self.there is not None and track.item.status == "unknown":
             self._settle(track, self.there, of="an earlier run")
         elif track.waiting:
-            self._tell(track, "settled", Verdict("unknown", track.item.message))
+            self._record_verdict(track, "settled", Verdict("unknown", track.item.message))
 
     def _is_open(self, one: Change, track: Track) -> bool:
         """Whether something is to be sent: what is done, or not known, is never sent again."""
         if track.status == "removed_only" and one.action == "remove":
-            self._tell(track, "settled", Verdict("removed", f"{one.named} was removed."))
+            self._record_verdict(track, "settled", Verdict("removed", f"{one.named} was removed."))
         if STATUSES[track.status][0] == "done":
             if message := reappeared(one, track, self.there):
-                self._tell(track, "settled", Verdict(track.status, message, flagged=True))
+                self._record_verdict(track, "settled", Verdict(track.status, message, flagged=True))
             return False
         if track.status == "absent" and track.deleted == 0 and self.there is None:
             return False
         return track.status != "unknown"
 
-    def _look(self) -> None:
-        """Look at the end: what is said to be gone is gone, and nothing else is."""
+    def _compare_lists(self) -> None:
+        """List again at the end: what was removed must be gone, and nothing else."""
         if not self._sent or self.there is None or self.restore_file is None:
             return
         after = self._listed()
         if after is None:
-            self._say({"event": "looked", "at": now(), "notes": [_NOT_LOOKED]})
+            self._record({"event": "looked", "at": now(), "notes": [_NOT_COMPARED]})
             return
         whole = {state for state, kind in self._sent if not kind}
         lost = [
@@ -508,7 +505,7 @@ class Run:
         still = sorted(key for key in gone if after.of(*key))
         if lost:
             write_records(self.restore_file, self._records(lost))
-        self._say({"event": "seen", "at": now(), "still": still, "lost": lost})
+        self._record({"event": "seen", "at": now(), "still": still, "lost": lost})
 
     def _end(self) -> Event:
         tracks = [self._tracks[one.key] for one in self.changes]
@@ -522,11 +519,11 @@ class Run:
             "notes": [_UNKNOWN] if unknown else [],
         }
 
-    def _take(self, one: Change, track: Track) -> None:
-        """All of one state and type, from the look at what is there to the last answer.
+    def _make(self, one: Change, track: Track) -> None:
+        """Make one change, from comparing what is there to the last response.
 
         Raises:
-            JournalError: the journal cannot be written; nothing was sent that it does not say.
+            JournalError: the journal cannot be written; nothing was sent that is not in it.
         """
         half = track.status == "removed_only"
         restoring = one.action == "restore"
@@ -534,7 +531,7 @@ class Run:
         looked = self.there is not None and not half
         if looked and (unfit := mismatch(one, there)):
             flagged = restoring and unfit[0] != "restored"
-            self._tell(track, "skipped", Verdict(*unfit, flagged=flagged))
+            self._record_verdict(track, "skipped", Verdict(*unfit, flagged=flagged))
             return
         one = with_listed_record(one, track.before if half else self._before(one))
         if not (half or restoring):
@@ -543,13 +540,13 @@ class Run:
             self._add(one, track, one.record, done="restored" if restoring else "replaced")
 
     def _settle(self, track: Track, there: ListedRecords, *, of: str) -> None:
-        """Say what a list says of a request whose answer is not known; `of` is whose answer."""
-        self._tell(
+        """Record what the list shows of a request whose result is unknown; `of` names it."""
+        self._record_verdict(
             track, "settled", settled_verdict(track, there.of(track.state, track.nexus_type), of)
         )
 
     def _listed(self) -> ListedRecords | None:
-        """What is there now, where that can be known."""
+        """The records that are listed now; `None` where that cannot be known."""
         if self.there is None:
             return None
         try:
@@ -558,17 +555,17 @@ class Run:
             return None
 
     def _before(self, one: Change) -> tuple[Record, ...]:
-        """The records that a removal takes, as the service has them, else as the person did."""
+        """The records that a removal takes: as the service lists them, else as the plan has."""
         there = () if self.there is None else self.there.of(*one.key)
         return there or one.rows
 
-    def _say(self, event: Event) -> None:
+    def _record(self, event: Event) -> None:
         """Add a line to the journal."""
         self.journal.add(event)
         apply_event(self._tracks, event)
 
-    def _tell(self, track: Track, kind: str, verdict: Verdict, **facts: object) -> None:
-        """Say what became of one item; this process knows it even where the disk does not.
+    def _record_verdict(self, track: Track, kind: str, verdict: Verdict, **facts: object) -> None:
+        """Record the verdict on one item; this process knows it even where the disk does not.
 
         Raises:
             JournalError: it could not be written.
@@ -600,7 +597,7 @@ class Run:
         verdict = removal_verdict(one, expected, result)
         if one.action == "replace" and verdict.status == "removed":
             verdict = removed_only_verdict(track, verdict)
-        self._answered(track, "remove", result, verdict)
+        self._conclude(track, "remove", result, verdict)
 
     def _add(self, one: Change, track: Track, record: Record, *, done: str) -> None:
         track.record, track.before = record, track.before or self._before(one)
@@ -608,10 +605,10 @@ class Run:
         verdict = addition_verdict(one, record, result, done=done)
         if done == "replaced" and verdict.status == "refused":
             verdict = removed_only_verdict(track, verdict)
-        self._answered(track, "add", result, verdict)
+        self._conclude(track, "add", result, verdict)
 
     def _send(self, track: Track, step: str, call: Call) -> RequestResult:
-        self._say(
+        self._record(
             {
                 "event": "sending",
                 "at": now(),
@@ -629,17 +626,17 @@ class Run:
         self._sent.add((track.state, track.nexus_type))
         return exchange(self.client, call)
 
-    def _answered(self, track: Track, step: str, result: RequestResult, verdict: Verdict) -> None:
+    def _conclude(self, track: Track, step: str, result: RequestResult, verdict: Verdict) -> None:
         hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
         message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
         verdict = replace(verdict, message=message, stop=stop)
         facts = {"http": result.http, "body": result.body, "reference": result.reference}
-        self._tell(track, "answer", verdict, step=step, **facts)
+        self._record_verdict(track, "answer", verdict, step=step, **facts)
         self._why = self._why or verdict.stop
         if verdict.status != "unknown":
-            self._troubled = 0
+            self._lost = 0
             return
-        self._troubled += 1
+        self._lost += 1
         there = self._listed()
         if there is None:
             self._why = self._why or f"whether {track.named} is done is not known"
@@ -647,8 +644,8 @@ class Run:
         self._settle(track, there, of="the answer")
         if track.status == "unknown":
             self._why = self._why or f"whether {track.named} is done is not known"
-        if self._troubled >= _TROUBLED:
-            self._why = self._why or f"{_TROUBLED} answers in a row were lost"
+        if self._lost >= _MOST_LOST:
+            self._why = self._why or f"{_MOST_LOST} answers in a row were lost"
 
 
 def reappeared(one: Change, track: Track, there: ListedRecords | None) -> str:
@@ -667,7 +664,7 @@ def _interrupts(stop: threading.Event) -> Iterator[None]:
     """A first Ctrl+C ends the run after the request under way; a second one ends it at once."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
-        yield  # only the main thread is told of a Ctrl+C
+        yield  # only the main thread receives Ctrl+C
         return
 
     def on_signal(_number: int, _frame: object) -> None:
@@ -683,15 +680,15 @@ def _interrupts(stop: threading.Event) -> Iterator[None]:
 
 
 def settled_verdict(track: Track, there: tuple[Record, ...], of: str) -> Verdict:
-    """What is known after a look at the list.
+    """What the list shows of a request whose response was lost.
 
     Args:
         track: the request: its last step, and the records as they were before it.
         there: the records of its state and type that are listed now.
-        of: whose answer was lost, for the sentence.
+        of: what was lost, for the sentence.
     """
     if track.step == "add":
-        return _added(track, there)
+        return _settled_addition(track, there)
     if not there:
         gone = Verdict(
             "gone",
@@ -713,7 +710,7 @@ def settled_verdict(track: Track, there: tuple[Record, ...], of: str) -> Verdict
     )
 
 
-def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
+def _settled_addition(track: Track, there: tuple[Record, ...]) -> Verdict:
     replacing = track.action == "replace"
     if not there:
         lost = Verdict("refused", f"{track.named} is not listed: it was not added.")
@@ -737,7 +734,7 @@ def _added(track: Track, there: tuple[Record, ...]) -> Verdict:
 
 
 def removed_only_verdict(track: Track, verdict: Verdict) -> Verdict:
-    """Of "remove, then add one" only the first half is done."""
+    """The verdict where only the first half of "remove, then add one" is done."""
     return replace(
         verdict,
         status="removed_only",

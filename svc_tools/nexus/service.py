@@ -1,7 +1,7 @@
-"""The register as the service has it, and where it differs from one's own."""
+"""The records on the service: list them, compare them with the user's register, add one.
 
-# MERGED adding: Add one record to the register that the service keeps, without changing one that is there.
-# MERGED ability: What a service can do beyond removing: list and add are extensions that it may lack (WIRE).
+Listing and adding are extensions that a service may lack (WIRE); `abilities` finds out.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +35,15 @@ if TYPE_CHECKING:
     from svc_tools.nexus.receipt import Record
     from svc_tools.nexus.register import NexusType, Register, Registration
 
-_GIVE_YOUR_OWN = (
-    "give your own register: a CSV with state, nexus_type, registered_at, address and notes"
-)
+ABSENT = frozenset({404, 405})
+"""The statuses of a service that does not know a request."""
 
 FIELDS = ("registered_at", "address", "notes")
 """What of a record is compared and added again, beside its state and type."""
 
 
 class NotListedError(ValueError):
-    """The service does not list nexus records; one's own register still works."""
+    """The service does not list nexus records; the user's own register still works."""
 
 
 def list_register(client: Svc) -> Register:
@@ -57,12 +56,15 @@ def list_register(client: Svc) -> Register:
     """
     listed = complete_list(client)
     if isinstance(listed, str):
-        raise NotListedError(f"{listed}; {_GIVE_YOUR_OWN}")
+        raise NotListedError(
+            f"{listed}; give your own register: a CSV with state, nexus_type, registered_at,"
+            " address and notes"
+        )
     try:
         return read_register([record.model_dump() for record in listed.nexus])
     except RegisterError as error:
         raise RegisterError(
-            [f"as the service lists it, {told}" for told in error.problems]
+            [f"as the service lists it, {problem}" for problem in error.problems]
         ) from None
 
 
@@ -73,9 +75,9 @@ class Difference(NamedTuple):
         state: the postal code.
         nexus_type: physical, economic or marketplace.
         difference: "only_mine", "only_service", or the field that differs.
-        mine: what one's own register says, as text; `None` where it has no such record.
-        service: what the service says, likewise.
-        record: one's own record; `None` for "only_service".
+        mine: what the user's register has, as text; `None` where it has no such record.
+        service: what the service has, likewise.
+        record: the user's record; `None` for "only_service".
         listed: the service's record; `None` for "only_mine".
     """
 
@@ -89,14 +91,14 @@ class Difference(NamedTuple):
 
 
 def differences(mine: Register, service: Register) -> pd.DataFrame:
-    """Where one's own register and the service's differ, by state and type.
+    """Where the user's register and the service's differ, by state and type.
 
-    Several records of one state and type are compared in such a way that the fewest differ. A
-    record that both have alike is not in it.
+    Several records of one state and type are paired so that the fewest details differ. A record
+    that is the same in both is left out.
 
     Returns:
         `state`, `nexus_type`, `difference` ("only_mine", "only_service", "registered_at",
-        "address" or "notes"), `mine` and `service`: what each says, as text.
+        "address" or "notes"), `mine` and `service`: what each has, as text.
     """
     import pandas as pd  # noqa: PLC0415 - nexus works without it
 
@@ -106,21 +108,19 @@ def differences(mine: Register, service: Register) -> pd.DataFrame:
 
 
 def found_differences(mine: Register, service: Register) -> list[Difference]:
-    """The same as values, with the records they are about."""
-    ours, theirs = mine.groups(), service.groups()
+    """The differences as values, with the records they are about."""
+    own, listed = mine.groups(), service.groups()
     found: list[Difference] = []
-    for state, kind in sorted({*ours, *theirs}):
-        key = (state, kind)
-        pairs = _paired(ours.get(key, ()), theirs.get(key, ()))
-        for record, listed in pairs:
-            found.extend(_between(record, listed))
+    for key in sorted({*own, *listed}):
+        for record, other in _paired(own.get(key, ()), listed.get(key, ())):
+            found.extend(_between(record, other))
     return found
 
 
 def _paired(
     mine: tuple[Registration, ...], service: tuple[Registration, ...]
 ) -> list[tuple[Registration | None, Registration | None]]:
-    """Records of one state and type, each with the one of the other side most like it."""
+    """Records of one state and type, each paired with the most similar one of the other side."""
     left, right = [*mine], [*service]
     pairs: list[tuple[Registration | None, Registration | None]] = []
     for most in range(len(DETAILS) + 1):
@@ -134,7 +134,7 @@ def _paired(
 
 
 def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, str]]:
-    """The fields that differ, with what each side says; blanks and line ends do not count."""
+    """The details that differ, with each side's text; blanks and line ends do not count."""
     sides = (_compared(record), _compared(listed))
     return [
         (name, one, other) for name, one, other in zip(DETAILS, *sides, strict=True) if one != other
@@ -152,14 +152,14 @@ def _between(record: Registration | None, listed: Registration | None) -> list[D
             for name, mine, service in _unlike(record, listed)
         ]
     if record is not None:
-        return [Difference(*record.key, "only_mine", _told(record), None, record, None)]
+        return [Difference(*record.key, "only_mine", _details(record), None, record, None)]
     if listed is not None:
-        return [Difference(*listed.key, "only_service", None, _told(listed), None, listed)]
+        return [Difference(*listed.key, "only_service", None, _details(listed), None, listed)]
     return []
 
 
-def _told(record: Registration) -> str:
-    """What a record says beside its state and type."""
+def _details(record: Registration) -> str:
+    """The details of a record, in one line."""
     return "; ".join(text for text in _compared(record) if text) or "no details"
 
 
@@ -173,12 +173,12 @@ class WouldChangeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What was added.
+    """A record that was added or changed.
 
     Attributes:
         record: the record as the service has it now.
         before: what it was; `None` where there was none.
-        looked: whether the service could be asked what was there.
+        looked: whether the service could list what was there.
     """
 
     record: Registration
@@ -199,7 +199,7 @@ def add_record(
     """Add a record; one that is there is changed only with `update`, in the fields that are given.
 
     Args:
-        client: of the service.
+        client: a client of the service.
         state: its code or name.
         nexus_type: physical, economic or marketplace.
         registered_at: the day of the registration.
@@ -211,7 +211,7 @@ def add_record(
         WouldChangeError: there is one, or the service does not list and so there may be one, and
             `update` was not given; nothing is sent.
         NotAddedError: the service does not add (404, 405).
-        ValueError: the state or the type is none, or the date; nothing is sent.
+        ValueError: the state, the type or the date is not valid; nothing is sent.
         SvcError: the call failed (SPEC 7).
     """
     code, kind = state_of(state), nexus_type_of(nexus_type)
@@ -230,31 +230,24 @@ def add_record(
             ) from None
         there, looked = (), False
     if there and not update:
-        said = "; ".join(filter(None, there[0].texts[2:])) or "no details"
+        details = "; ".join(filter(None, there[0].texts[2:])) or "no details"
         raise WouldChangeError(
-            f"{code} has a record of type {kind} already ({said}), which adding would change: ask"
-            " for an update, or leave it"
+            f"{code} has a record of type {kind} already ({details}), which adding would change:"
+            " ask for an update, or leave it"
         )
     try:
-        answer = client.add_nexus(
+        response = client.add_nexus(
             code, nexus_type=kind, registered_at=registered_at, address=address, notes=notes
         )
     except SvcError as error:
         if error.status_code in ABSENT:
-            told = f"The service does not add nexus records (HTTP {error.status_code})"
-            raise NotAddedError(f"{told}; nothing was added") from None
+            raise NotAddedError(
+                f"The service does not add nexus records (HTTP {error.status_code}); nothing was"
+                " added"
+            ) from None
         raise
-    record = read_register([answer.model_dump()]).records[0]
+    record = read_register([response.model_dump()]).records[0]
     return Added(record, there[0] if there else None, looked)
-
-
-ABSENT = frozenset({404, 405})
-"""The statuses of a service that does not know a request."""
-_KEY = frozenset({401, 402, 403, 429})
-"""The statuses that say nothing of what the service can do."""
-_NOT_UNDERSTOOD = frozenset({400, 422})
-_SUCCESS = range(200, 300)
-_CLIENT = range(400, 500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +255,7 @@ class Abilities:
     """Whether a service lists records and adds them.
 
     Attributes:
-        lists: whether it tells which records there are.
+        lists: whether the records can be listed.
         adds: whether a record can be added.
         note: whether a removal can be undone, in a sentence.
     """
@@ -273,7 +266,7 @@ class Abilities:
 
     @property
     def restores(self) -> bool:
-        """Whether what was removed can be added again, after a look at what is there."""
+        """Whether removed records can be added again, after listing what is there."""
         return self.lists and self.adds
 
 
@@ -294,16 +287,16 @@ class ListedRecords(NamedTuple):
 def abilities(client: Svc) -> Abilities:
     """Find out whether the service lists and adds. It changes nothing.
 
-    Listing is tried; adding is asked with an empty record, which a service that adds refuses.
+    Listing is tried; adding is probed with an empty record, which a service that adds refuses.
 
     Raises:
-        SvcError: the service does not accept the key, or cannot say now.
+        SvcError: the service does not accept the key, or is not available now.
     """
     return _abilities(lists=list_records(client) is not None, adds=can_add(client))
 
 
 def _abilities(*, lists: bool, adds: bool) -> Abilities:
-    """What that comes to, in a sentence."""
+    """The abilities, with their sentence."""
     if lists and adds:
         return Abilities(lists, adds, UNDO_NOTE)
     lacks = " and ".join(
@@ -319,16 +312,16 @@ def complete_list(client: Svc) -> NexusList | str:
         SvcError: the call failed.
     """
     try:
-        answer = client.list_nexus()
+        response = client.list_nexus()
     except SvcError as error:
         if error.status_code in ABSENT:
             return f"The service does not list nexus records (HTTP {error.status_code})"
         raise
-    there = len(answer.nexus)
-    if answer.count is not None and answer.count > there:  # it proves nothing of the rest
-        of = f"{there:,} of its {answer.count:,} records"
-        return f"The service lists {of}, which is not the whole register"
-    return answer
+    there = len(response.nexus)
+    if response.count is not None and response.count > there:  # a part proves nothing of the rest
+        part = f"{there:,} of its {response.count:,} records"
+        return f"The service lists {part}, which is not the whole register"
+    return response
 
 
 def list_records(client: Svc) -> ListedRecords | None:
@@ -337,11 +330,11 @@ def list_records(client: Svc) -> ListedRecords | None:
     Raises:
         SvcError: the call failed.
     """
-    answer = complete_list(client)
-    if isinstance(answer, str):
+    response = complete_list(client)
+    if isinstance(response, str):
         return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
-    for one in answer.nexus:
+    for one in response.nexus:
         key = (one.state.strip().upper(), one.nexus_type.strip().lower())
         record: Record = {
             name: None if value is None else str(value) for name, value in one.model_dump().items()
@@ -352,7 +345,7 @@ def list_records(client: Svc) -> ListedRecords | None:
 
 
 def compared(record: Mapping[str, object], name: str) -> str | None:
-    """A field as it is compared: the same day or letter however written, and blanks, are alike."""
+    """A field in normalized form: equal however a day, a letter or a blank is written."""
     value = record.get(name)
     text = None if value is None else " ".join(normalize("NFC", str(value)).split()) or None
     if text is not None and name == "registered_at":
@@ -362,7 +355,7 @@ def compared(record: Mapping[str, object], name: str) -> str | None:
 
 
 def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
-    """What the service can do, after it was asked to list.
+    """What the service can do, given what it lists.
 
     Raises:
         SvcError: it does not accept the key.
@@ -372,8 +365,8 @@ def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
     except (AuthError, PaymentRequiredError, ForbiddenError):
         raise
     except SvcError as error:
-        told = printable(error.message)
-        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {told}"
+        reason = printable(error.message)
+        note = f"{NO_UNDO_NOTE} Whether it adds records could not be found out: {reason}"
         return Abilities(there is not None, adds=False, note=note)
 
 
@@ -385,15 +378,17 @@ def can_add(client: Svc) -> bool:
     """
     path = _requests.list_nexus(None, None).path
     probe = _requests.Call("POST", path, json={})
-    return client._send(probe, _understood)  # noqa: SLF001 - a request that no method sends
+    return client._send(probe, _refused_empty_record)  # noqa: SLF001 - a request that no method sends
 
 
-def _understood(outcome: Reply | Failure, attempts: int) -> bool:
+def _refused_empty_record(outcome: Reply | Failure, attempts: int) -> bool:
     """Whether the empty record was refused by something that adds records."""
     if isinstance(outcome, Reply):
-        if outcome.status in _NOT_UNDERSTOOD:
+        status = outcome.status
+        if status in {400, 422}:
             return True
-        if outcome.status in _SUCCESS or (outcome.status in _CLIENT and outcome.status not in _KEY):
-            return False  # a service that takes nothing for a record is none to rely on
-    _responses.health(outcome, attempts)  # raises what it says
+        # 401, 402, 403 and 429 say nothing of what the service can do
+        if status // 100 in {2, 4} and status not in {401, 402, 403, 429}:
+            return False  # a service that accepts an empty record is not to be relied on
+    _responses.health(outcome, attempts)  # raises the error of the response
     return False

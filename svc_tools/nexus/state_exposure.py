@@ -1,10 +1,9 @@
-"""`exposure`: sales against every state's threshold. Pure; frames in and out."""
+"""Exposure: each state's sales in its own period and base, held against its threshold.
 
-# MERGED exposure_state: One state's exposure: its sales in its own period and base, against its threshold. Pure.
-#
-# MERGED exposure_state: Where a fact of the threshold is not known, the sales are read in every way that it may be: a band
-# MERGED exposure_state: is said only where all readings agree on it, and "below" is never said of a state that may be over.
-# MERGED exposure_words: A state's exposure in sentences: what is said in the column `why`. Pure.
+Where a fact of the threshold is not known, the sales are read in every way that it may be: a band
+is reported only where all readings agree on it, and "below" never of a state that may be over. The
+column `why` says all of that in sentences. Pure; frames in and out.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +72,9 @@ EXPOSURE_COLUMNS = (
 """The columns of an exposure, in order."""
 _ORDER = {"missing": 0, "over": 1, "90-100": 3, "70-90": 4, "below 70": 6, "no tax": 7}
 _MAY_BE_OVER, _UNKNOWN = 2, 5
-_ATTRIBUTE = "svc_exposure"
-_MONTHS = 6
 
 Band = Literal["missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown"]
-BANDS: tuple[Band, ...] = ("missing", "over", "90-100", "70-90", "below 70", "no tax", "unknown")
-_OVER: Band = "over"
+BANDS: tuple[Band, ...] = get_args(Band)
 
 _PERIODS = {
     "current_or_previous_year": "the current or the previous calendar year",
@@ -97,7 +93,7 @@ def exposure(
     register: Register | None = None,
     covers: tuple[date | str, date | str] | None = None,
 ) -> pd.DataFrame:
-    """Hold daily totals against the thresholds: one row a state, those that need attention first.
+    """Measure daily totals against the thresholds: one row a state, urgent ones first.
 
     Sales count up to `as_of`. Exactly at the threshold it is met. The first day on which it was met
     is never undone by a refund of a later day. Where a fact of a threshold is blank, the sales are
@@ -108,25 +104,24 @@ def exposure(
             `day`, `channel` ("direct", "marketplace"), `gross_cents`, `retail_cents`,
             `taxable_cents` (whole cents; one of the last two may be missing throughout), `count`,
             and where it is known `refund_cents`, the part of gross that is below 0.
-        as_of: the day that is asked about.
+        as_of: the day of the exposure.
         thresholds: what `read_thresholds` gives; by default the shipped ones.
-        register: the records there are: a state over its threshold without one is "missing".
+        register: the records; a state over its threshold without one is "missing".
         covers: the first and last day that the sales are complete for, as dates or as texts such
             as "2026-05-01"; by default the first and last day with a sale, of those without a
             calendar month in between in which nothing was sold anywhere. A period that they do not
-            cover is never said to be below.
+            cover is never reported as below.
 
     Returns:
         A frame with the columns `EXPOSURE_COLUMNS`. Dollars and `used` (the part of the threshold
         that is used) are `Decimal`, dates `date`, what is not known is missing. `below_all` is true
         only below every threshold, by every reading, for the whole period, the trailing time and
-        since; missing where it cannot be said; `below_now` leaves out tests that were dropped in
-        that time. `attrs["svc_exposure"]` says of which days the sales
-        are, and what was left out of them.
+        since; missing where it is not known; `below_now` leaves out tests that were repealed in
+        that time. `attrs["svc_exposure"]` has the days of the sales, and what was left out.
 
     Raises:
         ValueError: `daily` is not such a table, or `covers` ends before it begins.
-        TypeError: an argument is another kind of thing.
+        TypeError: an argument has another type.
     """
     as_of = _day("as_of", as_of)
     thresholds = read_thresholds() if thresholds is None else thresholds
@@ -146,13 +141,13 @@ def exposure(
     none = _no_sales(totals.states, as_of)
     cells = []
     for state in sorted(states):
-        sales, lost = totals.states.get(state, none), _lost(totals, state)
-        found = exposed(state, sales, thresholds, as_of, covered, uncounted=lost)
+        sales, uncounted = totals.states.get(state, none), _uncounted_of(totals, state)
+        found = exposed(state, sales, thresholds, as_of, covered, uncounted=uncounted)
         registered = None if register is None else records.get(state, "")
         cells.append(_cells(found, as_of, covered, registered))
     cells.sort(key=_place)
     frame = _frame(cells)
-    frame.attrs[_ATTRIBUTE] = _about(daily, as_of, covered, totals, given=covers is not None)
+    frame.attrs["svc_exposure"] = _about(daily, as_of, covered, totals, given=covers is not None)
     return frame
 
 
@@ -205,7 +200,7 @@ def _cells(
         "below_all": found.below_all,
         "below_now": found.below_now,
         "period_covered": found.period_covered,
-        "why": why(found, as_of, covered, registered=registered),
+        "why": _why(found, as_of, covered, registered=registered),
     }
     if row is None:
         return cells
@@ -221,7 +216,7 @@ def _cells(
         return cells
     shown = found.readings[0]
     cells |= {
-        "period": period_words(found),
+        "period": _period_words(found),
         "period_from": shown.best.window.first,
         "period_to": shown.best.window.last,
         "base": shown.base,
@@ -260,7 +255,7 @@ def _frame(cells: list[dict[str, object]]) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=list(EXPOSURE_COLUMNS))
 
 
-def _lost(totals: Daily, state: str) -> Uncounted:
+def _uncounted_of(totals: Daily, state: str) -> Uncounted:
     """What may have been sold to a state and was not counted."""
     return totals.uncounted.get(state, Uncounted()) + totals.uncounted.get("", Uncounted())
 
@@ -268,14 +263,15 @@ def _lost(totals: Daily, state: str) -> Uncounted:
 def _about(
     daily: pd.DataFrame, as_of: date, covered: Covered, totals: Daily, *, given: bool
 ) -> dict[str, object]:
-    """What is to be known of the sales, in plain values that a file can hold."""
+    """The days of the sales, and what was left out of them, in values that a file can hold."""
     noted = daily.attrs.get(SALES)
-    told = dict(noted) if isinstance(noted, dict) else {}
-    notes = [str(note) for note in told.get("notes", ())]
+    about = dict(noted) if isinstance(noted, dict) else {}
+    notes = [str(note) for note in about.get("notes", ())]
     if totals.later:
         notes.append(f"Sales behind {as_of} do not count: {totals.later:,} transactions.")
     if totals.empty and not given:
-        months = ", ".join(totals.empty[:_MONTHS]) + (", …" if totals.empty[_MONTHS:] else "")
+        most = 6
+        months = ", ".join(totals.empty[:most]) + (", …" if totals.empty[most:] else "")
         notes.append(
             f"Without any sale: {months}. Such a month is taken to be missing in what was given, so"
             f" the sales are taken to be complete from {covered.first} to {covered.last} only;"
@@ -286,8 +282,8 @@ def _about(
         "as_of": str(as_of),
         "first_day": None if covered.first is None else str(covered.first),
         "last_day": None if covered.last is None else str(covered.last),
-        "rows": told.get("rows"),
-        "left_out": list(told.get("left_out", ())),
+        "rows": about.get("rows"),
+        "left_out": list(about.get("left_out", ())),
         "notes": notes,
     }
 
@@ -312,12 +308,12 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read the sales, where a fact of the threshold may be several things.
+    """One way to count the sales, where a fact of the threshold is not known.
 
     Attributes:
         base: which sales are added up.
         marketplace: whether those of marketplaces are among them.
-        best: the window that says most.
+        best: the window that uses most of the threshold.
         other: the other windows of the period.
     """
 
@@ -330,7 +326,7 @@ class Reading:
     def band(self) -> Band:
         """The band of this reading."""
         if self.best.met_on is not None:
-            return _OVER
+            return "over"
         return next((band for least, band in _BANDS if self.best.used >= least), "below 70")
 
     @property
@@ -346,21 +342,21 @@ class Exposed:
 
     Attributes:
         state: its code.
-        row: its threshold on the day that is asked about; `None` where the table has none.
+        row: its threshold on the day of the exposure; `None` where the table has none.
         band: without regard to the register.
         readings: the ways to read the sales, the one that uses most of the threshold first.
         first_crossed: see `Reading.met_on`; of a rolling time the first day of all that are given
             on which the 12 months to it met the threshold.
         marketplace_cents: marketplace sales in the window that is shown.
-        base_missing: the state counts sales of a base that the sales do not have: gross is shown.
+        base_missing: the sales do not have the base that the state counts: gross is shown.
         trailing: the time before the period in which the threshold must not be met either.
         trailing_cents: its sales; `None` where the trailing time is not known.
         running: a threshold met since the period's end, which counts from the next period on.
         earlier: a threshold met in the trailing time.
         period_covered: whether the sales cover the period.
-        covered: whether they cover it, the trailing time, and all days to the one asked about.
-        below_all: below every threshold for all that time; `None`: it cannot be said.
-        below_now: the same by the rule of the day asked about alone: a test that was dropped in
+        covered: whether they cover it, the trailing time, and all days to the exposure's.
+        below_all: below every threshold for all that time; `None`: not known.
+        below_now: the same by the rule of the exposure's day alone: a test that was repealed in
             that time does not count.
         marketplace_only: whether all sales of that time were a marketplace's.
         any_sales: whether there are any sales to the state.
@@ -390,7 +386,7 @@ class Exposed:
 
     @property
     def dropped_within(self) -> bool:
-        """Whether the test of transactions was dropped in that time."""
+        """Whether the test of transactions was repealed in that time."""
         dropped = None if self.row is None else self.row.transactions_dropped_on
         return dropped is not None and self.begin is not None and dropped >= self.begin
 
@@ -404,7 +400,7 @@ def exposed(
     *,
     uncounted: Uncounted,
 ) -> Exposed:
-    """Hold one state's sales against its threshold."""
+    """Measure one state's sales against its threshold."""
     row = thresholds.of(state, as_of)
     if row is None:
         return Exposed(state, None, "unknown")
@@ -428,7 +424,7 @@ def exposed(
     may_be = [_with(uncounted, one) for one in ([most] if base_missing else read)]
 
     def is_sure(*, today_only: bool) -> bool:
-        """Whether nothing that was not given, or not counted, can make it met."""
+        """Whether no sale that was not given, or not counted, can make it met."""
         below = (past.is_below(one, today_only=today_only) for one in may_be)
         return covered.holds(begin, as_of) and not uncounted.unsized and all(below)
 
@@ -457,7 +453,7 @@ def exposed(
 
 
 def _readings(sales: StateSales, row: Threshold, now: tuple[Window, ...]) -> tuple[Reading, ...]:
-    """Every way to read the sales that the threshold leaves open, the highest first."""
+    """Every way to count the sales that the threshold leaves open, the highest first."""
     bases: tuple[Base, ...] = ("gross",)
     if row.base is not None and row.base in sales.cents:
         bases = (row.base,)
@@ -485,12 +481,12 @@ def _band(row: Threshold, readings: tuple[Reading, ...]) -> Band:
         return "unknown"
     band = bands.pop()
     sold = any(found.transactions for one in readings for found in (one.best, *one.other))
-    doubtful = row.logic == "unknown" and band != _OVER and sold
+    doubtful = row.logic == "unknown" and band != "over" and sold
     return "unknown" if doubtful else band  # without a sale no test of transactions is met
 
 
 def _with(uncounted: Uncounted, series: Series | None) -> Series | None:
-    """The series if all that was not counted was sold too, wherever it hurts most."""
+    """The series if everything not counted was sold too, on any day."""
     return None if series is None else replace(series, more=(uncounted.cents, uncounted.rows))
 
 
@@ -516,7 +512,7 @@ def _trailing(row: Threshold, as_of: date, state: str, now: tuple[Window, ...]) 
 def _below(
     row: Threshold, met: list[Window | None], *, sure: bool, base_missing: bool
 ) -> bool | None:
-    """Whether the threshold was never met, by any reading; `None` where it cannot be said."""
+    """Whether the threshold was never met, by any reading; `None` where that is not known."""
     if all(one is not None for one in met):
         return None if base_missing or row.base is None else False
     if any(one is not None for one in met) or not sure:
@@ -539,13 +535,13 @@ def _trailing_cents(row: Threshold, series: Series, trailing: Window | None) -> 
     return 0 if trailing is None else series.total(trailing.first, trailing.last)[0]
 
 
-def dollars(cents: int) -> str:
-    """Cents as people write dollars."""
+def _dollar_text(cents: int) -> str:
+    """Cents as dollars, such as $1,234.50."""
     sign = "-" if cents < 0 else ""
     return f"{sign}${Decimal(abs(cents)).scaleb(-2):,.2f}"
 
 
-def period_words(exposed: Exposed) -> str:
+def _period_words(exposed: Exposed) -> str:
     """Over which time the state measures, and which of its windows is shown."""
     row = exposed.row
     if row is None or row.period is None or not exposed.readings:
@@ -554,8 +550,8 @@ def period_words(exposed: Exposed) -> str:
     return best if not exposed.readings[0].other else f"{best} ({_PERIODS[row.period]})"
 
 
-def why(exposed: Exposed, as_of: date, covered: Covered, *, registered: str | None) -> str:
-    """Everything that is to be said of a state's row."""
+def _why(exposed: Exposed, as_of: date, covered: Covered, *, registered: str | None) -> str:
+    """The sentences on a state's row."""
     row = exposed.row
     if row is None:
         return f"The thresholds have no row for {exposed.state} on {as_of}."
@@ -593,11 +589,11 @@ def _sentences(
     if exposed.trailing is not None and exposed.trailing_cents is not None:
         yield (
             f"The duty lasts {row.trailing_months} months after the threshold is no longer met;"
-            f" sales {exposed.trailing.words}: {dollars(exposed.trailing_cents)}."
+            f" sales {exposed.trailing.words}: {_dollar_text(exposed.trailing_cents)}."
         )
     yield from _coverage(exposed, as_of, covered)
     if exposed.uncounted.rows:
-        yield _uncounted(exposed.uncounted)
+        yield _uncounted_sentence(exposed.uncounted)
     if exposed.marketplace_only:
         yield "All sales were made through marketplaces."
     yield from _unknown(exposed, row)
@@ -607,7 +603,7 @@ def _sentences(
 
 def _figure(found: Found, row: Threshold) -> str:
     assert row.sales is not None  # noqa: S101 - only a state without a tax has none
-    figure = dollars(found.cents)
+    figure = _dollar_text(found.cents)
     test = f"${row.sales:,}"
     if row.transactions is not None and row.logic in {"and", "or"}:
         figure += f" and {counted(found.transactions, 'transaction')}"
@@ -640,17 +636,17 @@ def _reading_sentences(exposed: Exposed, row: Threshold) -> Iterator[str]:
         yield (
             "Whether sales through marketplaces count is not known:"
             f" {_channels(shown)} it is {_percent(shown.best)}, {_channels(alike[0])}"
-            f" {_percent(alike[0].best)} ({dollars(alike[0].best.cents)})."
+            f" {_percent(alike[0].best)} ({_dollar_text(alike[0].best.cents)})."
         )
     elif row.marketplace_counts is False and exposed.marketplace_cents:
         yield (
             "Sales through marketplaces do not count here"
-            f" ({dollars(exposed.marketplace_cents)} of them are left out)."
+            f" ({_dollar_text(exposed.marketplace_cents)} of them are left out)."
         )
     bases = {one.base: one for one in others if one.base != shown.base and one.marketplace}
     if row.base is None and bases:
-        told = ", ".join(f"{base} sales {_percent(one.best)}" for base, one in bases.items())
-        yield f"By other ways to count: {told}."
+        bases_text = ", ".join(f"{base} sales {_percent(one.best)}" for base, one in bases.items())
+        yield f"By other ways to count: {bases_text}."
 
 
 def _coverage(exposed: Exposed, as_of: date, covered: Covered) -> Iterator[str]:
@@ -663,10 +659,10 @@ def _coverage(exposed: Exposed, as_of: date, covered: Covered) -> Iterator[str]:
         )
 
 
-def _uncounted(lost: Uncounted) -> str:
-    """What was left out and may be sales of this state."""
-    some = f"{dollars(lost.cents)}, and " if lost.cents and lost.unsized else ""
-    sums = f"{some}amounts that cannot be read" if lost.unsized else dollars(lost.cents)
+def _uncounted_sentence(lost: Uncounted) -> str:
+    """What was left out and may be sales to this state."""
+    some = f"{_dollar_text(lost.cents)}, and " if lost.cents and lost.unsized else ""
+    sums = f"{some}amounts that cannot be read" if lost.unsized else _dollar_text(lost.cents)
     return (
         f"Not counted: {counted(lost.rows, 'row')} that may be sales to the state ({sums}); the"
         " list of what was left out says why."
@@ -685,6 +681,6 @@ def _channels(reading: Reading) -> str:
 
 
 def _percent(found: Found) -> str:
-    """The part used, cut off and not rounded: what is not met is never 100 %."""
+    """The part used, rounded down: a threshold that is not met is never shown as 100 %."""
     percent = found.used * 100
     return f"{percent.quantize(Decimal('0.1'), rounding='ROUND_DOWN')} %"

@@ -1,12 +1,9 @@
 """The states' economic thresholds: shipped rows with their sources, which a user's file overrides.
 
-A row says what was true from one day to another, where that was read and how certain it is. What no
-source says is blank, and a blank is never filled by a guess: `exposure` says what is not known.
+A row holds for a span of days, with its source and certainty. A fact that no source gives is blank,
+and a blank is never filled by a guess: `exposure` reports what is not known. Every cell of a user's
+file is checked, and an error lists all problems.
 """
-
-# MERGED threshold_rows: Rows of thresholds as a CSV file has them: each cell checked, all problems listed.
-#
-# MERGED threshold_rows: Pure but for opening the file.
 
 from __future__ import annotations
 
@@ -64,28 +61,28 @@ class ThresholdsError(ProblemsError):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What one state asks of sellers without a presence there, for some time.
+    """One state's threshold for sellers without a presence there, for a span of days.
 
     Attributes:
         state: the postal code of one of the 50 states or DC.
         effective_from: the first day; `None`: as far back as the table goes.
         effective_to: the last day; `None`: until the state's next row, or still.
-        sales: whole US dollars; `None` where sales are no test.
-        transactions: how many sales; `None` where they are no test, or sources disagree.
+        sales: whole US dollars; `None` where there is no test of sales.
+        transactions: how many sales; `None` where there is no such test, or sources disagree.
         logic: "sales" alone, sales "and" transactions, sales "or" transactions, "unknown" where
             sources disagree on the transactions, "none" in a state without a general sales tax.
-        period: over which time sales are measured; `None` in a state without a general sales tax.
+        period: over which sales are measured; `None` in a state without a general sales tax.
         base: which sales count: "gross", "retail" (without sales for resale), "taxable"; `None`
-            where no source says it.
-        marketplace_counts: whether sales that a marketplace collects the tax of count; `None` where
-            no source says it, or sources disagree.
+            where no source says.
+        marketplace_counts: whether sales count on which a marketplace collects the tax; `None`
+            where no source says, or sources disagree.
         trailing_months: how many months the duty lasts after the end of a period in which the test
-            was met; `None` where no source says it.
-        transactions_dropped_on: since when there is no test of transactions any more.
-        certainty: of the row; from a "low" one nothing is ever suggested.
+            was met; `None` where no source says.
+        transactions_dropped_on: the day on which the test of transactions was repealed.
+        certainty: of the row; nothing is ever suggested from a "low" one.
         source: where the row was read.
         checked_on: when it was last compared with its source.
-        notes: what else is to be known.
+        notes: free text.
     """
 
     state: str
@@ -105,7 +102,7 @@ class Threshold:
     notes: str = ""
 
     def covers(self, day: date) -> bool:
-        """Whether the row is that of this day."""
+        """Whether the row holds on this day."""
         begun = self.effective_from is None or self.effective_from <= day
         return begun and (self.effective_to is None or day <= self.effective_to)
 
@@ -126,7 +123,7 @@ class Thresholds:
 
     def frame(self) -> pd.DataFrame:
         """The rows as a table of the columns of a file; missing where a row is blank."""
-        import pandas as pd  # noqa: PLC0415 - only who wants a frame needs it
+        import pandas as pd  # noqa: PLC0415 - only a frame needs it
 
         cells = [{name: getattr(row, name) for name in COLUMNS} for row in self.rows]
         frame = pd.DataFrame(cells, columns=list(COLUMNS))
@@ -143,7 +140,7 @@ class Thresholds:
     def _shown(self) -> tuple[str, list[str], list[Table]]:
         days = sorted({row.checked_on for row in self.rows})
         checked = " to ".join(map(str, dict.fromkeys((days[0], days[-1])))) if days else NOTHING
-        said = [
+        sentences = [
             f"{counted(len(self.rows), 'row')}; last compared with their sources: {checked}.",
             "A blank cell is a fact that no source says; nothing is suggested from it.",
         ]
@@ -167,7 +164,7 @@ class Thresholds:
             *("state", "from", "to", ">sales, $", ">transactions", "logic", "period", "base"),
             *("marketplace counts", ">trailing months", "certainty"),
         )
-        return "Economic thresholds", said, [Table("", heads, tuple(rows))]
+        return "Economic thresholds", sentences, [Table("", heads, tuple(rows))]
 
 
 def read_thresholds(path: str | Path | None = None) -> Thresholds:
@@ -188,17 +185,16 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
     shipped = _shipped()
     if path is None:
         return shipped
-    return Thresholds(overridden(shipped.rows, rows_of(path)))
+    return Thresholds(_merged(shipped.rows, _rows_of(path)))
 
 
 @cache
 def _shipped() -> Thresholds:
-
     text = (files("svc_tools.nexus") / "thresholds.csv").read_text(encoding="utf-8")
-    return Thresholds(overridden((), rows_in(text)))
+    return Thresholds(_merged((), _rows_in(text)))
 
 
-def _word(known: bool | None) -> str:  # noqa: FBT001 - the value is what is told
+def _word(known: bool | None) -> str:  # noqa: FBT001 - the value to show
     return NOTHING if known is None else "yes" if known else "no"
 
 
@@ -207,7 +203,7 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Value = TypeVar("_Value")
 
 
-def rows_of(path: str | Path) -> tuple[Threshold, ...]:
+def _rows_of(path: str | Path) -> tuple[Threshold, ...]:
     """The rows of a file, in its order.
 
     Raises:
@@ -218,13 +214,13 @@ def rows_of(path: str | Path) -> tuple[Threshold, ...]:
     if not path.is_file():
         raise FileNotFoundError(f"thresholds: there is no file {str(path)!r}")
     try:
-        return rows_in(path.read_text(encoding="utf-8-sig"))
+        return _rows_in(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise ThresholdsError([f"{path.name} is not UTF-8 text; save it as CSV (UTF-8)"]) from None
 
 
-def rows_in(text: str) -> tuple[Threshold, ...]:
-    """The rows of a CSV's text; the cells are parted by commas, semicolons or tabs.
+def _rows_in(text: str) -> tuple[Threshold, ...]:
+    """The rows of a CSV's text; the cells are separated by commas, semicolons or tabs.
 
     Raises:
         ThresholdsError: it has other columns, or rows that cannot be read; it lists them all.
@@ -258,16 +254,16 @@ def rows_in(text: str) -> tuple[Threshold, ...]:
     return tuple(rows)
 
 
-def overridden(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Threshold, ...]:
+def _merged(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Threshold, ...]:
     """The shipped rows with the user's own in their place, each ended by the state's next row.
 
     Raises:
-        ThresholdsError: a row's last day lies behind the first one of the next row.
+        ThresholdsError: a row's last day is after the first day of the next row.
     """
     always = {row.state for row in own if row.effective_from is None}
-    kept = {(row.state, row.effective_from): row for row in shipped if row.state not in always}
-    kept |= {(row.state, row.effective_from): row for row in own}
-    rows = sorted(kept.values(), key=lambda row: (row.state, row.effective_from or date.min))
+    merged = {(row.state, row.effective_from): row for row in shipped if row.state not in always}
+    merged |= {(row.state, row.effective_from): row for row in own}
+    rows = sorted(merged.values(), key=lambda row: (row.state, row.effective_from or date.min))
     problems: list[str] = []
     ended: list[Threshold] = []
     for row, following in zip(rows, [*rows[1:], None], strict=True):
@@ -308,7 +304,7 @@ def _check_columns(names: Sequence[str]) -> None:
 
 
 class _Row:
-    """One line, read cell by cell; what is wrong goes to the list of problems."""
+    """One line, read cell by cell; problems are added to the list."""
 
     def __init__(
         self, number: int, cells: Mapping[str | None, object], problems: list[str]
@@ -321,7 +317,7 @@ class _Row:
             self._refuse("it has more cells than the header; quote text that has a delimiter")
 
     def read(self) -> Threshold | None:
-        """The row; nothing where a cell cannot be read."""
+        """The row; `None` where a cell cannot be read."""
         state = self._cell("state", _state, "the code or name of a state", needed=True)
         logic = cast("Logic | None", self._one_of("logic", get_args(Logic), needed=True))
         period = cast("Measured | None", self._one_of("period", get_args(Measured)))
@@ -362,8 +358,8 @@ class _Row:
             elif value == 0:
                 self._refuse(f"{name}: 0 is no threshold; leave the cell blank")
         if (period is None) != (logic == "none") and not (self._cells["period"] and period is None):
-            told = "missing" if period is None else "not for logic 'none'"
-            self._refuse(f"period: {told}")
+            problem = "missing" if period is None else "not for logic 'none'"
+            self._refuse(f"period: {problem}")
 
     def _refuse(self, problem: str) -> None:
         self._wrong = True
