@@ -520,7 +520,7 @@ def _next_steps(run: FileRun) -> list[str]:
         )
     elif run.stopped is not None:
         again = (
-            " When that is mended, the same command asks only for what is left."
+            " When that is fixed, the same command asks only for what is left."
             if run.resumable
             else " No cache keeps the answers: the same command asks for all places again."
         )

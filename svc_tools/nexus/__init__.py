@@ -82,20 +82,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "apply": (
-        "apply_plan",
-        "preview",
-        "preview_state",
-        "remove_state",
-    ),
-    "plan": (
-        "Missing",
-        "Plan",
-        "PlanError",
-        "PlanRow",
-        "Removal",
-        "read_plan",
-    ),
+    "apply": ("apply_plan", "preview", "preview_state", "remove_state"),
+    "plan": ("Missing", "Plan", "PlanError", "PlanRow", "Removal", "read_plan"),
     "planning": ("make_plan",),
     "receipt": (
         "Receipt",
@@ -105,35 +93,12 @@ _HOMES = {
         "receipt_folder",
         "receipts",
     ),
-    "register": (
-        "NEXUS_TYPES",
-        "Register",
-        "RegisterError",
-        "Registration",
-        "read_register",
-    ),
-    "requests": (
-        "ApplyError",
-        "PlannedRequest",
-    ),
-    "restoring": (
-        "preview_restore",
-        "restore",
-    ),
-    "service": (
-        "Abilities",
-        "NotListedError",
-        "abilities",
-        "differences",
-        "list_register",
-    ),
+    "register": ("NEXUS_TYPES", "Register", "RegisterError", "Registration", "read_register"),
+    "requests": ("ApplyError", "PlannedRequest"),
+    "restoring": ("preview_restore", "restore"),
+    "service": ("Abilities", "NotListedError", "abilities", "differences", "list_register"),
     "state_exposure": ("exposure",),
-    "thresholds": (
-        "Threshold",
-        "Thresholds",
-        "ThresholdsError",
-        "read_thresholds",
-    ),
+    "thresholds": ("Threshold", "Thresholds", "ThresholdsError", "read_thresholds"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.nexus.journal import Event
-
 Outcome = Literal["done", "not_done", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = ("done", "not_done", "unknown")
 Record = dict[str, str | None]
@@ -55,15 +54,19 @@ _COUNTED = {
     "unknown": "not known",
 }
 """The statuses that a sentence counts; "removed" only where the service said so."""
+OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
+"""The statuses that leave something to be done, or to be found out."""
+RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
+"""The statuses after which a record may have to be added again."""
 _CUT_OFF = (
     "A request for {named} was about to be sent, or was sent, when the program ended: whether it"
     " was done is not known."
 )
-
 ENDING = ".jsonl"
 
-RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
-"""The statuses after which a record may have to be added again."""
+
+class ReceiptError(ValueError):
+    """A receipt cannot be read, or must not be trusted; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +286,159 @@ class Receipt:
         return (Table("By state and type", heads, rows, more),)
 
 
-OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
-"""The statuses that leave something to be done, or to be found out."""
+def read_receipt(path: str | Path) -> Receipt:
+    """Read a receipt from its journal; every line is checked.
+
+    Args:
+        path: the journal; a name alone is looked for in the folder of receipts too.
+
+    Raises:
+        ReceiptError: it was changed after it was written, is damaged, or is not a receipt.
+        FileNotFoundError: there is no such file.
+    """
+    path = Path(path).expanduser()
+    if not path.exists() and path.name == str(path):
+        path = receipt_folder() / path.name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no receipt {str(path)!r}; see `svc-tools nexus receipts`"
+        )
+    try:
+        read = read_journal(path)
+    except JournalDamagedError as error:
+        raise ReceiptError(str(error)) from None
+    if not read.events:
+        raise ReceiptError(
+            f"{path.name}: nothing was begun: the first line was not written to its end"
+        )
+    records = restore_file_of(path)
+    try:
+        return receipt_of(
+            path.absolute(),
+            read.events,
+            restore_file=records.absolute() if records.exists() else None,
+            torn=read.torn,
+        )
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ReceiptError(f"{path.name} is no receipt that can be read: {error!r}") from error
+
+
+def receipts(folder: str | Path | None = None) -> pd.DataFrame:
+    """All receipts of a folder, newest first; one that cannot be trusted is a row that says so.
+
+    Args:
+        folder: the folder of receipts where none is given.
+
+    Returns:
+        A frame: file, started, kind, plan_id, service, account, finished, done, not_done, unknown,
+        flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
+        file), path.
+    """
+    import pandas as pd  # noqa: PLC0415 - a receipt is read without it
+
+    where = receipt_folder() if folder is None else Path(folder).expanduser()
+    paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
+    rows = [_row(path) for path in paths]
+    restored = {row["of"]: row["file"] for row in rows if row.get("of") and row["finished"]}
+    for row in rows:
+        if row["file"] in restored:
+            row["undoable"] = False
+            row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
+    counts = (*OUTCOMES, "flagged")
+    columns = ["file", "started", "kind", "plan_id", "service", "account", "finished"]
+    columns += [*counts, "undoable", "said", "path"]
+    frame = pd.DataFrame(rows, columns=columns)
+    texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
+    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(counts, "Int64")
+    frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
+    frame["started"] = pd.to_datetime(frame["started"], utc=True)
+    return frame.sort_values("started", ascending=False, kind="stable", ignore_index=True)
+
+
+def _row(path: Path) -> dict[str, object]:
+    try:
+        one = read_receipt(path)
+    except (ReceiptError, OSError) as error:
+        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None
+        return {"file": path.name, "started": moment, "said": str(error), "path": str(path)}
+    names = ("started", "kind", "plan_id", "service", "account", "finished", "undoable", "of")
+    facts = {name: getattr(one, name) for name in names}
+    return {"file": path.name, **facts, **one.counts, "said": one.sentence, "path": str(path)}
+
+
+def receipt_folder() -> Path:
+    """The folder of receipts: `SVC_RECEIPTS`, else in the user's data folder.
+
+    Raises:
+        ConfigurationError: `SVC_RECEIPTS` is not a path.
+    """
+    return config.receipt_folder()
+
+
+def restore_file_of(journal: Path) -> Path:
+    """The file next to a journal with the records as they were."""
+    return journal.with_name(f"{journal.name.removesuffix(ENDING)}-restore.csv")
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write records as a register, whole or not at all, and on disk when this returns.
+
+    Raises:
+        JournalError: it cannot be written.
+    """
+    rows = dict.fromkeys(tuple(record.get(name) or "" for name in FIELDS) for record in records)
+    cells = ([_cell(text) for text in row] for row in rows)
+    try:
+        write_rows(path, FIELDS, cells, private=True)
+    except OSError as error:
+        raise JournalError(
+            f"The file {path} with the records as they are cannot be written:"
+            f" {error.strerror or error}"
+        ) from error
+
+
+def _cell(text: str) -> str:
+    """A text that a spreadsheet leaves alone: nothing from a service becomes a formula."""
+    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else guarded(text)
+
+
+def receipt_of(
+    path: Path | None, events: Sequence[Event], *, restore_file: Path | None = None, torn: str = ""
+) -> Receipt:
+    """The receipt that the lines of a journal make.
+
+    Args:
+        path: the journal.
+        events: its lines, at least the first.
+        restore_file: the file with the records as they were, where it is there.
+        torn: the text of a last line that was cut off.
+    """
+    head = events[0]
+    runs = [event for event in events if event["event"] == "run"]
+    end = events[-1] if events[-1]["event"] == "end" else None
+    undo = runs[-1]["undo"] if runs else {}
+    last = [*events].index(runs[-1]) if runs else 0
+    notes = [note for event in events[last:] for note in event.get("notes", ())]
+    if torn:
+        notes.append("The last line was not written to its end, and is left out.")
+    return Receipt(
+        path=path,
+        plan_id=head["plan_id"],
+        service=head["service"],
+        account=head["account"],
+        started=datetime.fromisoformat(head["at"]).astimezone(UTC),
+        dry_run=False,
+        finished=end is not None and end["finished"],
+        items=tuple(track.item for track in tracks_of(events).values()),
+        kind=head["kind"],
+        ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
+        stopped="the program ended in the middle" if end is None else end["why"],
+        can_restore=bool(undo.get("lists") and undo.get("adds")),
+        restore_note=undo.get("note", ""),
+        restore_file=restore_file,
+        notes=tuple(notes),
+        of=head["key"] if head["kind"] == "restore" else "",
+    )
 
 
 @dataclass(slots=True)
@@ -400,173 +554,3 @@ def _final_list_event(tracks: dict[tuple[str, str], Track], event: Event) -> Non
             before=(record,),
             at=event["at"],
         )
-
-
-def receipt_of(
-    path: Path | None, events: Sequence[Event], *, restore_file: Path | None = None, torn: str = ""
-) -> Receipt:
-    """The receipt that the lines of a journal make.
-
-    Args:
-        path: the journal.
-        events: its lines, at least the first.
-        restore_file: the file with the records as they were, where it is there.
-        torn: the text of a last line that was cut off.
-    """
-    head = events[0]
-    runs = [event for event in events if event["event"] == "run"]
-    end = events[-1] if events[-1]["event"] == "end" else None
-    undo = runs[-1]["undo"] if runs else {}
-    last = [*events].index(runs[-1]) if runs else 0
-    notes = [note for event in events[last:] for note in event.get("notes", ())]
-    if torn:
-        notes.append("The last line was not written to its end, and is left out.")
-    return Receipt(
-        path=path,
-        plan_id=head["plan_id"],
-        service=head["service"],
-        account=head["account"],
-        started=datetime.fromisoformat(head["at"]).astimezone(UTC),
-        dry_run=False,
-        finished=end is not None and end["finished"],
-        items=tuple(track.item for track in tracks_of(events).values()),
-        kind=head["kind"],
-        ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
-        stopped="the program ended in the middle" if end is None else end["why"],
-        can_restore=bool(undo.get("lists") and undo.get("adds")),
-        restore_note=undo.get("note", ""),
-        restore_file=restore_file,
-        notes=tuple(notes),
-        of=head["key"] if head["kind"] == "restore" else "",
-    )
-
-
-class ReceiptError(ValueError):
-    """A receipt cannot be read, or must not be trusted; the message says why."""
-
-
-def receipt_folder() -> Path:
-    """The folder of receipts: `SVC_RECEIPTS`, else in the user's data folder.
-
-    Raises:
-        ConfigurationError: `SVC_RECEIPTS` is not a path.
-    """
-    return config.receipt_folder()
-
-
-def restore_file_of(journal: Path) -> Path:
-    """The file next to a journal with the records as they were."""
-    return journal.with_name(f"{journal.name.removesuffix(ENDING)}-restore.csv")
-
-
-def read_receipt(path: str | Path) -> Receipt:
-    """Read a receipt from its journal; every line is checked.
-
-    Args:
-        path: the journal; a name alone is looked for in the folder of receipts too.
-
-    Raises:
-        ReceiptError: it was changed after it was written, is damaged, or is not a receipt.
-        FileNotFoundError: there is no such file.
-    """
-    path = Path(path).expanduser()
-    if not path.exists() and path.name == str(path):
-        path = receipt_folder() / path.name
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"There is no receipt {str(path)!r}; see `svc-tools nexus receipts`"
-        )
-    try:
-        read = read_journal(path)
-    except JournalDamagedError as error:
-        raise ReceiptError(str(error)) from None
-    if not read.events:
-        raise ReceiptError(
-            f"{path.name}: nothing was begun: the first line was not written to its end"
-        )
-    records = restore_file_of(path)
-    try:
-        return receipt_of(
-            path.absolute(),
-            read.events,
-            restore_file=records.absolute() if records.exists() else None,
-            torn=read.torn,
-        )
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ReceiptError(f"{path.name} is no receipt that can be read: {error!r}") from error
-
-
-def receipts(folder: str | Path | None = None) -> pd.DataFrame:
-    """All receipts of a folder, newest first; one that cannot be trusted is a row that says so.
-
-    Args:
-        folder: the folder of receipts where none is given.
-
-    Returns:
-        A frame: file, started, kind, plan_id, service, account, finished, done, not_done, unknown,
-        flagged, undoable (not once it was restored), said (the sentence, or what is wrong with the
-        file), path.
-    """
-    import pandas as pd  # noqa: PLC0415 - a receipt is read without it
-
-    where = receipt_folder() if folder is None else Path(folder).expanduser()
-    paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
-    rows = [_row(path) for path in paths]
-    restored = {row["of"]: row["file"] for row in rows if row.get("of") and row["finished"]}
-    for row in rows:
-        if row["file"] in restored:
-            row["undoable"] = False
-            row["said"] = f"{row['said']} Restored: see {restored[row['file']]}."
-    counts = (*OUTCOMES, "flagged")
-    columns = ["file", "started", "kind", "plan_id", "service", "account", "finished"]
-    columns += [*counts, "undoable", "said", "path"]
-    frame = pd.DataFrame(rows, columns=columns)
-    texts = ("file", "kind", "plan_id", "service", "account", "said", "path")
-    kinds = dict.fromkeys(texts, "str") | dict.fromkeys(counts, "Int64")
-    frame = frame.astype(kinds | {"finished": "boolean", "undoable": "boolean"})
-    frame["started"] = pd.to_datetime(frame["started"], utc=True)
-    return frame.sort_values("started", ascending=False, kind="stable", ignore_index=True)
-
-
-def _row(path: Path) -> dict[str, object]:
-    try:
-        one = read_receipt(path)
-    except (ReceiptError, OSError) as error:
-        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None
-        return {"file": path.name, "started": moment, "said": str(error), "path": str(path)}
-    return {
-        "file": path.name,
-        "started": one.started,
-        "kind": one.kind,
-        "plan_id": one.plan_id,
-        "service": one.service,
-        "account": one.account,
-        "finished": one.finished,
-        **one.counts,
-        "undoable": one.undoable,
-        "said": one.sentence,
-        "of": one.of,
-        "path": str(path),
-    }
-
-
-def _cell(text: str) -> str:
-    """A text that a spreadsheet leaves alone: nothing from a service becomes a formula."""
-    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else guarded(text)
-
-
-def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Write records as a register, whole or not at all, and on disk when this returns.
-
-    Raises:
-        JournalError: it cannot be written.
-    """
-    rows = dict.fromkeys(tuple(record.get(name) or "" for name in FIELDS) for record in records)
-    cells = ([_cell(text) for text in row] for row in rows)
-    try:
-        write_rows(path, FIELDS, cells, private=True)
-    except OSError as error:
-        raise JournalError(
-            f"The file {path} with the records as they are cannot be written:"
-            f" {error.strerror or error}"
-        ) from error

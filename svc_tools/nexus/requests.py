@@ -276,16 +276,8 @@ def _as_planned(
     one: Change, call: Call, purpose: str, expected: int | None = None
 ) -> PlannedRequest:
     """A call as it is shown before it is sent."""
-    return PlannedRequest(
-        one.state,
-        one.nexus_type,
-        call.method,
-        call.path,
-        call.params,
-        call.json,
-        purpose,
-        expected,
-    )
+    sent = (call.method, call.path, call.params, call.json)
+    return PlannedRequest(*one.key, *sent, purpose, expected)
 
 
 def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:

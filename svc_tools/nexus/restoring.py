@@ -112,5 +112,5 @@ def _several(receipt: Receipt) -> Iterable[str]:
         if item.action == "remove" and len(item.before) > 1:
             yield (
                 f"{item.state} {item.nexus_type} had {len(item.before)} records, and one is added"
-                " again; the others are in the file beside the receipt."
+                " again; the others are in the file next to the receipt."
             )

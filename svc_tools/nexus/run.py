@@ -170,8 +170,8 @@ class Job:
         if self.kind == "restore" and not can.restores:
             note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
             raise ApplyError(
-                f"{note} Nothing was sent; the records as they were are in the file beside the"
-                " receipt"
+                f"{note} Nothing was sent; the records as they were are in the file next to"
+                " the receipt"
             )
         if any(one.action == "replace" for one in self.changes) and not can.adds:
             raise ApplyError(
