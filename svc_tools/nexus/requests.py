@@ -276,8 +276,10 @@ def _as_planned(
     one: Change, call: Call, purpose: str, expected: int | None = None
 ) -> PlannedRequest:
     """A call as it is shown before it is sent."""
-    sent = (call.method, call.path, call.params, call.json)
-    return PlannedRequest(*one.key, *sent, purpose, expected)
+    state, kind = one.key
+    return PlannedRequest(
+        state, kind, call.method, call.path, call.params, call.json, purpose, expected
+    )
 
 
 def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
