@@ -20,8 +20,8 @@ from support.faults import KEY, answer, echo, echoing, serving
 
 PLACES = 60
 TELLING = """
-from svc_tools.cli import file_progress, main
-file_progress._EVERY = 0.0
+from svc_tools.cli import enrich, main
+enrich._EVERY = 0.0
 main()
 """
 """The command, with a line on standard error for each answer once it is committed."""
