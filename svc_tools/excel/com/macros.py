@@ -38,9 +38,9 @@ from svc_tools.nexus import (
     restore,
 )
 from svc_tools.nexus.apply import requests_of
+from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import cell_of
-from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
