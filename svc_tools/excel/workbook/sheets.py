@@ -38,7 +38,7 @@ from svc_tools.excel.workbook.writing import (
     partial_rule,
     state_choice,
 )
-from svc_tools.frames.texts import COLUMN_MEANINGS
+from svc_tools.frames.lookup_columns import COLUMN_MEANINGS
 from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.register import NEXUS_TYPES
 
