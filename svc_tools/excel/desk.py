@@ -26,7 +26,7 @@ from svc_tools.display import counted
 from svc_tools.excel.values import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.cache_file import LocalDays, keeps_until
+from svc_tools.lookup.cache_rows import LocalDays, keeps_until
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from svc_tools.config import cache_hours, cache_path
-from svc_tools.lookup.cache_file import BESIDE, FOR_EVER, CacheFile, NotUsableError
-from svc_tools.lookup.cache_store import Store
+from svc_tools.lookup.cache_rows import FOR_EVER
+from svc_tools.lookup.cache_store import BESIDE, CacheFile, NotUsableError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,384 +1,573 @@
-"""Ask for many distinct places over one client; the door for code that waits for the answers."""
+"""A run: workers over one sender and one pace, every answer committed before it is told.
 
-# MERGED driving: A run in the background loop, driven by a thread that waits for it.
-# MERGED loop: One event loop in the background, for callers that have none or may not block theirs.
+Used from one event loop. Places are fed; outcomes come out, in bursts, as they are committed.
+"""
+
+# MERGED item: A place on its way through a run. Pure.
+# MERGED writing: Outcomes on their way out of a run: committed first, then told, in bursts.
+# MERGED terms: How a run is to be done, checked once.
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
+import heapq
 import queue
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from itertools import repeat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-from svc_tools.config import source_of
-from svc_tools.lookup.outcomes import STOPPED, not_attempted
-from svc_tools.lookup.run import GRACE, Lookups, Terms, keeper
+from svc_sdk import RateLimitError, SvcError, _responses
+from svc_sdk._responses import Failure
+from svc_sdk._retry import decide
+from svc_tools.lookup.errors import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
+from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
+from svc_tools.lookup.pace import Health, Pace, Pauses, told_limit
+from svc_tools.lookup.transport import open_sender, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Sequence
 
-    from svc_sdk import Svc
+    from svc_sdk import AsyncSvc, Svc
+    from svc_sdk._requests import Call
+    from svc_sdk._responses import Reply
+    from svc_tools.config import Source
     from svc_tools.lookup.cache import Answers
-    from svc_tools.lookup.outcomes import Outcome
-    from svc_tools.lookup.run import Burst, Keeper
+    from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
 
-_LISTEN = 0.5
-"""Seconds after which a waiting thread looks up: not every system wakes it for a Ctrl+C."""
-_LISTEN_FOR_STOP = 0.1
-"""The same, where somebody may stop the run: no queue can be waited for together with an event."""
-_COMMIT = 10.0
-"""Seconds that the last burst gets to be committed after an interrupt."""
+    Burst = list[tuple[Place, Outcome]]
+    """Places and what became of them, in the order in which the answers came."""
 
-_END = 5.0
-"""Seconds that runs get to commit what has come when the process ends."""
+GRACE = 1.0
+"""Seconds that requests under way get after an interrupt: most answers still come, and count."""
+_WAITING = 16
+"""How many places per request under way may wait for their next try."""
+_OK = 200
+_WATCH = 0.25
 
+_MOST_RETURNS = 20
+"""How often a place that was refused for coming too fast is put back."""
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What came of a run.
+_TOLD_EVERY = 0.01
+"""Seconds between two bursts of outcomes where no cache has to be written."""
 
-    Attributes:
-        outcomes: an outcome for each distinct place, in the order in which they were given.
-        stopped: why the run ended early; `None` where it did not.
-        asked: how many places were asked for over the wire.
-        cached: how many answers came from the cache.
-        requests: how many requests were sent, tries after failures included.
-        waited: the seconds for which none was sent because the service wished so.
-    """
-
-    outcomes: dict[Place, Outcome]
-    stopped: str | None
-    asked: int
-    cached: int
-    requests: int
-    waited: float
+_MOST_IN_FLIGHT = 512
 
 
-def look_up(
-    client: Svc,
-    places: Iterable[Place],
-    *,
-    cache: Answers | None = None,
-    detail: bool = False,
-    concurrency: int = 16,
-    deadline: float | None = None,
-    on_outcome: Callable[[Outcome], object] | None = None,
-    stop: threading.Event | None = None,
-) -> Run:
-    """Ask for every distinct place once, and for none that the cache knows.
-
-    A key, a plan or a quota that the service refuses ends the run, because every further request
-    would be refused too; so does a service that fails one place after the other, the deadline, and
-    an interrupt (Ctrl+C) or the event `stop`, which return what there is. The places that are left
-    are `not_attempted`.
-
-    Args:
-        client: the client; its retries and delays apply to every request (SPEC 8), and a
-            `Retry-After` to all of them. The timeout is for a whole request.
-        places: the places; equal ones are asked for once.
-        cache: answers that are known, and where new ones are committed before they are reported.
-        detail: ask for the full answer, with candidates and components (SPEC 2.5).
-        concurrency: how many requests may be under way at once; fewer are where the service
-            refuses some for coming too fast, or becomes slow under them.
-        deadline: the seconds that the whole run may take; requests under way then get one more.
-        on_outcome: called in the caller's thread with the outcome of each distinct place that is
-            known, got an answer or failed, once it is committed.
-        stop: ends the run once another thread sets it, as an interrupt does: what is under way gets
-            a second more, what has come is kept, and `stopped` says "it was stopped".
-
-    Raises:
-        ValueError: `concurrency` or `deadline` is out of range.
-        TypeError: one of them is no number.
-        ImportError: the extra for bulk lookups is not installed.
-    """
-    terms = Terms(detail=detail, concurrency=concurrency, deadline=deadline)
-    distinct = dict.fromkeys(places)
-    source = source_of(client) if cache is not None else None
-    known: dict[Place, Outcome] = {}
-    keep = None if cache is None or source is None else keeper(cache, source, detail=detail)
-    driver = Driver(client, terms, keep, stop=stop)
-    try:
-        if cache is not None and source is not None and distinct:
-            known = cache.known(source, distinct, detail=detail)
-            _report(known.values(), on_outcome)
-        if len(known) < len(distinct):
-            driver.feed([place for place in distinct if place not in known])
-            driver.close_feed()
-            driver.start()
-            for burst in driver.bursts():
-                _report([outcome for _, outcome in burst], on_outcome)
-    except KeyboardInterrupt:
-        driver.interrupt()
-    finally:
-        driver.end()
-    run = driver.lookups
-    outcomes = known | driver.outcomes if driver.outcomes else known
-    rest = not_attempted(run.stopped or "the run ended early")
-    return Run(
-        dict(zip(distinct, map(outcomes.get, distinct, repeat(rest)), strict=True)),
-        run.stopped,
-        run.asked,
-        len(known),
-        run.requests,
-        run.waited,
-    )
-
-
-def _report(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], object] | None) -> None:
-    if on_outcome is None:
-        return
-    for outcome in outcomes:
-        if outcome.status != "not_attempted":
-            on_outcome(outcome)
-
-
-class Driver:
-    """Feeds a run, and takes its bursts, from a thread that is not the loop's.
+class Lookups:
+    """One run. Make it, feed it, `close_feed()`, await `run()`; or `stop()` it.
 
     Args:
         client: how the service is reached.
         terms: how the run is to be done.
-        keep: commits a burst; `None` where there is no cache.
-        remember: whether `outcomes` is filled.
-        stop: ends the run when it is set, as a Ctrl+C does.
+        tell: takes each burst of outcomes, in the loop's thread, once it is committed.
+        keep: commits a burst; left out where there is no cache.
 
     Attributes:
-        lookups: the run.
-        outcomes: all that was committed. It is filled by the loop's thread, so that no Ctrl+C at an
-            unlucky moment loses a burst on its way.
+        stopped: why the run ended early; `None` where it did not.
+        asked: the places that were asked for at least once.
+        requests: the requests that were sent.
     """
 
     def __init__(
         self,
-        client: Svc,
+        client: Svc | AsyncSvc,
         terms: Terms,
-        keep: Keeper | None,
-        *,
-        remember: bool = True,
-        stop: threading.Event | None = None,
+        tell: Callable[[Burst], object],
+        keep: Keeper | None = None,
     ) -> None:
-        self._mailbox: queue.SimpleQueue[Burst | None] = queue.SimpleQueue()
-        self._future: Future[None] | None = None
-        self._over = False
-        self._remember = remember
-        self._stop = stop
-        self._listen = _LISTEN if stop is None else _LISTEN_FOR_STOP
-        self.lookups = Lookups(client, terms, self._committed, keep)
-        self.outcomes: dict[Place, Outcome] = {}
+        self._client = client
+        self._settings = client._settings  # noqa: SLF001 - the pure parts serve both
+        self._terms = terms
+        self._pace = Pace(terms.concurrency)
+        self._health = Health()
+        self._waiting: deque[Place] = deque()
+        self._later: list[tuple[float, int, Item]] = []
+        self._room = max(_WAITING * terms.concurrency, 256)
+        self._number = 0
+        self._fed = False
+        self._began: dict[Item, float] = {}
+        self._hanging: set[Item] = set()
+        self._answers = 0
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._workers: list[asyncio.Task[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._pauses = Pauses()
+        self._writer = Writer(tell, keep)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.stopped: str | None = None
+        self.asked = 0
+        self.requests = 0
 
-    def start(self) -> None:
-        """Begin to ask, unless the run was stopped before it began."""
-        if self._is_stopped():
-            self.lookups.stopped = STOPPED
-            return
-        self._future = in_background(self._run())
+    @property
+    def waited(self) -> float:
+        """Seconds for which no request was sent because the service wished so."""
+        return self._pace.waited(time.monotonic())
 
     def feed(self, places: Iterable[Place]) -> None:
-        """Hand over distinct places."""
-        if self._future is None:
-            self.lookups.feed(places)
-        else:
-            soon(partial(self.lookups.feed, list(places)))
+        """Hand over distinct places that are to be asked for."""
+        self._waiting.extend(places)
+        self._wake_one()
 
     def close_feed(self) -> None:
         """No further places come."""
-        if self._future is None:
-            self.lookups.close_feed()
-        else:
-            soon(self.lookups.close_feed)
+        self._fed = True
+        self._wake_all()
 
-    def bursts(self) -> Iterator[Burst]:
-        """What is committed, as it comes, until the run is over."""
-        while (burst := self.burst()) is not None:
-            yield burst
-
-    def burst(self) -> Burst | None:
-        """What was committed next; `None` where the run is over, or was stopped.
-
-        Raises:
-            ImportError: the extra for bulk lookups is not installed.
-        """
-        while self._future is not None:
-            if self._is_stopped():
-                self.interrupt(STOPPED)
-                break
-            try:
-                burst = self._mailbox.get(timeout=self._listen)
-            except queue.Empty:
-                if not self._future.done():
-                    continue
-                burst = None
-            if burst is not None:
-                return burst
-            self._finish()
-        return None
-
-    def ready(self) -> Iterator[Burst]:
-        """What was committed by now, without waiting. Raises as `burst`."""
-        while not self._mailbox.empty():
-            burst = self._mailbox.get()
-            if burst is None:
-                self._finish()
-            else:
-                yield burst
-
-    @property
-    def over(self) -> bool:
-        """Whether the run has begun and ended."""
-        return self._over
-
-    def _is_stopped(self) -> bool:
-        return self._stop is not None and self._stop.is_set()
-
-    def _finish(self) -> None:
-        future, self._future = self._future, None
-        self._over = True
-        if future is not None:
-            future.result()
-
-    def interrupt(self, cause: str = "interrupted", grace: float | None = None) -> None:
-        """Stop: what is under way gets some time, and what has come is committed.
-
-        A further Ctrl+C ends the waiting for what is under way.
+    def stop(self, cause: str, grace: float | None = None) -> None:
+        """Begin nothing more; the first cause counts.
 
         Args:
-            cause: why.
-            grace: seconds for what is under way.
+            cause: why, in a sentence without its end.
+            grace: the seconds after which requests under way are dropped; left out, each gets the
+                time that every request has.
         """
-        grace = GRACE if grace is None else grace
-        end = time.monotonic() + grace + _COMMIT
-        future = self._future
-        soon(partial(self.lookups.stop, cause, grace))
-        while future is not None and self._future is not None and time.monotonic() < end:
+        self.stopped = self.stopped or cause
+        self._wake_all()
+        if grace is not None and self._loop is not None:
+            self._loop.call_later(grace, self._drop)
+
+    async def run(self) -> None:
+        """Ask, until every place that was fed has its outcome, or the run is stopped.
+
+        Raises:
+            ImportError: see `open_sender`.
+        """
+        self._loop = loop = asyncio.get_running_loop()
+        sender = await open_sender(self._client, self._terms.concurrency)
+        writing = loop.create_task(self._writer.run())
+        writing.add_done_callback(self._wrote)
+        watching = loop.create_task(self._watch())
+        end = None
+        if self._terms.deadline is not None:
+            cause = f"the deadline of {self._terms.deadline:g} s was reached"
+            end = loop.call_later(self._terms.deadline, self.stop, cause, GRACE)
+            self._pauses.ends_at = end.when()  # the loop's clock is time.monotonic
+        count = self._terms.concurrency
+        if self._fed:
+            count = min(count, len(self._waiting))
+        self._workers = [loop.create_task(self._work(sender)) for _ in range(count)]
+        try:
+            await asyncio.gather(*self._workers, return_exceptions=True)
+        except asyncio.CancelledError:
+            self.stop("interrupted")
+            self._drop()
+            raise
+        finally:
+            watching.cancel()
+            if end is not None:
+                end.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._writer.end()
             try:
-                if self._mailbox.get(timeout=_LISTEN) is None:
-                    self._future = None
-            except queue.Empty:
-                if future.done():
-                    self._future = None
-            except KeyboardInterrupt:
-                soon(partial(self.lookups.stop, cause, 0.0))
-        self._future = None
-        self.lookups.stopped = self.lookups.stopped or cause
+                await writing
+            finally:
+                await sender.close()
 
-    def end(self, grace: float = 0.0) -> None:
-        """Leave nothing behind that still asks; for a run that is over this does nothing."""
-        if self._future is not None:
-            self.interrupt("nobody waits for the answers any more", grace)
+    def _wrote(self, writing: asyncio.Task[None]) -> None:
+        """Without a writer nothing is told: who waits must not wait for ever."""
+        if not writing.cancelled() and (error := writing.exception()) is not None:
+            self.stop(f"{type(error).__name__}: {error}", 0.0)
 
-    def _committed(self, burst: Burst) -> None:
-        if self._remember:
-            self.outcomes.update(burst)
-        self._mailbox.put(burst)
+    def _drop(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
 
-    async def _run(self) -> None:
+    # workers
+
+    async def _work(self, sender: Sender) -> None:
+        while True:
+            item = self._take()
+            if item is not None:
+                self._began[item] = time.monotonic()
+                if self._idle:
+                    self._wake_one()
+                try:
+                    await self._ask(sender, item)
+                except Exception as error:  # noqa: BLE001 - one odd place must not lose the others
+                    self._settle(item.place, Outcome("failed", f"{type(error).__name__}: {error}"))
+                finally:
+                    del self._began[item]
+                    self._hanging.discard(item)
+            elif self._is_done():
+                self._wake_all()
+                return
+            else:
+                idle = asyncio.get_running_loop().create_future()
+                self._idle.append(idle)
+                await idle
+
+    def _is_done(self) -> bool:
+        if self.stopped is not None:
+            return True
+        nothing = not (self._waiting or self._later or self._began)
+        return self._fed and nothing
+
+    def _take(self) -> Item | None:
+        """The next place whose time has come; a timer is set where that is later."""
+        if self.stopped is not None or self._is_full():
+            return None
+        now = time.monotonic()
+        if now < self._pace.ready_at:
+            if self._waiting or self._later:
+                self._wake_at(self._pace.ready_at)
+            return None
+        item = None
+        if self._later and self._later[0][0] <= now:
+            item = heapq.heappop(self._later)[2]
+        elif self._waiting and self._may_begin():
+            item = self._begin()
+        if item is not None:
+            self._pace.started(now)
+        elif self._later:
+            self._wake_at(self._later[0][0])
+        return item
+
+    def _is_full(self) -> bool:
+        return len(self._began) - len(self._hanging) >= self._pace.limit
+
+    async def _watch(self) -> None:
+        """Tell the requests that hang from those that are under way."""
+        while True:
+            await asyncio.sleep(_WATCH)
+            limit = time.monotonic() - self._pace.hangs_after()
+            self._hanging = {item for item, began in self._began.items() if began < limit}
+            self._wake_one()
+
+    def _may_begin(self) -> bool:
+        begun = len(self._began) + len(self._later)
+        return begun < (self._room if self._health.good else self._terms.concurrency)
+
+    def _begin(self) -> Item | None:
+        """The next new place that can be asked for."""
+        while self._waiting:
+            place = self._waiting.popleft()
+            try:
+                call = request_of(place, detail=self._terms.detail)
+            except (ValueError, TypeError) as error:  # the client would refuse it, too
+                self._settle(place, Outcome("failed", f"{type(error).__name__}: {error}"))
+            else:
+                self.asked += 1
+                return Item(place, call)
+        return None
+
+    def _wake_at(self, when: float) -> None:
+        if self._timer is not None:
+            if not self._timer.cancelled() and self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        if self._loop is not None:
+            self._timer = self._loop.call_at(when, self._timer_went)
+
+    def _timer_went(self) -> None:
+        self._timer = None
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        """Wake a worker if there may be work; it wakes the next one."""
+        if self._is_full():
+            return
+        while self._idle:
+            idle = self._idle.popleft()
+            if not idle.done():
+                idle.set_result(None)
+                return
+
+    def _wake_all(self) -> None:
+        while self._idle:
+            idle = self._idle.popleft()
+            if not idle.done():
+                idle.set_result(None)
+
+    # one request
+
+    async def _ask(self, sender: Sender, item: Item) -> None:
+        began = self._began[item]
+        self.requests += 1
+        outcome = await sender.exchange(item.call)
+        item.attempts += 1
+        now = time.monotonic()
+        if isinstance(outcome, Failure):
+            self._health.troubled()
+        else:
+            self._heed(outcome, began, now)
+            if outcome.status == _OK:
+                self._answers += 1
+                self._writer.add(item.place, partial(self._read, item, outcome, datetime.now(UTC)))
+                return
+        wait = decide(item.attempts - 1, self._settings.max_retries, outcome)
+        if wait is None or _is_refused(outcome):
+            wait = self._finish(item, outcome, wait)
+        if wait is None:
+            return
+        if self.stopped is not None:
+            self._settle(item.place, not_attempted(self.stopped))
+            return
+        self._number += 1
+        heapq.heappush(self._later, (now + wait, self._number, item))
+
+    def _heed(self, reply: Reply, began: float, now: float) -> None:
+        """What an answer says to the whole run."""
+        headers = reply.headers
+        left = headers.get("x-quota-remaining")
+        if left is not None and left.isascii() and left.isdecimal():
+            self._writer.quota = int(left)
+        if reply.status == TOO_MANY:
+            self._health.troubled()
+            self._pace.refused(began, now, reply.retry_after)
+        elif reply.status in SERVER_ERRORS:
+            self._health.troubled()
+            self._pace.wait(now, reply.retry_after or 0.0)
+        else:
+            self._health.answered()
+            self._pace.answered(began, now)
+        if (told := told_limit(headers)) is not None:
+            self._pace.limited(now, told[0], len(self._began) - 1, told[1])
+        if cause := self._pauses.heed(now, self._pace.paused_until):
+            self.stop(cause)
+
+    def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome:
+        """The outcome of a 200, whose body may still be none that can be used."""
         try:
-            await self.lookups.run()
-        finally:
-            self._mailbox.put(None)
+            answer = _responses.lookup(reply, item.attempts)
+            self._health.read(usable=True)
+            return of_answer(item.place, answer, at=at)
+        except SvcError as raised:
+            error = self._settings.hide_in(raised)
+            if self._health.read(usable=False):
+                self.stop(str(error))
+            return failed(error, at=at)
+        except Exception as error:  # noqa: BLE001 - one odd answer must not lose the others
+            return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
 
-
-T = TypeVar("T")
-
-
-class _Loop:
-    """An event loop in a daemon thread of its own; started at first use."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._works: set[asyncio.Task[object]] = set()
-        # what a forked child inherited: kept, so that no finaliser of it runs in the child
-        self._inherited: list[object] = []
-
-    def submit(self, work: Coroutine[object, object, T]) -> Future[T]:
-        with self._lock:
-            if self._loop is None or self._thread is None or not self._thread.is_alive():
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._run, args=(self._loop,), name="svc-lookup", daemon=True
-                )
-                self._thread.start()
-                # at exit the last one registered goes first: runs end before their cache is closed
-                atexit.unregister(self.end)
-                atexit.register(self.end)
-            return asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
-
-    async def _tracked(self, work: Coroutine[object, object, T]) -> T:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - this is a coroutine
-        self._works.add(task)
+    def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
+        """Settle a place that has its answer; else the seconds until its next try."""
         try:
-            return await work
-        finally:
-            self._works.discard(task)
+            answer = _responses.lookup(outcome, item.attempts)
+        except SvcError as raised:
+            error = self._settings.hide_in(raised)
+        else:
+            self._answers += 1
+            self._settle(item.place, of_answer(item.place, answer, at=datetime.now(UTC)))
+            return None
+        now = datetime.now(UTC)
+        if is_fatal(error):
+            if self.stopped is not None:  # the cause is said once
+                self._settle(item.place, not_attempted(self.stopped))
+            else:
+                self._settle(item.place, failed(error, at=now))
+                self.stop(str(error))
+            return None
+        if wait is not None:
+            return wait
+        if isinstance(error, RateLimitError) and item.may_return(self._answers):
+            return decide(item.attempts - 1, item.attempts, outcome)
+        foreign = is_foreign(error)
+        gone = self._health.read(usable=False) if foreign else self._health.is_gone(error)
+        if gone:
+            self.stop(str(error))
+        if error.status_code is not None and not is_transient(error):
+            self._answers += 1
+            if not foreign:
+                self._health.read(usable=True)
+        self._settle(item.place, failed(error, at=now))
+        return None
 
-    def soon(self, work: Callable[[], object]) -> None:
-        with self._lock, suppress(RuntimeError):  # the loop has ended
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(work)
+    def _settle(self, place: Place, outcome: Outcome) -> None:
+        self._writer.add(place, outcome)
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
+
+def _is_refused(outcome: Reply | Failure) -> bool:
+    return not isinstance(outcome, Failure) and outcome.status == TOO_MANY
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A place, its request, and what was tried.
+
+    Attributes:
+        place: the place.
+        call: what is sent.
+        attempts: how often it was sent.
+        returns: how often it was put back, its retries spent, for coming too fast.
+    """
+
+    place: Place
+    call: Call
+    attempts: int = 0
+    returns: int = 0
+    _answers_before: int = -1
+
+    def may_return(self, answers: int) -> bool:
+        """Whether a place that came too fast once too often is put back.
+
+        It is as long as the run gets on: pacing is the run's business, not the place's.
+
+        Args:
+            answers: how many the run has got.
+        """
+        got_on = answers > self._answers_before
+        self._answers_before = answers
+        self.returns += 1
+        return got_on and self.returns <= _MOST_RETURNS
+
+
+class Keeper(Protocol):
+    """Where answers are committed; called in a thread of the run's own."""
+
+    def __call__(self, burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
+        """Commit a burst; it is durable when this returns. `quota`: the lookups that are left."""
+
+
+def keeper(cache: Answers, source: Source, *, detail: bool) -> Keeper:
+    """Commits to a cache. Should it break its promise never to raise, the run goes on without."""
+    broken = False
+
+    def keep(burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
+        nonlocal broken
+        if broken:
+            return
         try:
-            loop.run_forever()
-        finally:
-            with suppress(RuntimeError):
-                # the runs first: each ends its own tasks, once what has come is committed
-                loop.run_until_complete(_ended(set(self._works)))
-                loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
-                loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
+            if quota is not None:
+                cache.told_quota(source, quota)
+            cache.keep(source, burst, detail=detail)
+        except Exception as error:  # noqa: BLE001 - answers that were paid for are not lost
+            broken = True
+            cache.notes.append(
+                f"the answers of this run are not kept: {type(error).__name__}: {error}"
+            )
+
+    return keep
+
+
+class _Committer:
+    """Commits bursts in a thread of its own.
+
+    A daemon, and no executor: those of the standard library refuse work as soon as the main thread
+    has ended, while other threads of a program may still wait for their answers.
+    """
+
+    def __init__(self, keep: Keeper) -> None:
+        self._keep = keep
+        self._jobs: queue.SimpleQueue[tuple[Burst, int | None, Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
+
+    async def commit(self, burst: Burst, quota: int | None) -> None:
+        done: Future[None] = Future()
+        self._jobs.put((burst, quota, done))
+        await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            burst, quota, done = job
+            # who waited may have been cancelled meanwhile, and the loop may have ended
+            with suppress(InvalidStateError, RuntimeError):
+                try:
+                    self._keep(burst, quota)
+                except BaseException as error:  # noqa: BLE001 - of whoever waits for it
+                    done.set_exception(error)
+                else:
+                    done.set_result(None)
+
+
+class Writer:
+    """Commits what has come, then tells it; while one burst is written the next one grows.
+
+    Args:
+        tell: takes each burst, in the loop's thread, once it is committed.
+        keep: commits a burst; left out where there is no cache.
+
+    Attributes:
+        quota: the lookups that the account has left, as the last answer said.
+    """
+
+    def __init__(self, tell: Callable[[Burst], object], keep: Keeper | None) -> None:
+        self._tell = tell
+        self._keep = keep
+        self._burst: list[tuple[Place, Outcome | Callable[[], Outcome]]] = []
+        self._bell = asyncio.Event()
+        self._over = False
+        self.quota: int | None = None
+
+    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome]) -> None:
+        """An outcome that is to be told, or what makes it when its burst is written.
+
+        Answers that are read together are read in a third of the time.
+        """
+        self._burst.append((place, outcome))
+        self._bell.set()
 
     def end(self) -> None:
-        with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is not None and thread is not None and thread.is_alive():
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(loop.stop)
-            with suppress(KeyboardInterrupt):
-                thread.join(_END + 1.0)
+        """Nothing more comes."""
+        self._over = True
+        self._bell.set()
 
-    def leave_to_parent(self) -> None:
-        """In a forked child: the thread is not here, and the loop's files are the parent's."""
-        self._lock = threading.Lock()  # a thread that is not here may hold the parent's
-        self._inherited += [self._loop, self._thread, self._works]
-        self._loop = self._thread = None
-        self._works = set()
-
-
-async def _ended(tasks: set[asyncio.Task[object]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=_END)
-
-
-_loop = _Loop()
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_loop.leave_to_parent)
+    async def run(self) -> None:
+        """Write and tell until the end."""
+        committer = None if self._keep is None else _Committer(self._keep)
+        try:
+            while not self._over or self._burst:
+                await self._bell.wait()
+                self._bell.clear()
+                if committer is None and not self._over:
+                    await asyncio.sleep(_TOLD_EVERY)
+                came, self._burst = self._burst, []
+                burst = [(place, one() if callable(one) else one) for place, one in came]
+                if burst and committer is not None:
+                    await committer.commit(burst, self.quota)
+                if burst:
+                    self._tell(burst)
+                if self._burst or self._over:
+                    self._bell.set()
+        finally:
+            if committer is not None:
+                committer.close()
 
 
-def in_background(work: Coroutine[object, object, T]) -> Future[T]:
-    """Run a coroutine in the background loop of this process.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is to be done.
 
-    There is one such loop per process; a forked child starts its own. The caller's own event
-    loop, such as a notebook's, is left alone.
+    Attributes:
+        detail: ask for the full answer, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be under way at once, at most.
+        deadline: the seconds that the whole run may take.
+
+    Raises:
+        ValueError: a number out of its range.
+        TypeError: no number.
     """
-    return _loop.submit(work)
 
+    detail: bool = False
+    concurrency: int = 16
+    deadline: float | None = None
 
-def soon(work: Callable[[], object]) -> None:
-    """Call a function in the background loop, which is running; nothing happens where it is not."""
-    _loop.soon(work)
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int):
+            raise TypeError(f"concurrency: expected a whole number, not {self.concurrency!r}")
+        if not 1 <= self.concurrency <= _MOST_IN_FLIGHT:
+            raise ValueError(
+                f"concurrency: expected 1 to {_MOST_IN_FLIGHT} requests at once,"
+                f" not {self.concurrency}"
+            )
+        if self.deadline is None:
+            return
+        if isinstance(self.deadline, bool) or not isinstance(self.deadline, int | float):
+            raise TypeError(f"deadline: expected seconds as a number, not {self.deadline!r}")
+        if not 0 < self.deadline < float("inf"):
+            raise ValueError(
+                f"deadline: expected a number of seconds above 0, not {self.deadline!r}"
+            )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_sdk.rates import rate_to_units, units_to_rate
 from svc_tools.config import Source
-from svc_tools.lookup.cache_file import place_key
+from svc_tools.lookup.cache_rows import place_key
 from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, not_attempted
 from svc_tools.places import Place
 

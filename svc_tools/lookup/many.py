@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.engine import Driver
+from svc_tools.lookup.driver import Driver
+from svc_tools.lookup.engine import GRACE, Lookups, Terms, keeper
 from svc_tools.lookup.outcomes import Outcome, not_attempted, refused
-from svc_tools.lookup.run import GRACE, Lookups, Terms, keeper
 from svc_tools.places import Cells, Place, Question, Refusal, question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 
     from svc_tools.lookup.cache import Answers, CacheChoice
-    from svc_tools.lookup.run import Burst, Keeper
+    from svc_tools.lookup.engine import Burst, Keeper
 
 _AHEAD = 8
 """How many items per request under way are taken in before the first of them is done."""

@@ -1,10 +1,4 @@
-"""What became of a question: a status, a reason, and what was found. Pure."""
-
-# MERGED outcome_shown: How an outcome reads in a notebook. Pure.
-# MERGED alike: Reasons that differ only in the value that they quote, counted as one. Pure.
-# MERGED trouble: What went wrong with the service, for a person: a sentence, what to do, a reference. Pure.
-# MERGED stopping: Why a run ends before every place was asked for. Pure.
-# MERGED many_objects: Making many objects at once.
+"""The outcome of a query: a status, a reason, and the rate that was found. Pure."""
 
 from __future__ import annotations
 
@@ -13,25 +7,13 @@ import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from svc_sdk import (
-    Advisory,
-    AuthError,
-    ForbiddenError,
-    NotFoundError,
-    PaymentRequiredError,
-    RateLimitError,
-    ServiceError,
-    SvcError,
-    TaxResponse,
-    TransportError,
-    ValidationError,
-)
+from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
 from svc_tools.codes import lacking, part_is_known
-from svc_tools.display import NOTHING, Table, as_html, capital, counted, printable
+from svc_tools.display import NOTHING, Table, as_html, printable
+from svc_tools.lookup.errors import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,73 +22,13 @@ if TYPE_CHECKING:
     from svc_tools.places import Place, Refusal
 
 Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "failed", "not_attempted"]
-_PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
-NO_SUM = "parts_do_not_add_up"
-"""Our own warning: the parts of the rate are all there, and their sum is another."""
-
-_SHOWN_PARTS = (
-    ("state", "State"),
-    ("county", "County"),
-    ("city", "City"),
-    ("districts", "Districts"),
-)
-
-_OF_SERVICE: Mapping[type[SvcError], tuple[str, str]] = {
-    AuthError: (
-        "The service does not accept the key",
-        "Check the API key and the address of the service, then give the key again.",
-    ),
-    PaymentRequiredError: (
-        "The account has a billing problem",
-        "Settle it with the service, then try again: the same request is refused until then.",
-    ),
-    ForbiddenError: (
-        "The account's plan does not include this",
-        "Ask for a plan that includes it, or use another account.",
-    ),
-    NotFoundError: (
-        "The service knows no rate for this place",
-        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    RateLimitError: (
-        "The service asks for fewer requests",
-        "Wait a moment, then try again.",
-    ),
-    ValidationError: (
-        "The service does not accept the request",
-        "Correct what is named, then try again.",
-    ),
-    ServiceError: (
-        "The service has trouble of its own",
-        "Try again in a few minutes; if it stays so, quote the reference to support.",
-    ),
-    TransportError: (
-        "The service does not answer",
-        "Check its address and the network, then try again.",
-    ),
-}
-_FOREIGN = (
-    "The answer is not the service's",
-    "Check the address of the service: another program answered, such as a gateway.",
-)
-_QUOTA = (
-    "The account's quota is used up",
-    "Wait for the next period, or ask for a larger quota: more requests are refused until then.",
-)
-
-STOPPED = "it was stopped"
-"""Why a run ended that somebody stopped through its event."""
-_NEVER_REACHED = 8
-"""How many failures mean that a service that never answered is not there."""
-_GIVE_UP = 40
-"""How many failures in a row, retries spent, mean that a service that did answer is gone."""
-_DOUBTFUL = 32
-"""How many requests in a row may go wrong before no further places are begun for now."""
-TOO_MANY = 429
-_FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
-
 STATUSES: tuple[str, ...] = get_args(Status)
 """Every status a row can have, from the best to the least known."""
+NO_SUM = "parts_do_not_add_up"
+"""Our own warning: the parts of the rate are all there, and their sum is another."""
+STOPPED = "it was stopped"
+"""Why a run ended that somebody stopped through its event."""
+_PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
 
@@ -204,33 +126,6 @@ def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) 
     if codes:
         return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
     return Outcome("ok", None, found, looked_up_at=at)
-
-
-def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
-    """The outcome of a call that failed: a 404 of the service's is `unresolved`, others `failed`.
-
-    What the service said to quote to support is kept. `at` counts where the service answered at
-    all: a connection that failed has no such moment.
-    """
-    # a page that is not there says nothing of the place
-    gone = isinstance(error, NotFoundError) and not is_foreign(error)
-    return Outcome(
-        "unresolved" if gone else "failed",
-        _sentence(error.message if gone else _without_reference(error)),
-        support_reference=_clean(error.support_reference),
-        error_code=_clean(error.error_code),
-        looked_up_at=at if error.status_code is not None else None,
-    )
-
-
-def refused(refusal: Refusal) -> Outcome:
-    """The outcome of a row that is never asked for."""
-    return Outcome(refusal.status, refusal.reason)
-
-
-def not_attempted(cause: str) -> Outcome:
-    """The outcome of a place that was not asked for because the run had stopped."""
-    return Outcome("not_attempted", cause)
 
 
 def _found(answer: TaxResponse) -> Found:
@@ -357,6 +252,23 @@ def _text(value: object) -> str | None:
     return _clean(value) if isinstance(value, str) and value else None
 
 
+def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
+    """The outcome of a call that failed: a 404 of the service's is `unresolved`, others `failed`.
+
+    What the service said to quote to support is kept. `at` counts where the service answered at
+    all: a connection that failed has no such moment.
+    """
+    # a page that is not there says nothing of the place
+    gone = isinstance(error, NotFoundError) and not is_foreign(error)
+    return Outcome(
+        "unresolved" if gone else "failed",
+        _sentence(error.message if gone else _without_reference(error)),
+        support_reference=_clean(error.support_reference),
+        error_code=_clean(error.error_code),
+        looked_up_at=at if error.status_code is not None else None,
+    )
+
+
 def _without_reference(error: SvcError) -> str:
     """The error in a sentence; equal failures read equally, so that they can be counted."""
     return str(error).replace(f"support reference {error.support_reference}, ", "")
@@ -373,56 +285,14 @@ def _clean(text: Text) -> Text:
     return text.encode("utf-8", "replace").decode()
 
 
-def outcome_html(outcome: Outcome) -> str:
-    """The outcome as HTML: what became of the question, then the rate and what it rests on."""
-    found = outcome.found
-    tables = () if found is None else (_rates(found), _facts(found))
-    return as_html(_title(outcome), _sentences(outcome), tables)
+def refused(refusal: Refusal) -> Outcome:
+    """The outcome of a row that is never asked for."""
+    return Outcome(refusal.status, refusal.reason)
 
 
-def _title(outcome: Outcome) -> str:
-    found = outcome.found
-    if found is None:
-        return f"{outcome.status}: no rate"
-    rate = units_to_rate(found.combined)
-    if outcome.status == "partial":
-        return f"partial: {rate} is known, and lacks a part of the rate"
-    return f"{outcome.status}: {rate}, confidence {found.confidence or 'not said'}"
-
-
-def _sentences(outcome: Outcome) -> list[str]:
-    said = [] if outcome.error is None else [outcome.error]
-    if outcome.looked_up_at is not None:
-        how = "Answer from the cache, given" if outcome.cached else "Answered"
-        said.append(f"{how} {outcome.looked_up_at.isoformat(' ', 'seconds')}.")
-    if outcome.support_reference is not None:
-        said.append(f"Support reference: {outcome.support_reference}.")
-    return said
-
-
-def _rates(found: Found) -> Table:
-    """The parts; what is not known is a dash, never 0."""
-    rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
-    rows.append(("Together", units_to_rate(found.combined)))
-    return Table("Rate", ("Part", ">Rate"), tuple(rows))
-
-
-def _facts(found: Found) -> Table:
-    places = (found.resolved_city, found.resolved_county, found.resolved_state, found.resolved_zip)
-    between = f"{units_to_rate(found.low)} to {units_to_rate(found.high)}"
-    facts = {
-        "Place": ", ".join(filter(None, places)),
-        "Decided by": found.resolved_via,
-        "Confidence": found.confidence,
-        "Warnings": ", ".join(found.warnings),
-        "May lie between": between if found.low is not None else None,
-        "Effective date": found.effective_date,
-        "Basis of the date": found.effective_date_basis,
-        "Source": found.source,
-        "Edition": found.edition,
-    }
-    rows = tuple((name, printable(value) if value else NOTHING) for name, value in facts.items())
-    return Table("What it rests on", ("Fact", "~Value"), rows)
+def not_attempted(cause: str) -> Outcome:
+    """The outcome of a place that was not asked for because the run had stopped."""
+    return Outcome("not_attempted", cause)
 
 
 _VALUE = re.compile(r"""^(\w+: )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
@@ -463,120 +333,64 @@ def _with_others(reason: str, others: int) -> str:
     return _VALUE.sub(lambda found: f"{found[0]} (and {others:,} other {value})", reason)
 
 
-_ARGUMENT = re.compile(r"[a-z_]{2,20}: (?=\S)")
+def outcome_html(outcome: Outcome) -> str:
+    """The outcome as HTML: what became of the question, then the rate and what it rests on."""
+    found = outcome.found
+    tables = () if found is None else (_rates(found), _facts(found))
+    return as_html(_title(outcome), _sentences(outcome), tables)
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What is said of an error.
-
-    Attributes:
-        title: what happened, in a few words.
-        text: the sentence that says what it was.
-        what_to_do: what the person can do.
-        reference: what to quote to support; `None` where the service gave none.
-    """
-
-    title: str
-    text: str
-    what_to_do: str
-    reference: str | None = None
+def _title(outcome: Outcome) -> str:
+    found = outcome.found
+    if found is None:
+        return f"{outcome.status}: no rate"
+    rate = units_to_rate(found.combined)
+    if outcome.status == "partial":
+        return f"partial: {rate} is known, and lacks a part of the rate"
+    return f"{outcome.status}: {rate}, confidence {found.confidence or 'not said'}"
 
 
-def told_of_service(error: SvcError) -> Trouble:
-    """What to say of a call that failed."""
-    title, what_to_do = _OF_SERVICE.get(type(error), _OF_SERVICE[ServiceError])
-    if is_foreign(error) and not isinstance(error, AuthError):
-        title, what_to_do = _FOREIGN
-    elif isinstance(error, RateLimitError):
-        if error.error_code == "QUOTA_EXCEEDED":
-            title, what_to_do = _QUOTA
-        elif error.retry_after:
-            seconds = ceil(error.retry_after)
-            what_to_do = f"Wait {counted(seconds, 'second')}, then try again."
-    facts = [f"status {error.status_code}" if error.status_code is not None else ""]
-    facts += [f"after {error.attempts} attempts" if error.attempts > 1 else ""]
-    known = ", ".join(fact for fact in facts if fact)
-    text = one_line(error.message)
-    return Trouble(
-        title, f"{text} ({known})" if known else text, what_to_do, error.support_reference
-    )
+def _sentences(outcome: Outcome) -> list[str]:
+    said = [] if outcome.error is None else [outcome.error]
+    if outcome.looked_up_at is not None:
+        how = "Answer from the cache, given" if outcome.cached else "Answered"
+        said.append(f"{how} {outcome.looked_up_at.isoformat(' ', 'seconds')}.")
+    if outcome.support_reference is not None:
+        said.append(f"Support reference: {outcome.support_reference}.")
+    return said
 
 
-def one_line(text: str) -> str:
-    """The message on one line, without the name of an argument before it."""
-    line = " ".join(text.split())
-    found = _ARGUMENT.match(line)
-    rest = line[found.end() :] if found else line
-    return capital(rest)
+_SHOWN_PARTS = (
+    ("state", "State"),
+    ("county", "County"),
+    ("city", "City"),
+    ("districts", "Districts"),
+)
 
 
-SERVER_ERRORS = range(500, 600)
+def _rates(found: Found) -> Table:
+    """The parts; what is not known is a dash, never 0."""
+    rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
+    rows.append(("Together", units_to_rate(found.combined)))
+    return Table("Rate", ("Part", ">Rate"), tuple(rows))
 
 
-def is_fatal(error: SvcError) -> bool:
-    """Whether every further request would be refused too: the key, the plan, the quota."""
-    return isinstance(error, _FATAL) or (
-        isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED"
-    )
-
-
-def is_transient(error: SvcError) -> bool:
-    """Whether the same request may be answered some time later."""
-    return error.status_code == TOO_MANY or error.status_code in SERVER_ERRORS
-
-
-def is_foreign(error: SvcError) -> bool:
-    """Whether an answer came that is not the service's: a redirect, a page, nothing at all.
-
-    So answer a wrong address, a gateway, a login page. What the service refuses, it explains in
-    JSON; a 5xx and a 429 need no explanation.
-    """
-    if error.status_code is None or is_transient(error):
-        return False
-    explained = error.error_code is not None or isinstance(error.response_body, dict)
-    return isinstance(error, ServiceError) or not explained
-
-
-class Health:
-    """Whether the service is worth asking."""
-
-    def __init__(self) -> None:
-        self._alive = False
-        self._bad_requests = 0
-        self._failures = 0
-        self._unreadable = 0
-
-    @property
-    def good(self) -> bool:
-        """Whether new places may be begun while others wait for their next try."""
-        return self._alive and self._bad_requests < _DOUBTFUL
-
-    def answered(self) -> None:
-        """The service answered, be it to say that it does not know a place."""
-        self._alive = True
-        self._bad_requests = 0
-        self._failures = 0
-
-    def read(self, *, usable: bool) -> bool:
-        """An answer was, or was not, one of the service's; whether too many in a row were not.
-
-        Apart from the rest, because good answers are read later than they come.
-        """
-        self._unreadable = 0 if usable else self._unreadable + 1
-        return self._unreadable >= _GIVE_UP
-
-    def troubled(self) -> None:
-        """A request went wrong, and may be tried again."""
-        self._bad_requests += 1
-
-    def is_gone(self, error: SvcError) -> bool:
-        """Whether it has failed so many places in a row that it will fail the rest."""
-        if not isinstance(error, TransportError | ServiceError | RateLimitError):
-            self.answered()
-            return False
-        self._failures += 1
-        return self._failures >= (_GIVE_UP if self._alive else _NEVER_REACHED)
+def _facts(found: Found) -> Table:
+    places = (found.resolved_city, found.resolved_county, found.resolved_state, found.resolved_zip)
+    between = f"{units_to_rate(found.low)} to {units_to_rate(found.high)}"
+    facts = {
+        "Place": ", ".join(filter(None, places)),
+        "Decided by": found.resolved_via,
+        "Confidence": found.confidence,
+        "Warnings": ", ".join(found.warnings),
+        "May lie between": between if found.low is not None else None,
+        "Effective date": found.effective_date,
+        "Basis of the date": found.effective_date_basis,
+        "Source": found.source,
+        "Edition": found.edition,
+    }
+    rows = tuple((name, printable(value) if value else NOTHING) for name, value in facts.items())
+    return Table("What it rests on", ("Fact", "~Value"), rows)
 
 
 @contextmanager

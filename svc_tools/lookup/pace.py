@@ -23,6 +23,7 @@ import random
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from svc_sdk import RateLimitError, ServiceError, SvcError, TransportError
 from svc_sdk._retry import backoff
 
 if TYPE_CHECKING:
@@ -223,3 +224,52 @@ class Pauses:
         clock = goes_on.isoformat(" ", "seconds")
         _log.warning("%s: the lookup goes on at %s; Ctrl+C keeps what was found", wished, clock)
         return None
+
+
+_NEVER_REACHED = 8
+"""How many failures mean that a service that never answered is not there."""
+_GIVE_UP = 40
+"""How many failures in a row, retries spent, mean that a service that did answer is gone."""
+_DOUBTFUL = 32
+"""How many requests in a row may go wrong before no further places are begun for now."""
+
+
+class Health:
+    """Whether the service is worth asking."""
+
+    def __init__(self) -> None:
+        self._alive = False
+        self._bad_requests = 0
+        self._failures = 0
+        self._unreadable = 0
+
+    @property
+    def good(self) -> bool:
+        """Whether new places may be begun while others wait for their next try."""
+        return self._alive and self._bad_requests < _DOUBTFUL
+
+    def answered(self) -> None:
+        """The service answered, be it to say that it does not know a place."""
+        self._alive = True
+        self._bad_requests = 0
+        self._failures = 0
+
+    def read(self, *, usable: bool) -> bool:
+        """An answer was, or was not, one of the service's; whether too many in a row were not.
+
+        Apart from the rest, because good answers are read later than they come.
+        """
+        self._unreadable = 0 if usable else self._unreadable + 1
+        return self._unreadable >= _GIVE_UP
+
+    def troubled(self) -> None:
+        """A request went wrong, and may be tried again."""
+        self._bad_requests += 1
+
+    def is_gone(self, error: SvcError) -> bool:
+        """Whether it has failed so many places in a row that it will fail the rest."""
+        if not isinstance(error, TransportError | ServiceError | RateLimitError):
+            self.answered()
+            return False
+        self._failures += 1
+        return self._failures >= (_GIVE_UP if self._alive else _NEVER_REACHED)

@@ -15,13 +15,13 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
-from svc_tools.lookup.outcomes import Trouble
 from svc_tools.widgets.parts import field, heading, note, table, table_html, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.enriching import FileView
+    from svc_tools.lookup.errors import Trouble
     from svc_tools.lookup.plan import Plan
 
 _CHOOSE = ("choose", "")

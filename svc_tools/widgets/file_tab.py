@@ -22,7 +22,8 @@ from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.files.reading import kind_to_read
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.outcomes import STOPPED, Trouble
+from svc_tools.lookup.errors import Trouble
+from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.widgets.file_columns import ColumnsForm, PlanView, file_trouble, grid, line, spoken
 from svc_tools.widgets.file_result import FileProgress, FileResult
 from svc_tools.widgets.parts import (

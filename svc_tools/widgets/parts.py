@@ -29,7 +29,7 @@ from pydantic import SecretStr
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.lookup.outcomes import Trouble, one_line, told_of_service
+from svc_tools.lookup.errors import Trouble, one_line, told_of_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

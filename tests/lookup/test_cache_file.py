@@ -15,7 +15,7 @@ from support.answers import NOW, SOURCE, ok, zip_place
 
 from svc_tools.config import embedded_source
 from svc_tools.lookup import cache as cache_module
-from svc_tools.lookup import cache_file
+from svc_tools.lookup import cache_store
 from svc_tools.lookup.cache import Cache, cache_info
 
 PLACES = [zip_place(number) for number in range(2000)]
@@ -83,7 +83,7 @@ def test_a_commit_that_returned_outlives_a_power_cut(cache, path):
 
 
 def test_on_another_machines_disk_it_works_without_a_write_ahead_log(cache, path, monkeypatch):
-    monkeypatch.setattr(cache_file, "is_on_network", lambda _: True)
+    monkeypatch.setattr(cache_store, "is_on_network", lambda _: True)
     assert works(cache)
     connection = cache_module._stores.at(path)._file.connection
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
@@ -110,8 +110,8 @@ MOUNTS = """\
 def test_another_machines_disk_is_told_by_its_mount(tmp_path, path, there):
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS)
-    assert cache_file.is_on_network(Path(path), mounts) is there
-    assert cache_file.is_on_network(Path(path), tmp_path / "absent") is False
+    assert cache_store.is_on_network(Path(path), mounts) is there
+    assert cache_store.is_on_network(Path(path), tmp_path / "absent") is False
 
 
 def test_a_file_that_is_no_database_is_set_aside_and_named(path):
@@ -272,7 +272,7 @@ def test_a_folder_that_cannot_be_made_is_said_once(tmp_path):
 
 def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path, monkeypatch):
     filled(path)
-    monkeypatch.setattr(cache_file, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(cache_store, "BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         cache = fresh(path)

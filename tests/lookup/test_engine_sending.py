@@ -15,8 +15,7 @@ from support.counting import counting
 from support.faults import HANG, KEY, RESET, answer, echo
 
 from svc_sdk import Svc
-from svc_tools.lookup import engine, look_up, transport
-from svc_tools.lookup import run as running
+from svc_tools.lookup import driver, engine, look_up, transport
 from svc_tools.places import Place
 
 
@@ -117,7 +116,7 @@ def test_a_retry_after_holds_every_request_back(faults):
 
 
 def test_the_deadline_ends_the_run_and_keeps_what_came(scripted, faults, monkeypatch):
-    monkeypatch.setattr(running, "GRACE", 0.05)
+    monkeypatch.setattr(engine, "GRACE", 0.05)
     faults.will(*[echo] * 5, HANG)
     began = time.monotonic()
     run = look_up(scripted, places(100), deadline=0.5)
@@ -127,7 +126,7 @@ def test_the_deadline_ends_the_run_and_keeps_what_came(scripted, faults, monkeyp
 
 
 def test_an_interrupt_does_not_wait_for_what_hangs(scripted, faults, monkeypatch):
-    monkeypatch.setattr(engine, "GRACE", 0.05)
+    monkeypatch.setattr(driver, "GRACE", 0.05)
     faults.will(*[echo] * 5, HANG)
     seen = []
 
