@@ -19,29 +19,6 @@ from svc_sdk import AsyncSvc, Svc, __version__
 if TYPE_CHECKING:
     from svc_tools.service.embedded import EmbeddedService
 
-__all__ = [
-    "ConfigurationError",
-    "EmbeddedAsyncSvc",
-    "EmbeddedSvc",
-    "Source",
-    "account_fingerprint",
-    "account_of",
-    "aconnect",
-    "address",
-    "cache_hours",
-    "cache_path",
-    "configured",
-    "connect",
-    "database",
-    "embedded_source",
-    "excel_folder",
-    "receipt_folder",
-    "running_embedded",
-    "service_name",
-    "source_of",
-    "unconfigured",
-]
-
 KEY_VARIABLE = "SVC_API_KEY"
 URL_VARIABLE = "SVC_BASE_URL"
 DATABASE_VARIABLE = "SVC_DATABASE_URL"

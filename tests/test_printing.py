@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from svc_tools.printing import print_table
+from svc_tools.display import print_table
 
 HEADS = ("Code", ">Rows", "~What to do", "~Warnings")
 CODES = "address_not_matched, zip_spans_jurisdictions, as_of_after_edition"

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from svc_tools.cli.common import NO_ANSWER, Json, admin, explained
 from svc_tools.codes import percent
-from svc_tools.printing import print_table, print_text
+from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

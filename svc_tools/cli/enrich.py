@@ -25,7 +25,7 @@ from svc_tools.display import STAGES, duration, how_far, the_service
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
-from svc_tools.printing import print_table, print_text
+from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools.cli.common import NO_ANSWER, explained
-from svc_tools.printing import print_table, print_text
+from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from svc_tools.excel.checking import Line

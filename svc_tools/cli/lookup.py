@@ -28,7 +28,7 @@ from svc_tools.codes import (
     sentence,
 )
 from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
-from svc_tools.printing import print_table, print_text
+from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

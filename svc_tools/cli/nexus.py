@@ -35,7 +35,7 @@ from svc_tools.nexus.service import (
     list_register,
 )
 from svc_tools.places import state_code
-from svc_tools.printing import print_table, print_text
+from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
