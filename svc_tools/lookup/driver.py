@@ -1,7 +1,8 @@
-"""Ask for many distinct places over one client; the door for code that waits for the answers."""
+"""Bulk lookups from synchronous code: the engine in a background event loop, and `look_up`.
 
-# MERGED driving: A run in the background loop, driven by a thread that waits for it.
-# MERGED loop: One event loop in the background, for callers that have none or may not block theirs.
+There is one such loop per process, in a daemon thread; the caller's own event loop, such as a
+notebook's, is left alone.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +18,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from svc_tools.config import source_of
-from svc_tools.lookup.engine import GRACE, Lookups, Terms, keeper
+from svc_tools.lookup.engine import GRACE, Engine, RunCache, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, not_attempted
 
 if TYPE_CHECKING:
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.lookup.cache import Answers
-    from svc_tools.lookup.engine import Burst, Keeper
+    from svc_tools.lookup.engine import Batch, Commit
     from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
 
-_LISTEN = 0.5
-"""Seconds after which a waiting thread looks up: not every system wakes it for a Ctrl+C."""
-_LISTEN_FOR_STOP = 0.1
-"""The same, where somebody may stop the run: no queue can be waited for together with an event."""
+CLOSED = "the caller ended the run"
+_POLL = 0.5
+"""Seconds between two looks of a waiting thread: not every system wakes it for a Ctrl+C."""
+_POLL_STOP = 0.1
+"""The same where an event may stop the run: a queue cannot be awaited together with an event."""
 _COMMIT = 10.0
-"""Seconds that the last burst gets to be committed after an interrupt."""
-
+"""Seconds that the last batch gets to be committed after an interrupt."""
 _END = 5.0
-"""Seconds that runs get to commit what has come when the process ends."""
+"""Seconds that runs get to commit their outcomes when the process ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         outcomes: an outcome for each distinct place, in the order in which they were given.
         stopped: why the run ended early; `None` where it did not.
-        asked: how many places were asked for over the wire.
-        cached: how many answers came from the cache.
-        requests: how many requests were sent, tries after failures included.
-        waited: the seconds for which none was sent because the service wished so.
+        asked: how many places were requested from the service.
+        cached: how many outcomes came from the cache.
+        requests: how many requests were sent, retries included.
+        waited: the seconds for which none was sent because the service asked for a pause.
     """
 
     outcomes: dict[Place, Outcome]
@@ -74,53 +74,51 @@ def look_up(
     on_outcome: Callable[[Outcome], object] | None = None,
     stop: threading.Event | None = None,
 ) -> Run:
-    """Ask for every distinct place once, and for none that the cache knows.
+    """Look up every distinct place once, and none that is in the cache.
 
     A key, a plan or a quota that the service refuses ends the run, because every further request
     would be refused too; so does a service that fails one place after the other, the deadline, and
-    an interrupt (Ctrl+C) or the event `stop`, which return what there is. The places that are left
-    are `not_attempted`.
+    an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far. The remaining
+    places are `not_attempted`.
 
     Args:
         client: the client; its retries and delays apply to every request (SPEC 8), and a
             `Retry-After` to all of them. The timeout is for a whole request.
-        places: the places; equal ones are asked for once.
-        cache: answers that are known, and where new ones are committed before they are reported.
-        detail: ask for the full answer, with candidates and components (SPEC 2.5).
-        concurrency: how many requests may be under way at once; fewer are where the service
-            refuses some for coming too fast, or becomes slow under them.
-        deadline: the seconds that the whole run may take; requests under way then get one more.
+        places: the places; equal ones are looked up once.
+        cache: known results; new ones are committed to it before they are reported.
+        detail: request the full response, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be in flight at once; it is lowered where the service
+            rate limits some, or becomes slow under them.
+        deadline: the seconds that the whole run may take; requests in flight then get one more.
         on_outcome: called in the caller's thread with the outcome of each distinct place that is
-            known, got an answer or failed, once it is committed.
-        stop: ends the run once another thread sets it, as an interrupt does: what is under way gets
-            a second more, what has come is kept, and `stopped` says "it was stopped".
+            known, got a response or failed, once it is committed.
+        stop: ends the run once another thread sets it, as an interrupt does: requests in flight
+            get a second more, and `stopped` says "it was stopped".
 
     Raises:
         ValueError: `concurrency` or `deadline` is out of range.
-        TypeError: one of them is no number.
+        TypeError: one of them is not a number.
         ImportError: the extra for bulk lookups is not installed.
     """
-    terms = Terms(detail=detail, concurrency=concurrency, deadline=deadline)
+    options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
     distinct = dict.fromkeys(places)
-    source = source_of(client) if cache is not None else None
     known: dict[Place, Outcome] = {}
-    keep = None if cache is None or source is None else keeper(cache, source, detail=detail)
-    driver = Driver(client, terms, keep, stop=stop)
+    run_cache = RunCache(cache, client, detail=detail)
+    driver = Driver(client, options, run_cache.commit, stop=stop)
     try:
-        if cache is not None and source is not None and distinct:
-            known = cache.known(source, distinct, detail=detail)
-            _report(known.values(), on_outcome)
+        known = run_cache.known(distinct)
+        _report(known.values(), on_outcome)
         if len(known) < len(distinct):
             driver.feed([place for place in distinct if place not in known])
             driver.close_feed()
             driver.start()
-            for burst in driver.bursts():
-                _report([outcome for _, outcome in burst], on_outcome)
+            for batch in driver.batches():
+                _report([outcome for _, outcome in batch], on_outcome)
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
         driver.end()
-    run = driver.lookups
+    run = driver.engine
     outcomes = known | driver.outcomes if driver.outcomes else known
     rest = not_attempted(run.stopped or "the run ended early")
     return Run(
@@ -142,67 +140,67 @@ def _report(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], object]
 
 
 class Driver:
-    """Feeds a run, and takes its bursts, from a thread that is not the loop's.
+    """Feeds a run in the background loop, and takes its batches, from another thread.
 
     Args:
         client: how the service is reached.
-        terms: how the run is to be done.
-        keep: commits a burst; `None` where there is no cache.
+        options: detail, concurrency and deadline.
+        commit: commits a batch; `None` where there is no cache.
         remember: whether `outcomes` is filled.
         stop: ends the run when it is set, as a Ctrl+C does.
 
     Attributes:
-        lookups: the run.
-        outcomes: all that was committed. It is filled by the loop's thread, so that no Ctrl+C at an
-            unlucky moment loses a burst on its way.
+        engine: the run.
+        outcomes: all that was committed. It is filled by the loop's thread, so that a Ctrl+C at an
+            unlucky moment cannot lose a batch.
     """
 
     def __init__(
         self,
         client: Svc,
-        terms: Terms,
-        keep: Keeper | None,
+        options: RunOptions,
+        commit: Commit | None,
         *,
         remember: bool = True,
         stop: threading.Event | None = None,
     ) -> None:
-        self._mailbox: queue.SimpleQueue[Burst | None] = queue.SimpleQueue()
+        self._mailbox: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._future: Future[None] | None = None
         self._over = False
         self._remember = remember
         self._stop = stop
-        self._listen = _LISTEN if stop is None else _LISTEN_FOR_STOP
-        self.lookups = Lookups(client, terms, self._committed, keep)
+        self._poll = _POLL if stop is None else _POLL_STOP
+        self.engine = Engine(client, options, self._committed, commit)
         self.outcomes: dict[Place, Outcome] = {}
 
     def start(self) -> None:
-        """Begin to ask, unless the run was stopped before it began."""
+        """Start the run, unless it was stopped before."""
         if self._is_stopped():
-            self.lookups.stopped = STOPPED
+            self.engine.stopped = STOPPED
             return
         self._future = in_background(self._run())
 
     def feed(self, places: Iterable[Place]) -> None:
-        """Hand over distinct places."""
+        """Add distinct places that are to be looked up."""
         if self._future is None:
-            self.lookups.feed(places)
+            self.engine.feed(places)
         else:
-            soon(partial(self.lookups.feed, list(places)))
+            soon(partial(self.engine.feed, list(places)))
 
     def close_feed(self) -> None:
-        """No further places come."""
+        """Declare that no further places come."""
         if self._future is None:
-            self.lookups.close_feed()
+            self.engine.close_feed()
         else:
-            soon(self.lookups.close_feed)
+            soon(self.engine.close_feed)
 
-    def bursts(self) -> Iterator[Burst]:
-        """What is committed, as it comes, until the run is over."""
-        while (burst := self.burst()) is not None:
-            yield burst
+    def batches(self) -> Iterator[Batch]:
+        """The committed batches as they come, until the run is over."""
+        while (batch := self.batch()) is not None:
+            yield batch
 
-    def burst(self) -> Burst | None:
-        """What was committed next; `None` where the run is over, or was stopped.
+    def batch(self) -> Batch | None:
+        """The next committed batch; `None` where the run is over, or was stopped.
 
         Raises:
             ImportError: the extra for bulk lookups is not installed.
@@ -212,24 +210,24 @@ class Driver:
                 self.interrupt(STOPPED)
                 break
             try:
-                burst = self._mailbox.get(timeout=self._listen)
+                batch = self._mailbox.get(timeout=self._poll)
             except queue.Empty:
                 if not self._future.done():
                     continue
-                burst = None
-            if burst is not None:
-                return burst
+                batch = None
+            if batch is not None:
+                return batch
             self._finish()
         return None
 
-    def ready(self) -> Iterator[Burst]:
-        """What was committed by now, without waiting. Raises as `burst`."""
+    def ready(self) -> Iterator[Batch]:
+        """The batches committed so far, without waiting. Raises as `batch`."""
         while not self._mailbox.empty():
-            burst = self._mailbox.get()
-            if burst is None:
+            batch = self._mailbox.get()
+            if batch is None:
                 self._finish()
             else:
-                yield burst
+                yield batch
 
     @property
     def over(self) -> bool:
@@ -246,43 +244,43 @@ class Driver:
             future.result()
 
     def interrupt(self, cause: str = "interrupted", grace: float | None = None) -> None:
-        """Stop: what is under way gets some time, and what has come is committed.
+        """Stop: requests in flight get some time, and their outcomes are committed.
 
-        A further Ctrl+C ends the waiting for what is under way.
+        A further Ctrl+C cancels them at once.
 
         Args:
             cause: why.
-            grace: seconds for what is under way.
+            grace: seconds for requests in flight; `GRACE` where left out.
         """
         grace = GRACE if grace is None else grace
         end = time.monotonic() + grace + _COMMIT
         future = self._future
-        soon(partial(self.lookups.stop, cause, grace))
+        soon(partial(self.engine.stop, cause, grace))
         while future is not None and self._future is not None and time.monotonic() < end:
             try:
-                if self._mailbox.get(timeout=_LISTEN) is None:
+                if self._mailbox.get(timeout=_POLL) is None:
                     self._future = None
             except queue.Empty:
                 if future.done():
                     self._future = None
             except KeyboardInterrupt:
-                soon(partial(self.lookups.stop, cause, 0.0))
+                soon(partial(self.engine.stop, cause, 0.0))
         self._future = None
-        self.lookups.stopped = self.lookups.stopped or cause
+        self.engine.stopped = self.engine.stopped or cause
 
     def end(self, grace: float = 0.0) -> None:
-        """Leave nothing behind that still asks; for a run that is over this does nothing."""
+        """End the run if it is not over."""
         if self._future is not None:
-            self.interrupt("nobody waits for the answers any more", grace)
+            self.interrupt(CLOSED, grace)
 
-    def _committed(self, burst: Burst) -> None:
+    def _committed(self, batch: Batch) -> None:
         if self._remember:
-            self.outcomes.update(burst)
-        self._mailbox.put(burst)
+            self.outcomes.update(batch)
+        self._mailbox.put(batch)
 
     async def _run(self) -> None:
         try:
-            await self.lookups.run()
+            await self.engine.run()
         finally:
             self._mailbox.put(None)
 
@@ -291,14 +289,14 @@ T = TypeVar("T")
 
 
 class _Loop:
-    """An event loop in a daemon thread of its own; started at first use."""
+    """An event loop in a daemon thread, started at first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._works: set[asyncio.Task[object]] = set()
-        # what a forked child inherited: kept, so that no finaliser of it runs in the child
+        # what a forked child inherited: referenced, so that no finalizer of it runs in the child
         self._inherited: list[object] = []
 
     def submit(self, work: Coroutine[object, object, T]) -> Future[T]:
@@ -334,7 +332,7 @@ class _Loop:
             loop.run_forever()
         finally:
             with suppress(RuntimeError):
-                # the runs first: each ends its own tasks, once what has come is committed
+                # the runs first: each ends its tasks once its outcomes are committed
                 loop.run_until_complete(_ended(set(self._works)))
                 loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
                 loop.run_until_complete(loop.shutdown_asyncgens())
@@ -371,14 +369,10 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
 
 
 def in_background(work: Coroutine[object, object, T]) -> Future[T]:
-    """Run a coroutine in the background loop of this process.
-
-    There is one such loop per process; a forked child starts its own. The caller's own event
-    loop, such as a notebook's, is left alone.
-    """
+    """Run a coroutine in the background loop of this process; a forked child starts another."""
     return _loop.submit(work)
 
 
 def soon(work: Callable[[], object]) -> None:
-    """Call a function in the background loop, which is running; nothing happens where it is not."""
+    """Call a function in the background loop; nothing happens where it is not running."""
     _loop.soon(work)

@@ -1,11 +1,7 @@
-"""A run: workers over one sender and one pace, every answer committed before it is told.
+"""The engine of bulk lookups: workers over one connection pool and one pace, in one event loop.
 
-Used from one event loop. Places are fed; outcomes come out, in bursts, as they are committed.
+Places are fed in; outcomes are reported in batches, each committed to the cache before that.
 """
-
-# MERGED item: A place on its way through a run. Pure.
-# MERGED writing: Outcomes on their way out of a run: committed first, then told, in bursts.
-# MERGED terms: How a run is to be done, checked once.
 
 from __future__ import annotations
 
@@ -20,76 +16,150 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
+from svc_tools.config import source_of
 from svc_tools.lookup.errors import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
 from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
-from svc_tools.lookup.pace import Health, Pace, Pauses, told_limit
+from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
-    from svc_tools.config import Source
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
 
-    Burst = list[tuple[Place, Outcome]]
-    """Places and what became of them, in the order in which the answers came."""
+    Batch = list[tuple[Place, Outcome]]
+    """Places and their outcomes, in the order in which the responses came."""
+    Commit = Callable[[Batch, int | None], None]
+    """Stores a batch, and the remaining quota if known; durable when it returns."""
 
 GRACE = 1.0
-"""Seconds that requests under way get after an interrupt: most answers still come, and count."""
+"""Seconds that requests in flight get after an interrupt: most responses still arrive in them."""
 _WAITING = 16
-"""How many places per request under way may wait for their next try."""
+"""How many places per request in flight may wait for their next attempt."""
 _OK = 200
 _WATCH = 0.25
-
+"""Seconds between two searches for requests that hang."""
 _MOST_RETURNS = 20
-"""How often a place that was refused for coming too fast is put back."""
-
-_TOLD_EVERY = 0.01
-"""Seconds between two bursts of outcomes where no cache has to be written."""
-
+"""How often a place that was rate limited is put back."""
+_REPORT_EVERY = 0.01
+"""Seconds between two batches of outcomes where no cache has to be written."""
 _MOST_IN_FLIGHT = 512
 
 
-class Lookups:
-    """One run. Make it, feed it, `close_feed()`, await `run()`; or `stop()` it.
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a run, validated.
+
+    Attributes:
+        detail: request the full response, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be in flight at once, at most.
+        deadline: the seconds that the whole run may take.
+
+    Raises:
+        ValueError: a number out of range.
+        TypeError: not a number.
+    """
+
+    detail: bool = False
+    concurrency: int = 16
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the numbers."""
+        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int):
+            raise TypeError(f"concurrency: expected a whole number, not {self.concurrency!r}")
+        if not 1 <= self.concurrency <= _MOST_IN_FLIGHT:
+            raise ValueError(
+                f"concurrency: expected 1 to {_MOST_IN_FLIGHT} requests at once,"
+                f" not {self.concurrency}"
+            )
+        if self.deadline is None:
+            return
+        if isinstance(self.deadline, bool) or not isinstance(self.deadline, int | float):
+            raise TypeError(f"deadline: expected seconds as a number, not {self.deadline!r}")
+        if not 0 < self.deadline < float("inf"):
+            raise ValueError(
+                f"deadline: expected a number of seconds above 0, not {self.deadline!r}"
+            )
+
+
+class RunCache:
+    """The cache of one run over one client, or none.
+
+    Should the cache break its promise never to raise, the run goes on without it.
+    """
+
+    def __init__(self, cache: Answers | None, client: Svc | AsyncSvc, *, detail: bool) -> None:
+        self._cache = cache
+        self._source = None if cache is None else source_of(client)
+        self._detail = detail
+        self._broken = False
+
+    def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
+        """The outcomes that are in the cache."""
+        if self._cache is None or self._source is None or not places:
+            return {}
+        return self._cache.known(self._source, places, detail=self._detail)
+
+    @property
+    def commit(self) -> Commit | None:
+        """Stores a batch; `None` where there is no cache."""
+        return None if self._cache is None else self._commit
+
+    def _commit(self, batch: Batch, quota: int | None) -> None:
+        if self._cache is None or self._source is None or self._broken:
+            return
+        try:
+            if quota is not None:
+                self._cache.told_quota(self._source, quota)
+            self._cache.keep(self._source, batch, detail=self._detail)
+        except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
+            self._broken = True
+            self._cache.notes.append(
+                f"the answers of this run are not kept: {type(error).__name__}: {error}"
+            )
+
+
+class Engine:
+    """One run: `feed()` it, `close_feed()`, await `run()`; `stop()` ends it early.
 
     Args:
         client: how the service is reached.
-        terms: how the run is to be done.
-        tell: takes each burst of outcomes, in the loop's thread, once it is committed.
-        keep: commits a burst; left out where there is no cache.
+        options: detail, concurrency and deadline.
+        report: takes each batch of outcomes, in the loop's thread, once it is committed.
+        commit: commits a batch; `None` where there is no cache.
 
     Attributes:
         stopped: why the run ended early; `None` where it did not.
-        asked: the places that were asked for at least once.
-        requests: the requests that were sent.
+        asked: how many places were requested at least once.
+        requests: how many requests were sent.
     """
 
     def __init__(
         self,
         client: Svc | AsyncSvc,
-        terms: Terms,
-        tell: Callable[[Burst], object],
-        keep: Keeper | None = None,
+        options: RunOptions,
+        report: Callable[[Batch], object],
+        commit: Commit | None,
     ) -> None:
         self._client = client
         self._settings = client._settings  # noqa: SLF001 - the pure parts serve both
-        self._terms = terms
-        self._pace = Pace(terms.concurrency)
+        self._options = options
+        self._pace = Pace(options.concurrency)
         self._health = Health()
         self._waiting: deque[Place] = deque()
         self._later: list[tuple[float, int, Item]] = []
-        self._room = max(_WAITING * terms.concurrency, 256)
+        self._room = max(_WAITING * options.concurrency, 256)
         self._number = 0
         self._fed = False
         self._began: dict[Item, float] = {}
@@ -99,7 +169,7 @@ class Lookups:
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._pauses = Pauses()
-        self._writer = Writer(tell, keep)
+        self._writer = Writer(report, commit)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopped: str | None = None
         self.asked = 0
@@ -107,26 +177,26 @@ class Lookups:
 
     @property
     def waited(self) -> float:
-        """Seconds for which no request was sent because the service wished so."""
+        """Seconds for which no request was sent because the service asked for a pause."""
         return self._pace.waited(time.monotonic())
 
     def feed(self, places: Iterable[Place]) -> None:
-        """Hand over distinct places that are to be asked for."""
+        """Add distinct places that are to be looked up."""
         self._waiting.extend(places)
         self._wake_one()
 
     def close_feed(self) -> None:
-        """No further places come."""
+        """Declare that no further places come."""
         self._fed = True
         self._wake_all()
 
     def stop(self, cause: str, grace: float | None = None) -> None:
-        """Begin nothing more; the first cause counts.
+        """Start no further requests; the first cause counts.
 
         Args:
-            cause: why, in a sentence without its end.
-            grace: the seconds after which requests under way are dropped; left out, each gets the
-                time that every request has.
+            cause: why, in a sentence without a full stop.
+            grace: the seconds after which requests in flight are canceled; where left out, each
+                has its usual timeout.
         """
         self.stopped = self.stopped or cause
         self._wake_all()
@@ -134,22 +204,22 @@ class Lookups:
             self._loop.call_later(grace, self._drop)
 
     async def run(self) -> None:
-        """Ask, until every place that was fed has its outcome, or the run is stopped.
+        """Run until every place that was fed has its outcome, or the run is stopped.
 
         Raises:
             ImportError: see `open_sender`.
         """
         self._loop = loop = asyncio.get_running_loop()
-        sender = await open_sender(self._client, self._terms.concurrency)
+        sender = await open_sender(self._client, self._options.concurrency)
         writing = loop.create_task(self._writer.run())
         writing.add_done_callback(self._wrote)
         watching = loop.create_task(self._watch())
         end = None
-        if self._terms.deadline is not None:
-            cause = f"the deadline of {self._terms.deadline:g} s was reached"
-            end = loop.call_later(self._terms.deadline, self.stop, cause, GRACE)
+        if self._options.deadline is not None:
+            cause = f"the deadline of {self._options.deadline:g} s was reached"
+            end = loop.call_later(self._options.deadline, self.stop, cause, GRACE)
             self._pauses.ends_at = end.when()  # the loop's clock is time.monotonic
-        count = self._terms.concurrency
+        count = self._options.concurrency
         if self._fed:
             count = min(count, len(self._waiting))
         self._workers = [loop.create_task(self._work(sender)) for _ in range(count)]
@@ -172,7 +242,7 @@ class Lookups:
                 await sender.close()
 
     def _wrote(self, writing: asyncio.Task[None]) -> None:
-        """Without a writer nothing is told: who waits must not wait for ever."""
+        """Stop the run if the writer failed: nothing would be reported any more."""
         if not writing.cancelled() and (error := writing.exception()) is not None:
             self.stop(f"{type(error).__name__}: {error}", 0.0)
 
@@ -190,7 +260,7 @@ class Lookups:
                 if self._idle:
                     self._wake_one()
                 try:
-                    await self._ask(sender, item)
+                    await self._request(sender, item)
                 except Exception as error:  # noqa: BLE001 - one odd place must not lose the others
                     self._settle(item.place, Outcome("failed", f"{type(error).__name__}: {error}"))
                 finally:
@@ -207,11 +277,10 @@ class Lookups:
     def _is_done(self) -> bool:
         if self.stopped is not None:
             return True
-        nothing = not (self._waiting or self._later or self._began)
-        return self._fed and nothing
+        return self._fed and not (self._waiting or self._later or self._began)
 
     def _take(self) -> Item | None:
-        """The next place whose time has come; a timer is set where that is later."""
+        """The next place that may be requested now; else a timer is set for it."""
         if self.stopped is not None or self._is_full():
             return None
         now = time.monotonic()
@@ -234,7 +303,7 @@ class Lookups:
         return len(self._began) - len(self._hanging) >= self._pace.limit
 
     async def _watch(self) -> None:
-        """Tell the requests that hang from those that are under way."""
+        """Find the requests that hang: they no longer count as load."""
         while True:
             await asyncio.sleep(_WATCH)
             limit = time.monotonic() - self._pace.hangs_after()
@@ -243,15 +312,15 @@ class Lookups:
 
     def _may_begin(self) -> bool:
         begun = len(self._began) + len(self._later)
-        return begun < (self._room if self._health.good else self._terms.concurrency)
+        return begun < (self._room if self._health.good else self._options.concurrency)
 
     def _begin(self) -> Item | None:
-        """The next new place that can be asked for."""
+        """The next new place for which a request can be made."""
         while self._waiting:
             place = self._waiting.popleft()
             try:
-                call = request_of(place, detail=self._terms.detail)
-            except (ValueError, TypeError) as error:  # the client would refuse it, too
+                call = request_of(place, detail=self._options.detail)
+            except (ValueError, TypeError) as error:  # the client would refuse it as well
                 self._settle(place, Outcome("failed", f"{type(error).__name__}: {error}"))
             else:
                 self.asked += 1
@@ -288,7 +357,7 @@ class Lookups:
 
     # one request
 
-    async def _ask(self, sender: Sender, item: Item) -> None:
+    async def _request(self, sender: Sender, item: Item) -> None:
         began = self._began[item]
         self.requests += 1
         outcome = await sender.exchange(item.call)
@@ -297,7 +366,7 @@ class Lookups:
         if isinstance(outcome, Failure):
             self._health.troubled()
         else:
-            self._heed(outcome, began, now)
+            self._adapt(outcome, began, now)
             if outcome.status == _OK:
                 self._answers += 1
                 self._writer.add(item.place, partial(self._read, item, outcome, datetime.now(UTC)))
@@ -313,8 +382,8 @@ class Lookups:
         self._number += 1
         heapq.heappush(self._later, (now + wait, self._number, item))
 
-    def _heed(self, reply: Reply, began: float, now: float) -> None:
-        """What an answer says to the whole run."""
+    def _adapt(self, reply: Reply, began: float, now: float) -> None:
+        """Adapt quota, health and pace of the whole run to a response."""
         headers = reply.headers
         left = headers.get("x-quota-remaining")
         if left is not None and left.isascii() and left.isdecimal():
@@ -328,13 +397,13 @@ class Lookups:
         else:
             self._health.answered()
             self._pace.answered(began, now)
-        if (told := told_limit(headers)) is not None:
-            self._pace.limited(now, told[0], len(self._began) - 1, told[1])
-        if cause := self._pauses.heed(now, self._pace.paused_until):
+        if (limit := rate_limit(headers)) is not None:
+            self._pace.limited(now, limit[0], len(self._began) - 1, limit[1])
+        if cause := self._pauses.check(now, self._pace.paused_until):
             self.stop(cause)
 
     def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome:
-        """The outcome of a 200, whose body may still be none that can be used."""
+        """The outcome of a 200, whose body may still be unusable."""
         try:
             answer = _responses.lookup(reply, item.attempts)
             self._health.read(usable=True)
@@ -344,11 +413,11 @@ class Lookups:
             if self._health.read(usable=False):
                 self.stop(str(error))
             return failed(error, at=at)
-        except Exception as error:  # noqa: BLE001 - one odd answer must not lose the others
+        except Exception as error:  # noqa: BLE001 - one odd body must not lose the others
             return Outcome("failed", f"{type(error).__name__}: {error}", looked_up_at=at)
 
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
-        """Settle a place that has its answer; else the seconds until its next try."""
+        """Settle a place, or return the seconds until its next attempt."""
         try:
             answer = _responses.lookup(outcome, item.attempts)
         except SvcError as raised:
@@ -359,7 +428,7 @@ class Lookups:
             return None
         now = datetime.now(UTC)
         if is_fatal(error):
-            if self.stopped is not None:  # the cause is said once
+            if self.stopped is not None:  # the cause is reported once
                 self._settle(item.place, not_attempted(self.stopped))
             else:
                 self._settle(item.place, failed(error, at=now))
@@ -390,13 +459,13 @@ def _is_refused(outcome: Reply | Failure) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A place, its request, and what was tried.
+    """A place, its request and its attempts.
 
     Attributes:
         place: the place.
-        call: what is sent.
+        call: the request.
         attempts: how often it was sent.
-        returns: how often it was put back, its retries spent, for coming too fast.
+        returns: how often it was put back, its retries spent, because of the rate limit.
     """
 
     place: Place
@@ -406,64 +475,90 @@ class Item:
     _answers_before: int = -1
 
     def may_return(self, answers: int) -> bool:
-        """Whether a place that came too fast once too often is put back.
+        """Whether a place is put back whose retries were spent on the rate limit.
 
-        It is as long as the run gets on: pacing is the run's business, not the place's.
+        It is as long as the run makes progress: the pace is the run's, not the place's.
 
         Args:
-            answers: how many the run has got.
+            answers: how many responses the run has got.
         """
-        got_on = answers > self._answers_before
+        progress = answers > self._answers_before
         self._answers_before = answers
         self.returns += 1
-        return got_on and self.returns <= _MOST_RETURNS
+        return progress and self.returns <= _MOST_RETURNS
 
 
-class Keeper(Protocol):
-    """Where answers are committed; called in a thread of the run's own."""
+class Writer:
+    """Commits outcomes in batches, then reports them; while one is written the next one grows.
 
-    def __call__(self, burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
-        """Commit a burst; it is durable when this returns. `quota`: the lookups that are left."""
+    Args:
+        report: takes each batch, in the loop's thread, once it is committed.
+        commit: commits a batch; `None` where there is no cache.
 
+    Attributes:
+        quota: how many lookups the account has left, by the last response.
+    """
 
-def keeper(cache: Answers, source: Source, *, detail: bool) -> Keeper:
-    """Commits to a cache. Should it break its promise never to raise, the run goes on without."""
-    broken = False
+    def __init__(self, report: Callable[[Batch], object], commit: Commit | None) -> None:
+        self._report = report
+        self._commit = commit
+        self._batch: list[tuple[Place, Outcome | Callable[[], Outcome]]] = []
+        self._bell = asyncio.Event()
+        self._over = False
+        self.quota: int | None = None
 
-    def keep(burst: Sequence[tuple[Place, Outcome]], quota: int | None, /) -> None:
-        nonlocal broken
-        if broken:
-            return
+    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome]) -> None:
+        """Add an outcome, or a function that makes it when its batch is written.
+
+        Responses that are parsed together take a third of the time.
+        """
+        self._batch.append((place, outcome))
+        self._bell.set()
+
+    def end(self) -> None:
+        """Declare that no further outcomes come."""
+        self._over = True
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Commit and report until the end."""
+        committer = None if self._commit is None else _Committer(self._commit)
         try:
-            if quota is not None:
-                cache.told_quota(source, quota)
-            cache.keep(source, burst, detail=detail)
-        except Exception as error:  # noqa: BLE001 - answers that were paid for are not lost
-            broken = True
-            cache.notes.append(
-                f"the answers of this run are not kept: {type(error).__name__}: {error}"
-            )
-
-    return keep
+            while not self._over or self._batch:
+                await self._bell.wait()
+                self._bell.clear()
+                if committer is None and not self._over:
+                    await asyncio.sleep(_REPORT_EVERY)
+                came, self._batch = self._batch, []
+                batch = [(place, one() if callable(one) else one) for place, one in came]
+                if batch and committer is not None:
+                    await committer.commit(batch, self.quota)
+                if batch:
+                    self._report(batch)
+                if self._batch or self._over:
+                    self._bell.set()
+        finally:
+            if committer is not None:
+                committer.close()
 
 
 class _Committer:
-    """Commits bursts in a thread of its own.
+    """Commits batches in a separate thread.
 
-    A daemon, and no executor: those of the standard library refuse work as soon as the main thread
-    has ended, while other threads of a program may still wait for their answers.
+    It is a daemon thread, and no executor: those of the standard library refuse work as soon as
+    the main thread has ended, while other threads of a program may still wait for results.
     """
 
-    def __init__(self, keep: Keeper) -> None:
-        self._keep = keep
-        self._jobs: queue.SimpleQueue[tuple[Burst, int | None, Future[None]] | None] = (
+    def __init__(self, commit: Commit) -> None:
+        self._commit = commit
+        self._jobs: queue.SimpleQueue[tuple[Batch, int | None, Future[None]] | None] = (
             queue.SimpleQueue()
         )
         threading.Thread(target=self._work, name="svc-cache", daemon=True).start()
 
-    async def commit(self, burst: Burst, quota: int | None) -> None:
+    async def commit(self, batch: Batch, quota: int | None) -> None:
         done: Future[None] = Future()
-        self._jobs.put((burst, quota, done))
+        self._jobs.put((batch, quota, done))
         await asyncio.wrap_future(done)
 
     def close(self) -> None:
@@ -471,103 +566,12 @@ class _Committer:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            burst, quota, done = job
-            # who waited may have been cancelled meanwhile, and the loop may have ended
+            batch, quota, done = job
+            # the waiting task may have been canceled meanwhile, and the loop may have ended
             with suppress(InvalidStateError, RuntimeError):
                 try:
-                    self._keep(burst, quota)
-                except BaseException as error:  # noqa: BLE001 - of whoever waits for it
+                    self._commit(batch, quota)
+                except BaseException as error:  # noqa: BLE001 - raised where it is awaited
                     done.set_exception(error)
                 else:
                     done.set_result(None)
-
-
-class Writer:
-    """Commits what has come, then tells it; while one burst is written the next one grows.
-
-    Args:
-        tell: takes each burst, in the loop's thread, once it is committed.
-        keep: commits a burst; left out where there is no cache.
-
-    Attributes:
-        quota: the lookups that the account has left, as the last answer said.
-    """
-
-    def __init__(self, tell: Callable[[Burst], object], keep: Keeper | None) -> None:
-        self._tell = tell
-        self._keep = keep
-        self._burst: list[tuple[Place, Outcome | Callable[[], Outcome]]] = []
-        self._bell = asyncio.Event()
-        self._over = False
-        self.quota: int | None = None
-
-    def add(self, place: Place, outcome: Outcome | Callable[[], Outcome]) -> None:
-        """An outcome that is to be told, or what makes it when its burst is written.
-
-        Answers that are read together are read in a third of the time.
-        """
-        self._burst.append((place, outcome))
-        self._bell.set()
-
-    def end(self) -> None:
-        """Nothing more comes."""
-        self._over = True
-        self._bell.set()
-
-    async def run(self) -> None:
-        """Write and tell until the end."""
-        committer = None if self._keep is None else _Committer(self._keep)
-        try:
-            while not self._over or self._burst:
-                await self._bell.wait()
-                self._bell.clear()
-                if committer is None and not self._over:
-                    await asyncio.sleep(_TOLD_EVERY)
-                came, self._burst = self._burst, []
-                burst = [(place, one() if callable(one) else one) for place, one in came]
-                if burst and committer is not None:
-                    await committer.commit(burst, self.quota)
-                if burst:
-                    self._tell(burst)
-                if self._burst or self._over:
-                    self._bell.set()
-        finally:
-            if committer is not None:
-                committer.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How a run is to be done.
-
-    Attributes:
-        detail: ask for the full answer, with candidates and components (SPEC 2.5).
-        concurrency: how many requests may be under way at once, at most.
-        deadline: the seconds that the whole run may take.
-
-    Raises:
-        ValueError: a number out of its range.
-        TypeError: no number.
-    """
-
-    detail: bool = False
-    concurrency: int = 16
-    deadline: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant."""
-        if isinstance(self.concurrency, bool) or not isinstance(self.concurrency, int):
-            raise TypeError(f"concurrency: expected a whole number, not {self.concurrency!r}")
-        if not 1 <= self.concurrency <= _MOST_IN_FLIGHT:
-            raise ValueError(
-                f"concurrency: expected 1 to {_MOST_IN_FLIGHT} requests at once,"
-                f" not {self.concurrency}"
-            )
-        if self.deadline is None:
-            return
-        if isinstance(self.deadline, bool) or not isinstance(self.deadline, int | float):
-            raise TypeError(f"deadline: expected seconds as a number, not {self.deadline!r}")
-        if not 0 < self.deadline < float("inf"):
-            raise ValueError(
-                f"deadline: expected a number of seconds above 0, not {self.deadline!r}"
-            )

@@ -69,7 +69,7 @@ _QUOTA = (
     "The account's quota is used up",
     "Wait for the next period, or ask for a larger quota: more requests are refused until then.",
 )
-_ARGUMENT = re.compile(r"[a-z_]{2,20}: (?=\S)")
+_ARGUMENT = re.compile(r"^[a-z_]{2,20}: (?=\S)")
 
 
 def is_fatal(error: SvcError) -> bool:
@@ -80,15 +80,15 @@ def is_fatal(error: SvcError) -> bool:
 
 
 def is_transient(error: SvcError) -> bool:
-    """Whether the same request may be answered some time later."""
+    """Whether the same request may succeed later."""
     return error.status_code == TOO_MANY or error.status_code in SERVER_ERRORS
 
 
 def is_foreign(error: SvcError) -> bool:
-    """Whether an answer came that is not the service's: a redirect, a page, nothing at all.
+    """Whether the response is not the service's: a redirect, a page, an empty body.
 
-    So answer a wrong address, a gateway, a login page. What the service refuses, it explains in
-    JSON; a 5xx and a 429 need no explanation.
+    A wrong address, a gateway or a login page respond so. The service explains in JSON what it
+    refuses; a 5xx and a 429 need no explanation.
     """
     if error.status_code is None or is_transient(error):
         return False
@@ -98,12 +98,12 @@ def is_foreign(error: SvcError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is said of an error.
+    """An error as it is shown to a user.
 
     Attributes:
         title: what happened, in a few words.
-        text: the sentence that says what it was.
-        what_to_do: what the person can do.
+        text: the message, in a sentence.
+        what_to_do: what the user can do.
         reference: what to quote to support; `None` where the service gave none.
     """
 
@@ -114,7 +114,7 @@ class Trouble:
 
 
 def told_of_service(error: SvcError) -> Trouble:
-    """What to say of a call that failed."""
+    """The explanation of a call that failed."""
     title, what_to_do = _OF_SERVICE.get(type(error), _OF_SERVICE[ServiceError])
     if is_foreign(error) and not isinstance(error, AuthError):
         title, what_to_do = _FOREIGN
@@ -135,7 +135,4 @@ def told_of_service(error: SvcError) -> Trouble:
 
 def one_line(text: str) -> str:
     """The message on one line, without the name of an argument before it."""
-    line = " ".join(text.split())
-    found = _ARGUMENT.match(line)
-    rest = line[found.end() :] if found else line
-    return capital(rest)
+    return capital(_ARGUMENT.sub("", " ".join(text.split())))

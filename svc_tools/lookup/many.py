@@ -1,7 +1,4 @@
-"""Many places without a table: outcomes as they come, for synchronous and asynchronous code."""
-
-# MERGED giving: From a source of items to items with outcomes: the loops behind `lookup_many`.
-# MERGED items: What people hand to `lookup_many`, and who waits for which place. Pure.
+"""Bulk lookups of any iterable, outcomes as they complete: `lookup_many` and `alookup_many`."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.config import configured, connect, source_of, unconfigured
+from svc_tools.config import configured, connect, unconfigured
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.driver import Driver
-from svc_tools.lookup.engine import GRACE, Lookups, Terms, keeper
+from svc_tools.lookup.driver import CLOSED, Driver
+from svc_tools.lookup.engine import GRACE, Engine, RunCache, RunOptions
 from svc_tools.lookup.outcomes import Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
 
@@ -25,15 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 
     from svc_tools.lookup.cache import Answers, CacheChoice
-    from svc_tools.lookup.engine import Burst, Keeper
+    from svc_tools.lookup.engine import Batch
 
 _AHEAD = 8
-"""How many items per request under way are taken in before the first of them is done."""
-_CLOSED = "nobody waits for the answers any more"
-
+"""How many items per request in flight are read before the first of them is done."""
 _REMEMBERED = 100_000
-"""How many answered places are remembered, so that equal ones are asked for once: an endless
-source must not fill the memory. A cache remembers them all."""
+"""How many outcomes are remembered, so that equal places are looked up once: an endless source must
+not fill the memory. A cache remembers them all."""
 
 T = TypeVar("T")
 
@@ -52,22 +47,22 @@ def lookup_many(
         for item, outcome in svc_tools.lookup_many([{"state": "TX", "zip": "78701"}]):
             print(item["zip"], outcome.status, outcome.found and outcome.found.combined)
 
-    Every item comes out once, in the order of the answers. Equal places are asked for once, and
-    none that the cache knows; each answer is in the cache before it is yielded. Once the run has
+    Every item is yielded once, in the order of the responses. Equal places are looked up once, and
+    none that is in the cache; each result is in the cache before it is yielded. Once the run has
     ended early (a key, plan or quota is refused, the service is gone, the deadline) the other items
-    come out as `not_attempted`. Closing the iterator ends the run. An error of the source is raised
-    once what came before it is out. Long pauses that the service asks for, and what is wrong with
-    the cache, are logged (`svc_tools.lookup`), which is to say shown on standard error.
+    are `not_attempted`. Closing the iterator ends the run. An error of the source is raised after
+    the items before it. Long pauses that the service asks for, and trouble with the cache, are
+    logged (`svc_tools.lookup`), by default to standard error.
 
     Args:
         places: places, or mappings with the keys of a row (state, zip, address, city, location,
-            lat, lng, country, as_of). They are taken in a little ahead of the answers, in the
-            caller's thread, so the source may be lazy and without an end. What cannot be asked
-            comes out as `invalid` or `unsupported`.
-        client: the client; the configured one where left out, as `df.svc.lookup` has it.
+            lat, lng, country, as_of). They are read a little ahead of the responses, in the
+            caller's thread, so the source may be lazy and endless. What cannot be requested is
+            `invalid` or `unsupported`.
+        client: the client; the configured one where left out, as in `df.svc.lookup`.
         cache: a path, `False` for none, or an open cache; the configured one where left out.
-        detail: ask for the full answer, with candidates and components (SPEC 2.5).
-        concurrency: how many requests may be under way at once.
+        detail: request the full response, with candidates and components (SPEC 2.5).
+        concurrency: how many requests may be in flight at once.
         deadline: the seconds that the whole run may take.
 
     Raises:
@@ -76,13 +71,13 @@ def lookup_many(
         ConfigurationError: half of a configuration.
         ImportError: the extra for bulk lookups, or for the embedded service, is not installed.
     """
-    terms = Terms(detail=detail, concurrency=concurrency, deadline=deadline)
+    options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
     if client is not None and not isinstance(client, Svc):
         raise TypeError(f"client: expected svc_sdk.Svc, not {type(client).__name__}")
     if client is not None:
-        return give(places, client, cache, terms, owned=False)
+        return _lookup(places, client, cache, options, owned=False)
     ready = connect() if configured() else unconfigured(stacklevel=3)
-    return give(places, ready, cache, terms, owned=True)
+    return _lookup(places, ready, cache, options, owned=True)
 
 
 def alookup_many(
@@ -113,140 +108,118 @@ def alookup_many(
         ConfigurationError: half of a configuration.
         ImportError: the extra for bulk lookups, or for the embedded service, is not installed.
     """
-    terms = Terms(detail=detail, concurrency=concurrency, deadline=deadline)
+    options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
     if client is not None and not isinstance(client, Svc | AsyncSvc):
         raise TypeError(
             f"client: expected svc_sdk.AsyncSvc or svc_sdk.Svc, not {type(client).__name__}"
         )
     if client is not None:
-        return agive(places, client, cache, terms, owned=False)
+        return _alookup(places, client, cache, options, owned=False)
     ready = connect() if configured() else unconfigured(stacklevel=3)
-    return agive(places, ready, cache, terms, owned=True)
+    return _alookup(places, ready, cache, options, owned=True)
 
 
 _log = logging.getLogger("svc_tools.lookup")
 
 
 def _cache(stack: ExitStack, choice: CacheChoice) -> Answers | None:
-    """The cache that was chosen; what is wrong with it is said when the run ends."""
+    """The chosen cache; its notes are logged when the run ends."""
     cache = stack.enter_context(opened_cache(choice))
-    if cache is not None and cache is not choice:  # its owner reads the notes of an open one
-        stack.callback(_say, cache.notes)
+    if cache is not None and cache is not choice:  # of a cache that was open, its owner reads them
+        stack.callback(_log_notes, cache.notes)
     return cache
 
 
-def _say(notes: list[str]) -> None:
+def _log_notes(notes: list[str]) -> None:
     for note in notes:
         _log.warning("%s", note)
 
 
-class _Memory:
-    """The cache of a run, or none, for one client."""
-
-    def __init__(self, cache: Answers | None, client: Svc | AsyncSvc, terms: Terms) -> None:
-        self._cache = cache
-        self._detail = terms.detail
-        self._source = source_of(client) if cache is not None else None
-
-    @property
-    def keep(self) -> Keeper | None:
-        if self._cache is None or self._source is None:
-            return None
-        return keeper(self._cache, self._source, detail=self._detail)
-
-    @property
-    def grace(self) -> float:
-        """What is under way when nobody listens any more is waited for where it is kept."""
-        return 0.0 if self._cache is None else GRACE
-
-    def known(self, places: list[Place]) -> dict[Place, Outcome]:
-        if self._cache is None or self._source is None or not places:
-            return {}
-        return self._cache.known(self._source, places, detail=self._detail)
+def _grace(cache: Answers | None) -> float:
+    """Seconds for requests in flight when the caller ends the run: their results can be cached."""
+    return 0.0 if cache is None else GRACE
 
 
 class _Intake(Generic[T]):
-    """Items that were taken in together, and what is to be done with them.
+    """Items that were read together, and what is to be done with them.
 
-    Those of a collection are handed on together. Those of a lazy source are handed on one by one:
-    it may let the next one wait for long, or until it has seen the answer to this one.
+    Those of a collection are passed on together. Those of a lazy source are passed on one by one:
+    it may take long for the next one, or wait until it has seen the outcome of this one.
     """
 
-    def __init__(self, desk: Desk[T], terms: Terms, *, lazy: bool) -> None:
-        self._desk = desk
-        self._most = 1 if lazy else _AHEAD * terms.concurrency
-        self._room = _AHEAD * terms.concurrency
+    def __init__(self, pending: _Pending[T], options: RunOptions, *, lazy: bool) -> None:
+        self._pending = pending
+        self._most = 1 if lazy else _AHEAD * options.concurrency
+        self._room = _AHEAD * options.concurrency
         self.count = 0
         self.new: list[Place] = []
         self.done: list[tuple[T, Outcome]] = []
 
     @property
     def full(self) -> bool:
-        """Whether these items are to be handed on now."""
+        """Whether these items are to be passed on now."""
         return self.count >= self._most or self.crowded
 
     @property
     def crowded(self) -> bool:
         """Whether there is no room for a further item."""
-        return self._desk.outstanding >= self._room
+        return self._pending.outstanding >= self._room
 
     def add(self, item: T) -> None:
         self.count += 1
-        taken = self._desk.take(item)
+        taken = self._pending.take(item)
         if isinstance(taken, Outcome):
             self.done.append((item, taken))
         elif taken is not None:
             self.new.append(taken)
 
-    def to_ask(self, memory: _Memory) -> list[Place]:
-        """The places that are not known; what waits for the others is done."""
-        known = memory.known(self.new)
-        self.done += self._desk.settle(known.items())
+    def unknown(self, cache: RunCache) -> list[Place]:
+        """The places that are not in the cache; items of those that are, are done."""
+        known = cache.known(self.new)
+        self.done += self._pending.settle(known.items())
         return [place for place in self.new if place not in known]
 
 
-def give(
-    places: Iterable[T], client: Svc, choice: CacheChoice, terms: Terms, *, owned: bool
+def _lookup(
+    places: Iterable[T], client: Svc, choice: CacheChoice, options: RunOptions, *, owned: bool
 ) -> Generator[tuple[T, Outcome], None, None]:
-    """See `lookup_many`. An owned client is closed at the end."""
+    """The generator of `lookup_many`. An owned client is closed at the end."""
     with ExitStack() as stack:
         if owned:
             stack.enter_context(client)
-        memory = _Memory(_cache(stack, choice), client, terms)
-        driver = Driver(client, terms, memory.keep, remember=False)
-        desk: Desk[T] = Desk()
+        cache = _cache(stack, choice)
+        run_cache = RunCache(cache, client, detail=options.detail)
+        driver = Driver(client, options, run_cache.commit, remember=False)
+        pending: _Pending[T] = _Pending()
         source, lazy = _Source(places), not isinstance(places, Collection)
         more = True
         driver.start()
         try:
-            while more or desk.outstanding:
-                intake = _Intake(desk, terms, lazy=lazy)
+            while more or pending.outstanding:
+                intake = _Intake(pending, options, lazy=lazy)
                 more = more and source.fill(intake)
-                to_ask = intake.to_ask(memory)
+                unknown = intake.unknown(run_cache)
                 if not driver.over:
-                    driver.feed(to_ask)
+                    driver.feed(unknown)
                 if not more:
                     driver.close_feed()
                 yield from intake.done
-                # with room for more items nobody waits here, but for the source
+                # while there is room for more items, only the source is waited for
                 waits = intake.crowded or not more
-                for burst in [driver.burst() or []] if waits else driver.ready():
-                    yield from desk.settle(burst)
+                for batch in [driver.batch() or []] if waits else driver.ready():
+                    yield from pending.settle(batch)
                 if driver.over:
-                    yield from desk.rest(_left(driver.lookups))
+                    yield from pending.rest(_not_attempted(driver.engine))
             source.check()
         except KeyboardInterrupt:
             driver.interrupt()
             raise
         finally:
-            driver.end(memory.grace)
+            driver.end(_grace(cache))
 
 
-class _Ended:
-    """The error that a source of items ended with.
-
-    It is raised after what came before it: that was asked for, and paid.
-    """
+class _AnySource:
+    """A source of items; its error is raised after the items before it, which were paid for."""
 
     _error: Exception | None = None
 
@@ -256,14 +229,14 @@ class _Ended:
             raise self._error
 
 
-class _Source(_Ended, Generic[T]):
-    """Items."""
+class _Source(_AnySource, Generic[T]):
+    """The items of an iterable."""
 
     def __init__(self, places: Iterable[T]) -> None:
         self._items: Iterator[T] = iter(places)
 
     def fill(self, intake: _Intake[T]) -> bool:
-        """Take items in; whether there are more."""
+        """Read items; whether there are more."""
         while not intake.full:
             try:
                 item = next(self._items)
@@ -276,14 +249,14 @@ class _Source(_Ended, Generic[T]):
         return True
 
 
-class _AwaitedSource(_Ended, Generic[T]):
-    """As `_Source`, of an asynchronous iterable."""
+class _AwaitedSource(_AnySource, Generic[T]):
+    """The items of an asynchronous iterable."""
 
     def __init__(self, places: AsyncIterable[T]) -> None:
         self._items = aiter(places)
 
     async def fill(self, intake: _Intake[T]) -> bool:
-        """Take one item in; whether there may be more."""
+        """Read one item; whether there may be more."""
         try:
             item = await anext(self._items)
         except StopAsyncIteration:
@@ -295,24 +268,24 @@ class _AwaitedSource(_Ended, Generic[T]):
         return True
 
 
-def _left(lookups: Lookups) -> Outcome:
-    return not_attempted(lookups.stopped or "the run ended early")
+def _not_attempted(engine: Engine) -> Outcome:
+    return not_attempted(engine.stopped or "the run ended early")
 
 
-async def agive(
+async def _alookup(
     places: Iterable[T] | AsyncIterable[T],
     client: Svc | AsyncSvc,
     choice: CacheChoice,
-    terms: Terms,
+    options: RunOptions,
     *,
     owned: bool,
 ) -> AsyncGenerator[tuple[T, Outcome], None]:
-    """See `alookup_many`. An owned client is closed at the end."""
+    """The generator of `alookup_many`. An owned client is closed at the end."""
     with ExitStack() as stack:
         if owned and isinstance(client, Svc):
             stack.enter_context(client)
-        memory = _Memory(_cache(stack, choice), client, terms)
-        stream: _Stream[T] = _Stream(client, terms, memory)
+        cache = _cache(stack, choice)
+        stream: _Stream[T] = _Stream(client, options, cache)
         feeding = asyncio.create_task(stream.feed(places))
         running = asyncio.create_task(stream.run())
         for task in (feeding, running):
@@ -320,7 +293,7 @@ async def agive(
         try:
             while (done := await stream.ready.get()) is not None:
                 for pair in done:
-                    stream.gave_one()
+                    stream.yielded_one()
                     yield pair
             for task in (feeding, running):
                 if task.done():
@@ -328,19 +301,19 @@ async def agive(
             stream.check()
         finally:
             feeding.cancel()
-            stream.lookups.stop(_CLOSED, memory.grace)
+            stream.engine.stop(CLOSED, _grace(cache))
             await asyncio.gather(feeding, running, return_exceptions=True)
 
 
 class _Stream(Generic[T]):
-    """Items on their way through a run in the caller's own event loop."""
+    """The items of a run in the caller's event loop."""
 
-    def __init__(self, client: Svc | AsyncSvc, terms: Terms, memory: _Memory) -> None:
-        self.lookups = Lookups(client, terms, self._committed, memory.keep)
+    def __init__(self, client: Svc | AsyncSvc, options: RunOptions, cache: Answers | None) -> None:
+        self._cache = RunCache(cache, client, detail=options.detail)
+        self.engine = Engine(client, options, self._committed, self._cache.commit)
         self.ready: asyncio.Queue[list[tuple[T, Outcome]] | None] = asyncio.Queue()
-        self._desk: Desk[T] = Desk()
-        self._terms = terms
-        self._memory = memory
+        self._pending: _Pending[T] = _Pending()
+        self._options = options
         self.check: Callable[[], None] = lambda: None
         self._inside = 0
         self._room = asyncio.Event()
@@ -348,70 +321,70 @@ class _Stream(Generic[T]):
         self._over = False
 
     async def feed(self, places: Iterable[T] | AsyncIterable[T]) -> None:
-        """Take items in, as long as there is room, and hand their places on."""
+        """Read items while there is room, and pass their places on."""
         source: _AwaitedSource[T] | _Source[T]
         source = _AwaitedSource(places) if isinstance(places, AsyncIterable) else _Source(places)
         lazy = not isinstance(places, Collection)
         more = True
         while more:
-            intake = _Intake(self._desk, self._terms, lazy=lazy)
+            intake = _Intake(self._pending, self._options, lazy=lazy)
             if isinstance(source, _AwaitedSource):
                 more = await source.fill(intake)
             else:
                 more = source.fill(intake)
                 await asyncio.sleep(0)  # the loop is shared
-            await self._hand_on(intake)
+            await self._pass_on(intake)
         self.check = source.check
         self._fed = True
-        self.lookups.close_feed()
+        self.engine.close_feed()
         self._look_for_end()
 
-    async def _hand_on(self, intake: _Intake[T]) -> None:
+    async def _pass_on(self, intake: _Intake[T]) -> None:
         self._inside += intake.count
-        to_ask = intake.to_ask(self._memory)
-        self._give(intake.done)
-        self.lookups.feed(to_ask)
+        unknown = intake.unknown(self._cache)
+        self._put(intake.done)
+        self.engine.feed(unknown)
         if self._over:
-            self._give(self._desk.rest(_left(self.lookups)))
-        while self._inside >= _AHEAD * self._terms.concurrency:
+            self._put(self._pending.rest(_not_attempted(self.engine)))
+        while self._inside >= _AHEAD * self._options.concurrency:
             self._room.clear()
             await self._room.wait()
 
     async def run(self) -> None:
-        """Ask, until all is done or the run is stopped."""
-        await self.lookups.run()
+        """Run until all is done or the run is stopped."""
+        await self.engine.run()
         self._over = True
-        self._give(self._desk.rest(_left(self.lookups)))
+        self._put(self._pending.rest(_not_attempted(self.engine)))
         self._look_for_end()
 
-    def gave_one(self) -> None:
-        """An item left: there is room for another one."""
+    def yielded_one(self) -> None:
+        """Note that an item was yielded: there is room for another one."""
         self._inside -= 1
         self._room.set()
 
     def ended(self, task: asyncio.Task[None]) -> None:
-        """A task ended: one that failed ends all."""
+        """End all where a task failed."""
         if not task.cancelled() and task.exception() is not None:
             self.ready.put_nowait(None)
 
-    def _committed(self, burst: Burst) -> None:
-        self._give(self._desk.settle(burst))
+    def _committed(self, batch: Batch) -> None:
+        self._put(self._pending.settle(batch))
         self._look_for_end()
 
-    def _give(self, done: list[tuple[T, Outcome]]) -> None:
+    def _put(self, done: list[tuple[T, Outcome]]) -> None:
         if done:
             self.ready.put_nowait(done)
 
     def _look_for_end(self) -> None:
-        if self._fed and not self._desk.outstanding:
+        if self._fed and not self._pending.outstanding:
             self.ready.put_nowait(None)
 
 
 _KEYS = tuple(field.name for field in fields(Cells))
 
 
-def _asked_place(item: object) -> Place | Outcome:
-    """The place that an item asks about, or the outcome of one that is never asked for.
+def _place_of(item: object) -> Place | Outcome:
+    """The place of an item, or the outcome of one that is never requested.
 
     A mapping is read as a row of a frame is: `{"state": "TX", "zip": "78701"}`.
     """
@@ -429,11 +402,11 @@ def _asked_place(item: object) -> Place | Outcome:
     return Outcome("invalid", f"expected a place, or a mapping with state and zip, not {kind}")
 
 
-class Desk(Generic[T]):
-    """Items on their way: which place each waits for, and what is known of places.
+class _Pending(Generic[T]):
+    """Items that wait for the outcome of their place, and the outcomes known so far.
 
     Attributes:
-        outstanding: the items that were taken in and not given out again.
+        outstanding: how many items wait.
     """
 
     def __init__(self) -> None:
@@ -442,13 +415,13 @@ class Desk(Generic[T]):
         self.outstanding = 0
 
     def take(self, item: T) -> Place | Outcome | None:
-        """Take an item in.
+        """Add an item.
 
         Returns:
             Its outcome where that is known; the place where it is new; `None` where another item
             waits for the same place.
         """
-        place = _asked_place(item)
+        place = _place_of(item)
         if isinstance(place, Outcome):
             return place
         if (outcome := self._known.get(place)) is not None:
@@ -460,7 +433,7 @@ class Desk(Generic[T]):
         return place if len(waiting) == 1 else None
 
     def settle(self, answered: Iterable[tuple[Place, Outcome]]) -> list[tuple[T, Outcome]]:
-        """Give out the items that waited for these places."""
+        """The items that waited for these places, with their outcomes."""
         done: list[tuple[T, Outcome]] = []
         for place, outcome in answered:
             done += ((item, outcome) for item in self._waiting.pop(place, ()))
@@ -472,5 +445,5 @@ class Desk(Generic[T]):
         return done
 
     def rest(self, outcome: Outcome) -> list[tuple[T, Outcome]]:
-        """Give out all that still wait."""
+        """All items that still wait, with this outcome."""
         return self.settle([(place, outcome) for place in self._waiting])

@@ -25,9 +25,9 @@ Status = Literal["ok", "partial", "unresolved", "invalid", "unsupported", "faile
 STATUSES: tuple[str, ...] = get_args(Status)
 """Every status a row can have, from the best to the least known."""
 NO_SUM = "parts_do_not_add_up"
-"""Our own warning: the parts of the rate are all there, and their sum is another."""
+"""Warning of the toolkit: all parts of the rate are given, and their sum is not the rate."""
 STOPPED = "it was stopped"
-"""Why a run ended that somebody stopped through its event."""
+"""Why a run ended that was stopped through its event."""
 _PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
 _BREAKS = re.compile(r"\s+")
 Text = TypeVar("Text", str, str | None)
@@ -35,7 +35,7 @@ Text = TypeVar("Text", str, str | None)
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One jurisdiction's part of a rate, as `mode=full` tells it (SPEC 2.5, WIRE).
+    """One jurisdiction's part of a rate, as `mode=full` gives it (SPEC 2.5, WIRE).
 
     `code` is the official code of the jurisdiction (FIPS, or the state's own location code);
     `units` is its rate in integers of 10^-5.
@@ -49,10 +49,10 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer, reduced to what a table needs. Rates are integers of 10^-5 or missing.
+    """What a response says of the rate. Rates are integers of 10^-5 or missing.
 
     `low` and `high` are the lowest and the highest combined rate among the candidates, where the
-    answer names several; else missing. `components` is empty unless the full answer was asked for.
+    response names several; else missing. `components` is empty but for a full response.
     """
 
     combined: int
@@ -80,16 +80,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one place.
+    """The outcome for one place.
 
     Attributes:
         status: see `STATUSES`.
-        error: the reason, where there is no whole rate.
-        found: what was found; `None` where there is no rate.
+        error: the reason, where there is no complete rate.
+        found: the rate and its source; `None` where there is no rate.
         support_reference: what to quote to support, where the service refused or failed.
         error_code: the service's machine-readable code of that error.
-        looked_up_at: when the service answered (UTC); `None` where it was not asked.
-        cached: whether the answer came from the cache (or a lock file), not over the wire.
+        looked_up_at: when the service responded (UTC); `None` where it did not.
+        cached: whether it came from the cache (or a lock file), not from the service.
     """
 
     status: Status
@@ -105,14 +105,14 @@ class Outcome:
 
 
 def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) -> Outcome:
-    """The outcome of an answer: `ok`, `partial`, `unresolved`; `failed` where it cannot be used.
+    """The outcome of a response: `ok`, `partial`, `unresolved`; `failed` where it is unusable.
 
-    That is where it has no rate, or is for another place than the one that was asked about.
+    It is unusable where it has no rate, or is for another place than the one of the query.
 
     Args:
-        place: what was asked.
-        answer: what came.
-        at: when the service answered (aware, UTC).
+        place: the query.
+        answer: the response.
+        at: when the service responded (aware, UTC).
     """
     if answer.confidence == "none":
         why = "the service found no rate it could stand by (confidence none)"
@@ -167,32 +167,32 @@ def _found(answer: TaxResponse) -> Found:
 def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
     """The lowest and the highest combined rate that the place may have; missing where it is one.
 
-    Told by the advisories of a doubt about the place, and by the candidates of a full answer. What
-    is not a rate there is left out: it says nothing, and the rate itself is not in doubt for it.
+    They come from advisories of a doubt about the place, and from the candidates of a full
+    response. What is not a rate there is ignored: the rate itself is not in doubt for it.
     """
-    told = [
+    rates = [
         units
         for one in answer.warnings
         if isinstance(one, Advisory) and one.model_extra
         for name in ("lowest_combined_rate", "highest_combined_rate")
-        if (units := _told_units(one.model_extra.get(name))) is not None
+        if (units := _units_or_none(one.model_extra.get(name))) is not None
     ]
     rows = list(_rows(answer, "candidates"))
-    candidates = [_told_units(one.get("combined_rate")) for one in rows]
+    candidates = [_units_or_none(one.get("combined_rate")) for one in rows]
     if len(rows) > 1:
-        told += [units for units in candidates if units is not None]
-    return (min(*told, combined), max(*told, combined)) if told else (None, None)
+        rates += [units for units in candidates if units is not None]
+    return (min(*rates, combined), max(*rates, combined)) if rates else (None, None)
 
 
 def _components(answer: TaxResponse) -> tuple[Component, ...]:
-    """The jurisdictions of a full answer; none where one of them cannot be read.
+    """The jurisdictions of a full response; none where one of them cannot be read.
 
-    A list with a hole would look whole, and a filing by jurisdiction would lose what is missing.
+    A list with a gap would look complete, and a filing by jurisdiction would miss a part.
     """
     components = []
     for one in _rows(answer, "components"):
         level, name = one.get("level"), one.get("name")
-        units = _told_units(one.get("rate"))
+        units = _units_or_none(one.get("rate"))
         if not (isinstance(level, str) and isinstance(name, str)) or units is None:
             return ()
         code = one.get("code")
@@ -205,12 +205,12 @@ def _components(answer: TaxResponse) -> tuple[Component, ...]:
 def _rows(answer: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
     value = answer.model_extra.get(name) if answer.model_extra else None
     if isinstance(value, list):
-        for one in value:  # what is no object is kept as an empty one: it counts, and says nothing
+        for one in value:  # what is not an object counts, as an empty one
             yield one if isinstance(one, dict) else {}
 
 
-def _told_units(rate: object) -> int | None:
-    """A rate that explains an answer, in units; `None` where it is none."""
+def _units_or_none(rate: object) -> int | None:
+    """A rate within an explanation, in units; `None` where it is not a rate."""
     if not isinstance(rate, str):
         return None
     try:
@@ -255,10 +255,9 @@ def _text(value: object) -> str | None:
 def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
     """The outcome of a call that failed: a 404 of the service's is `unresolved`, others `failed`.
 
-    What the service said to quote to support is kept. `at` counts where the service answered at
-    all: a connection that failed has no such moment.
+    `at`, when the service responded, is ignored where it did not: the connection failed.
     """
-    # a page that is not there says nothing of the place
+    # a 404 of another program says nothing of the place
     gone = isinstance(error, NotFoundError) and not is_foreign(error)
     return Outcome(
         "unresolved" if gone else "failed",
@@ -279,19 +278,19 @@ def _sentence(text: str) -> str:
 
 
 def _clean(text: Text) -> Text:
-    """The text, with a question mark for what no file can hold: half of a character (JSON can)."""
+    """The text, with a question mark for half a character: JSON can hold it, and no file can."""
     if text is None or text.isascii():
         return text
     return text.encode("utf-8", "replace").decode()
 
 
 def refused(refusal: Refusal) -> Outcome:
-    """The outcome of a row that is never asked for."""
+    """The outcome of a row that is never requested."""
     return Outcome(refusal.status, refusal.reason)
 
 
 def not_attempted(cause: str) -> Outcome:
-    """The outcome of a place that was not asked for because the run had stopped."""
+    """The outcome of a place that was not requested because the run had stopped."""
     return Outcome("not_attempted", cause)
 
 
@@ -299,17 +298,16 @@ _VALUE = re.compile(r"""^(\w+: )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
 def counted_alike(reasons: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
-    """Add up reasons that say the same of different cells; the most frequent first.
+    """Group reasons that differ only in the value they quote; the most frequent first.
 
-    A column of dates in another form would else be as many reasons as it has dates, each rarer
-    than any other fault.
+    A column of dates in another format would otherwise be as many reasons as it has dates.
 
     Args:
-        reasons: status, reason and rows.
+        reasons: status, reason and number of rows.
 
     Returns:
-        The same; where several were added up, the most frequent of them speaks for all and says
-        how many other values there are.
+        The same; the most frequent reason of a group stands for all, with the number of other
+        values.
     """
     rows: Counter[tuple[str, str]] = Counter()
     values: Counter[tuple[str, str]] = Counter()
@@ -334,7 +332,7 @@ def _with_others(reason: str, others: int) -> str:
 
 
 def outcome_html(outcome: Outcome) -> str:
-    """The outcome as HTML: what became of the question, then the rate and what it rests on."""
+    """The outcome as HTML: the status, then the rate and its grounds."""
     found = outcome.found
     tables = () if found is None else (_rates(found), _facts(found))
     return as_html(_title(outcome), _sentences(outcome), tables)
@@ -351,13 +349,13 @@ def _title(outcome: Outcome) -> str:
 
 
 def _sentences(outcome: Outcome) -> list[str]:
-    said = [] if outcome.error is None else [outcome.error]
+    sentences = [] if outcome.error is None else [outcome.error]
     if outcome.looked_up_at is not None:
         how = "Answer from the cache, given" if outcome.cached else "Answered"
-        said.append(f"{how} {outcome.looked_up_at.isoformat(' ', 'seconds')}.")
+        sentences.append(f"{how} {outcome.looked_up_at.isoformat(' ', 'seconds')}.")
     if outcome.support_reference is not None:
-        said.append(f"Support reference: {outcome.support_reference}.")
-    return said
+        sentences.append(f"Support reference: {outcome.support_reference}.")
+    return sentences
 
 
 _SHOWN_PARTS = (
@@ -369,7 +367,7 @@ _SHOWN_PARTS = (
 
 
 def _rates(found: Found) -> Table:
-    """The parts; what is not known is a dash, never 0."""
+    """The parts of the rate; a missing one is a dash, never 0."""
     rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
     rows.append(("Together", units_to_rate(found.combined)))
     return Table("Rate", ("Part", ">Rate"), tuple(rows))
@@ -395,9 +393,9 @@ def _facts(found: Found) -> Table:
 
 @contextmanager
 def all_stay() -> Iterator[None]:
-    """The objects that are made in the block all stay: nobody looks for garbage among them.
+    """Pause garbage collection while many objects are made, all of which will be used.
 
-    Looking would double what they cost, and the more so the more a notebook holds already.
+    It would double the time, and more the more objects a notebook holds already.
     """
     if not gc.isenabled():
         yield

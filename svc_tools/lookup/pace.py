@@ -1,8 +1,8 @@
-"""How many requests may be under way, and when the next one may start. Pure: time is given.
+"""The pace of a run: how many requests may be in flight, when the next one starts. Pure.
 
 One pace serves a whole run: what one request learns of the service holds for all.
 
-- A 429 halves the number of requests under way; so do answers that take far longer than they did.
+- A 429 halves the number of requests in flight; so do responses that take far longer than before.
   Only requests that began after the last such cut count, so one burst counts once.
 - `Retry-After`, on a 429 or a 5xx, keeps every request back until then (SPEC 8). Random delays
   only spread the first requests after a pause.
@@ -10,11 +10,12 @@ One pace serves a whole run: what one request learns of the service holds for al
   backoff of SPEC 8 does.
 - `RateLimit-Remaining`, with `-Limit` and `-Reset`: where a limit is used up, requests start one by
   one as fast as it lets them in.
-- Good answers let the number grow again step by step: from nothing to all in two seconds at best.
-- Requests that hang are no load: after a while they no longer count as under way.
-"""
+- Good responses let the number grow again step by step: from one to all in two seconds at best.
+- Requests that hang are no load: after a while they no longer count as in flight.
 
-# MERGED pauses: What a person is told of a pause that the service wishes, and whether a run can outlast it.
+`Pauses` logs long pauses, and finds those that a run cannot outlast. `Health` says whether it is
+worth going on at all.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +30,27 @@ from svc_sdk._retry import backoff
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_log = logging.getLogger("svc_tools.lookup")
+"""Where logging is not set up, Python writes warnings to standard error."""
+
 _GROWS_AFTER = 0.1
 """Seconds between two steps of growth ..."""
 _STEPS = 16
 """... and how many of them lead from nothing to all."""
 _REFUSED = 3
-"""So many 429s in a row, without a delay that was named, pause the run."""
+"""How many 429s in a row without `Retry-After` pause the run."""
 _CUT_AFTER = 1.0
 """Seconds between two cuts for 429s: a few of them among many good answers slow nothing down."""
 _WINDOW = 32
-"""How many answers make one measurement of latency, at least."""
+"""How many responses make one measurement of latency, at least."""
 _SLOWER = 4.0
-"""Answers take far longer when they take this many times the best mean of the run ..."""
+"""Responses are slow when they take this many times the best mean of the run ..."""
 _SLOW = 0.5
 """... and more than this many seconds."""
 _HANGS = 0.5
 """A request hangs after this many seconds and `_SLOWER` times the mean of the others."""
 _FEWEST = 4
-"""Slow answers alone leave this many requests under way."""
+"""Slow responses alone leave this many requests in flight."""
 _RAMP = 0.1
 """The share of a pause over which the first requests after it are spread ..."""
 _LONGEST_RAMP = 1.0
@@ -54,19 +58,19 @@ _LONGEST_RAMP = 1.0
 _DIGITS = 6
 """More digits than a number of seconds has: eleven days."""
 
-_SAID = 5.0
-"""Pauses of so many seconds are said: nobody should wonder whether the run hangs."""
+_LOGGED = 5.0
+"""Pauses of at least so many seconds are logged, so that the run does not seem to hang."""
 
 
 class Pace:
     """The pace of one run.
 
     Args:
-        most: how many requests may be under way at most.
+        most: how many requests may be in flight at most.
         chance: a random number from 0 to 1.
 
     Attributes:
-        limit: how many requests may be under way now.
+        limit: how many requests may be in flight now.
         ready_at: when the next request may start.
         paused_until: when the last pause ends, or ended.
     """
@@ -91,7 +95,7 @@ class Pace:
         self._count = 0
 
     def started(self, now: float) -> None:
-        """A request starts; the first ones after a pause do so one by one."""
+        """Note that a request starts; the first ones after a pause start one by one."""
         if self._spacing:
             self.ready_at = max(self.ready_at, now + self._spacing)
         elif now < self._ramp_until:
@@ -99,7 +103,7 @@ class Pace:
             self.ready_at = now + 2 * step * self._chance()
 
     def answered(self, began: float, now: float) -> None:
-        """A good answer came to a request that began then."""
+        """Note a good response to a request that began then."""
         self._refusals = 0
         self._good += 1
         if began >= self._cut_at:
@@ -111,7 +115,7 @@ class Pace:
             self._grew_at = now
 
     def refused(self, began: float, now: float, retry_after: float | None) -> None:
-        """The service refused a request for coming too fast (429)."""
+        """Note that the service rate limited a request (429)."""
         if retry_after is not None:
             self.wait(now, retry_after)
         if began < self._cut_at:
@@ -123,13 +127,13 @@ class Pace:
             self._cut(now, 1)
 
     def limited(self, now: float, left: int, under_way: int, interval: float) -> None:
-        """The service lets so many more requests in at once, and one more after each interval.
+        """Note how many requests the service admits at once, and the interval for one more.
 
-        Where no more are left than are under way already, requests start at that interval, until
-        there is room for all again: no 429 has to be met first.
+        Where no more are left than are in flight already, requests start at that interval, until
+        there is room for all again: no 429 has to come first.
         """
         if left <= under_way or (self._spacing and left <= self._most):
-            # whole seconds are told, rounded up: the shortest interval is the most exact
+            # whole seconds are given, rounded up: the shortest interval is the most exact
             self._spacing = min(interval, self._spacing or interval)
         else:
             self._spacing = 0.0
@@ -137,7 +141,7 @@ class Pace:
             self.wait(now, interval)
 
     def wait(self, now: float, seconds: float) -> None:
-        """No request starts for so long."""
+        """Start no request for so long."""
         until = now + seconds
         if seconds <= 0 or until <= self.paused_until:
             return
@@ -146,7 +150,7 @@ class Pace:
         self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
 
     def hangs_after(self) -> float:
-        """The seconds after which a request that is under way counts as one that hangs."""
+        """The seconds after which a request in flight counts as one that hangs."""
         return _HANGS + _SLOWER * (self._mean or 0.0)
 
     def waited(self, now: float) -> float:
@@ -160,7 +164,7 @@ class Pace:
         self._sum = self._count = 0
 
     def _measure(self, began: float, now: float) -> None:
-        """Compare the mean latency of a window of answers with the best one so far."""
+        """Compare the mean latency of a window of responses with the best one so far."""
         self._sum += now - began
         self._count += 1
         if self._count < max(_WINDOW, self.limit):
@@ -179,26 +183,22 @@ class Pace:
             self._cut(now, _FEWEST)
 
 
-def told_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
-    """How many more requests are let in at once, and the seconds until it is one more.
+def rate_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
+    """How many more requests are admitted at once, and the seconds until one more is.
 
-    `RateLimit-Reset` is when all of `RateLimit-Limit` are there again: they come one by one. What
-    is no number of seconds, such as the time of a clock, says nothing.
+    `RateLimit-Reset` is when all of `RateLimit-Limit` are available again: they become so one by
+    one. What is not a number of seconds, such as a time of day, is ignored.
     """
     names = ("ratelimit-remaining", "ratelimit-limit", "ratelimit-reset")
-    told = [headers.get(name, "") for name in names]
-    if not all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in told):
+    values = [headers.get(name, "") for name in names]
+    if not all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in values):
         return None
-    left, limit, reset = map(int, told)
+    left, limit, reset = map(int, values)
     return left, reset / max(limit - left, 1)
 
 
-_log = logging.getLogger("svc_tools.lookup")
-"""Where nobody has set logging up, Python writes its warnings to standard error."""
-
-
 class Pauses:
-    """The pauses of one run.
+    """The long pauses of one run.
 
     Attributes:
         ends_at: when the run ends at the latest, by the clock of `time.monotonic`.
@@ -206,36 +206,36 @@ class Pauses:
 
     def __init__(self) -> None:
         self.ends_at: float | None = None
-        self._said_until = 0.0
+        self._logged_until = 0.0
 
-    def heed(self, now: float, until: float) -> str | None:
-        """Say once that a pause is long.
+    def check(self, now: float, until: float) -> str | None:
+        """Log a long pause, once.
 
         Returns:
-            Why the run may as well end now, where the pause is longer than it lasts.
+            Why the run ends now, where the pause is longer than its deadline allows.
         """
-        if until - now < _SAID or until <= self._said_until + 1.0:
+        if until - now < _LOGGED or until <= self._logged_until + 1.0:
             return None
-        self._said_until = until
-        wished = f"the service asks for a pause of {until - now:,.0f} s"
+        self._logged_until = until
+        pause = f"the service asks for a pause of {until - now:,.0f} s"
         if self.ends_at is not None and until >= self.ends_at:
-            return f"{wished}, which is beyond the deadline"
-        goes_on = datetime.now().astimezone() + timedelta(seconds=until - now)
-        clock = goes_on.isoformat(" ", "seconds")
-        _log.warning("%s: the lookup goes on at %s; Ctrl+C keeps what was found", wished, clock)
+            return f"{pause}, which is beyond the deadline"
+        resumes = datetime.now().astimezone() + timedelta(seconds=until - now)
+        clock = resumes.isoformat(" ", "seconds")
+        _log.warning("%s: the lookup goes on at %s; Ctrl+C keeps what was found", pause, clock)
         return None
 
 
 _NEVER_REACHED = 8
-"""How many failures mean that a service that never answered is not there."""
+"""How many failures mean that a service that never responded is not there."""
 _GIVE_UP = 40
-"""How many failures in a row, retries spent, mean that a service that did answer is gone."""
+"""How many failures in a row, retries spent, mean that a service that did respond is gone."""
 _DOUBTFUL = 32
-"""How many requests in a row may go wrong before no further places are begun for now."""
+"""How many requests in a row may fail before no further places are begun for now."""
 
 
 class Health:
-    """Whether the service is worth asking."""
+    """Whether the service is likely to respond."""
 
     def __init__(self) -> None:
         self._alive = False
@@ -245,29 +245,29 @@ class Health:
 
     @property
     def good(self) -> bool:
-        """Whether new places may be begun while others wait for their next try."""
+        """Whether new places may be begun while others wait for their next attempt."""
         return self._alive and self._bad_requests < _DOUBTFUL
 
     def answered(self) -> None:
-        """The service answered, be it to say that it does not know a place."""
+        """Note a response, be it that the service does not know a place."""
         self._alive = True
         self._bad_requests = 0
         self._failures = 0
 
     def read(self, *, usable: bool) -> bool:
-        """An answer was, or was not, one of the service's; whether too many in a row were not.
+        """Note whether a response was the service's; whether too many in a row were not.
 
-        Apart from the rest, because good answers are read later than they come.
+        Separate from the rest, because good responses are parsed later than they come.
         """
         self._unreadable = 0 if usable else self._unreadable + 1
         return self._unreadable >= _GIVE_UP
 
     def troubled(self) -> None:
-        """A request went wrong, and may be tried again."""
+        """Note a request that failed and may be tried again."""
         self._bad_requests += 1
 
     def is_gone(self, error: SvcError) -> bool:
-        """Whether it has failed so many places in a row that it will fail the rest."""
+        """Whether the service failed so many places in a row that it will fail the rest."""
         if not isinstance(error, TransportError | ServiceError | RateLimitError):
             self.answered()
             return False

@@ -1,6 +1,4 @@
-"""What a lookup will take, before anything is asked: counts, requests, price. Pure."""
-
-# MERGED plan_shown: How a plan reads in a notebook. Pure.
+"""What a lookup will take, before any request: counts, requests, price. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +12,14 @@ from svc_tools.lookup.outcomes import counted_alike
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SHOWN = 5
-
-_REASONS = 8
-
+_REASONS_IN_TEXT = 5
+_REASONS_IN_HTML = 8
 _CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Rows that are never asked for: `invalid` or `unsupported`, the reason, and how many."""
+    """Rows that are never requested: `invalid` or `unsupported`, the reason, and how many."""
 
     status: str
     reason: str
@@ -36,16 +32,16 @@ class Plan:
 
     Attributes:
         rows: the rows of the frame.
-        places: the distinct questions among them: place and day.
-        cached: how many of those are answered from the cache; `None` where that is not known.
-        to_ask: how many will be asked, at most: one request each, tries after failures apart.
-        refused: the rows that are never asked for, by reason; the most frequent first.
-        grain: the grain of the dates that was asked for.
+        places: the distinct queries among them: place and day.
+        cached: how many of those are in the cache; `None` where that is not known.
+        to_ask: how many requests there will be at most, without retries.
+        refused: the rows that are never requested, by reason; the most frequent first.
+        grain: the grain of the dates that was chosen.
         grains: the requests that each grain of dates would take: "day", "month", "quarter".
-        service: who would be asked.
+        service: the service that would receive them.
         price: dollars a lookup, where it was given.
-        quota_remaining: how many lookups the account had left this month, where that was told.
-        notes: what was decided without being told, in sentences.
+        quota_remaining: how many lookups the account had left this month, where that is known.
+        notes: what was decided by default, in sentences.
     """
 
     rows: int
@@ -67,7 +63,7 @@ class Plan:
 
     @property
     def fits_quota(self) -> bool | None:
-        """Whether the account has lookups enough left; `None` where that is not known."""
+        """Whether the account has enough lookups left; `None` where that is not known."""
         return None if self.quota_remaining is None else self.to_ask <= self.quota_remaining
 
     def refused_rows(self, status: str) -> int:
@@ -75,19 +71,19 @@ class Plan:
         return sum(one.rows for one in self.refused if one.status == status)
 
     def refused_alike(self) -> tuple[Refused, ...]:
-        """`refused`, with the reasons that differ only in the value they quote as one."""
+        """`refused`, with reasons that differ only in the value they quote as one."""
         every = ((one.status, one.reason, one.rows) for one in self.refused)
-        return tuple(Refused(*told) for told in counted_alike(every))
+        return tuple(Refused(*group) for group in counted_alike(every))
 
     def __str__(self) -> str:
         """The plan in lines of text."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        return plan_html(self, self._money())
+        return _plan_html(self, self._money())
 
     def _lines(self) -> list[str]:
-        lines = [f"{_counted(self.rows, 'row')}, {_counted(self.places, 'distinct place')}"]
+        lines = [f"{counted(self.rows, 'row')}, {counted(self.places, 'distinct place')}"]
         if self.cached is None:
             lines.append("  how many are in the cache is not known before the service runs")
         else:
@@ -95,18 +91,18 @@ class Plan:
         lines.append(f"  {self.to_ask:,} to be asked of {the_service(self.service)}{self._money()}")
         if self.quota_remaining is not None:
             short = "" if self.fits_quota else ": NOT ENOUGH for this"
-            lines.append(f"  {_counted(self.quota_remaining, 'lookup')} left this month{short}")
+            lines.append(f"  {counted(self.quota_remaining, 'lookup')} left this month{short}")
         if len(set(self.grains.values())) > 1:
             grains = ", ".join(f"{name} {count:,}" for name, count in self.grains.items())
             lines.append(f"  requests by as_of_grain: {grains} (now: {self.grain})")
         for status in ("invalid", "unsupported"):
             reasons = [one for one in self.refused_alike() if one.status == status]
             if reasons:
-                lines.append(f"{_counted(self.refused_rows(status), 'row')} {status}, never asked")
-                lines += [f"  {one.rows:,}: {one.reason}" for one in reasons[:_SHOWN]]
-            if len(reasons) > _SHOWN:
-                rest = sum(one.rows for one in reasons[_SHOWN:])
-                lines.append(f"  {rest:,}: {len(reasons) - _SHOWN:,} other reasons")
+                lines.append(f"{counted(self.refused_rows(status), 'row')} {status}, never asked")
+                lines += [f"  {one.rows:,}: {one.reason}" for one in reasons[:_REASONS_IN_TEXT]]
+            if others := reasons[_REASONS_IN_TEXT:]:
+                rest = sum(one.rows for one in others)
+                lines.append(f"  {rest:,}: {len(others):,} other reasons")
         return lines + [f"note: {note}" for note in self.notes]
 
     def _money(self) -> str:
@@ -115,15 +111,11 @@ class Plan:
         return f": at most ${self.cost.quantize(_CENT, ROUND_UP):,} at ${self.price:f} each"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def price_of(value: str | Decimal | float | None) -> Decimal | None:
     """Dollars a lookup, exact; `None` for none.
 
     Raises:
-        ValueError: it is no amount of dollars, or below 0.
+        ValueError: not an amount of dollars, or below 0.
     """
     if value is None:
         return None
@@ -136,13 +128,8 @@ def price_of(value: str | Decimal | float | None) -> Decimal | None:
     return price
 
 
-def plan_html(plan: Plan, price: str) -> str:
-    """The plan as HTML: what will be asked, then what never is, and what was decided.
-
-    Args:
-        plan: the plan.
-        price: what the requests cost at most, in words; empty without a price.
-    """
+def _plan_html(plan: Plan, price: str) -> str:
+    """The plan as HTML: the requests, then the rows that are never requested, and the notes."""
     size = f"{counted(plan.rows, 'row')}, {counted(plan.places, 'distinct place')}"
     asked = f"{plan.to_ask:,} to be asked of {printable(the_service(plan.service))}{price}"
     tables = [_asking(plan)]
@@ -166,8 +153,8 @@ def _asking(plan: Plan) -> Table:
 
 
 def _refused(refused: tuple[Refused, ...]) -> Table:
-    shown = refused[:_REASONS]
+    shown = refused[:_REASONS_IN_HTML]
     rows = tuple((one.status, f"{one.rows:,}", printable(one.reason)) for one in shown)
-    rest = sum(one.rows for one in refused[_REASONS:])
+    rest = sum(one.rows for one in refused[_REASONS_IN_HTML:])
     more = f"and {counted(rest, 'row')} for other reasons" if rest else None
     return Table("Rows that are never asked for", ("Status", ">Rows", "~Reason"), rows, more)

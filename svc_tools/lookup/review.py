@@ -1,6 +1,4 @@
-"""Which answers need a person before they are relied on, and why. Pure; one table of rules."""
-
-# MERGED meanings: What the words of an answer and of an enriched frame mean, one line each, for readers.
+"""Which results require review before they are relied on, and why; the meanings of codes. Pure."""
 
 from __future__ import annotations
 
@@ -111,7 +109,7 @@ REVIEW_REASONS = {
         "only the state can say whether the rate is right",
     ),
 }
-"""Every reason to review an answer: its meaning, and why it matters. The most pressing first."""
+"""Every reason to review a result: its meaning, and why it matters. The most urgent first."""
 
 _NO_REASON_TO_REVIEW = {
     "ok": "a whole rate: state + county + city + districts",
@@ -122,15 +120,15 @@ _NO_REASON_TO_REVIEW = {
 _SPANS_MEANING = {
     "zip_spans_jurisdictions": "the ZIP lies in several jurisdictions; rates may differ"
 }
-"""As a warning; as a reason to review a rate it says more: that nothing tells the rates."""
+"""As a warning. As a reason for review it says more: that the rates are not known."""
 
 OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
-"""Warnings by which an answer says that its rate is that of another date than the one asked for."""
+"""Warnings that the rate is that of another date than the one of the query."""
 _DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
-"""Warnings with which a published date proves nothing: of another date, of a part of the rate only,
-of one season, or of one source where another says otherwise."""
+"""Warnings with which a published date proves nothing: the rate is of another date, incomplete, of
+one season, or disputed by another source."""
 _EARLIEST = timedelta(hours=14)
-"""The day begins so much before that of UTC where it begins first."""
+"""How much earlier than in UTC a day begins where it begins first."""
 _DOUBTFUL = frozenset({"low", "none"})
 _BY_WARNING = (
     REVIEW_REASONS.keys()
@@ -140,10 +138,10 @@ _BY_WARNING = (
 
 
 def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
-    """The warnings of an answer, each once, and ours where the row's city is another (SPEC 2.4).
+    """The warnings of a result, each once, plus a mismatch of the row's city (SPEC 2.4).
 
     Args:
-        found: the answer.
+        found: the result.
         named_city: the row's city where it was not sent (`Question.named_city`): it is compared
             here.
     """
@@ -160,15 +158,15 @@ def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
 def review_reasons(
     outcome: Outcome, warnings: Collection[str], own_day: date | None = None
 ) -> tuple[str, ...]:
-    """Why a person should look at a row, as codes of `REVIEW_REASONS`; none where nobody need.
+    """Why a row requires review, as codes of `REVIEW_REASONS`; empty where it does not.
 
-    An answer of medium confidence or better, with one rate and of the right date, needs nobody:
-    that its date is unproved (`as_of_status`) is no reason of its own, because most publishers
-    give none. Warnings that are not in the table are none either.
+    A result of medium confidence or better, with one rate and of the right date, does not: that
+    its date is unverified (`as_of_status`) alone is no reason, because most publishers give none.
+    Warnings that are not in the table are no reason either.
 
     Args:
-        outcome: what became of the row's place.
-        warnings: its warnings, ours (`place_input_mismatch`) among them.
+        outcome: the outcome for the row's place.
+        warnings: its warnings (`warnings_of`).
         own_day: the day of the row.
     """
     found = outcome.found
@@ -197,18 +195,18 @@ def as_of_status(
     own_day: date | None,
     answered: datetime | None = None,
 ) -> Literal["verified", "unverified"] | None:
-    """Whether the answer itself proves that its rate was in force on the day of the row.
+    """Whether the result itself proves that its rate was in force on the day of the row.
 
-    `verified`: the publisher gives the day from which the rate is law, that is the day of the row
-    or before, no warning says that the rate is of another date or season, lacks a part, or is
-    disputed, the day that was asked about is the row's own, and it was no day to come when the
-    service answered. Everything else is `unverified`; no rate, no status.
+    `verified`: the publisher dates the rate on the day of the row or before, no warning says that
+    it is of another date or season, lacks a part, or is disputed, the query was for the row's own
+    day, and that day had begun when the service responded. Everything else is `unverified`;
+    without a rate there is no status.
 
     Args:
-        found: what was found.
-        asked_day: the day that was asked about.
+        found: the result.
+        asked_day: the day of the query.
         own_day: the day of the row.
-        answered: when the service answered, where that is known.
+        answered: when the service responded, where that is known.
     """
     if found is None:
         return None
@@ -218,14 +216,10 @@ def as_of_status(
         and own_day is not None
         and since <= own_day == asked_day
         and _DISPROVING.isdisjoint(found.warnings)
-        and not _to_come(own_day, answered)
+        # a day that had not begun anywhere: the law may still change
+        and not (answered is not None and own_day > (answered + _EARLIEST).date())
     )
     return "verified" if proved else "unverified"
-
-
-def _to_come(day: date, answered: datetime | None) -> bool:
-    """Whether a day had not begun anywhere when the service answered: the law may change yet."""
-    return answered is not None and day > (answered + _EARLIEST).date()
 
 
 def law_since(found: Found) -> date | None:
@@ -235,7 +229,7 @@ def law_since(found: Found) -> date | None:
 
 @lru_cache(maxsize=4096)
 def told_day(text: str | None) -> date | None:
-    """A date as the service writes it; `None` where there is none, or it is no date."""
+    """A date as the service writes it; `None` where it is missing or invalid."""
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
@@ -250,5 +244,5 @@ MEANINGS = (
 )
 """Meaning of a `lookup_status`, of a `confidence` (SPEC 2.1) or of an advisory code (SPEC 2.4).
 
-What is a reason to review a rate as well means the same in every column (`REVIEW_REASONS`).
+A code that is a reason for review too means the same in every column (`REVIEW_REASONS`).
 """

@@ -1,11 +1,9 @@
-"""How one request of a run goes out, and comes back as a plain value.
+"""The transport of bulk lookups: sends one request and returns the response as a plain value.
 
-Many requests go over aiohttp: at 64 in flight it costs a twentieth of what the HTTP client of
-`svc_sdk` does. Where a person has chosen how the service is reached, by an HTTP client of their own
-or by a proxy of the environment, the requests go through their client.
+Requests go over aiohttp: at 64 in flight it costs a twentieth of what the HTTP client of `svc_sdk`
+does. Where the user chose how the service is reached, by an injected HTTP client or by a proxy of
+the environment, the requests go through that client.
 """
-
-# MERGED requesting: The request that asks for a place. Pure.
 
 from __future__ import annotations
 
@@ -37,26 +35,26 @@ INSTALL_BULK = (
     " pip install 'svc-tax-tools[bulk]'"
 )
 _LARGEST = 16 * 1024 * 1024
-"""Bytes of an answer that are read: far above any answer, and no threat to the memory."""
+"""Bytes of a response that are read: far above any response, and no threat to the memory."""
 _KEEP_ALIVE = 3.0
 """Seconds that a connection may idle: servers end theirs after five or more, and a request that
 meets the end of its connection is lost."""
 _PATIENCE = 4.0
-"""How many times the timeout a request may take through a person's own client, which times each
-phase of it: an answer that comes byte by byte must end, too."""
+"""How many times the timeout a request may take through the user's client, which times each phase
+of it: a response that comes byte by byte must end, too."""
 _SUCCESS = range(200, 300)
 _PLAIN = re.compile("[A-Za-z0-9._-]+")
-"""What stands in a query as it is: ZIPs, dates, degrees; a tenth of the time."""
+"""Values that need no encoding: ZIPs, dates, degrees; in a tenth of the time."""
 
 
 class Sender(Protocol):
     """Sends requests from one event loop."""
 
     async def exchange(self, call: Call) -> Reply | Failure:
-        """Send one request; whatever happens is the result, not an exception."""
+        """Send one request; failures are returned, not raised."""
 
     async def close(self) -> None:
-        """Give everything back; requests under way are dropped."""
+        """Release everything; requests in flight are canceled."""
 
 
 async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
@@ -81,7 +79,7 @@ def _by_proxy(settings: Settings) -> bool:
 
 
 class _Direct:
-    """Over aiohttp; one connection per request under way, each kept for the next."""
+    """Over aiohttp; one connection per request in flight, each reused for the next."""
 
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
         try:
@@ -96,14 +94,13 @@ class _Direct:
             connector=_connector()(
                 limit=concurrency, ssl=shared_tls(), keepalive_timeout=_KEEP_ALIVE
             ),
-            # the headers that the client itself sends, the key among them: in no variable here
+            # the headers that the client itself sends, the key among them: no variable holds it
             headers=_own_headers(settings.request(client._http, HEALTH)),  # noqa: SLF001
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=settings.timeout),
         )
-        # a request whose connection broke may have been answered, and counted: it is not sent
-        # again behind our back (WIRE)
+        # a request whose connection broke may have been counted: aiohttp must not resend it (WIRE)
         self._session._retry_connection = False  # noqa: SLF001 - there is no public switch
 
     async def exchange(self, call: Call) -> Reply | Failure:
@@ -115,7 +112,7 @@ class _Direct:
                 status = response.status
                 body = await _body(response)
                 headers = {name.lower(): value for name, value in response.headers.items()}
-        except self._errors.told as error:
+        except self._errors.all as error:
             if status is None or status in _SUCCESS or isinstance(error, _TooLargeError):
                 return self._settings.failure(_as_httpx(error, self._errors))
             body, headers = b"", {}  # the status alone decides
@@ -137,13 +134,13 @@ def _query(params: tuple[tuple[str, str], ...]) -> str:
 
 
 class _TooLargeError(Exception):
-    """An answer that is not read to its end."""
+    """A response that is not read to its end."""
 
 
 class _Errors(NamedTuple):
     """The exceptions of aiohttp, which is loaded late."""
 
-    told: tuple[type[Exception], ...]
+    all: tuple[type[Exception], ...]
     connecting: tuple[type[Exception], ...]
     cut: type[Exception]
     unreadable: type[Exception]
@@ -165,10 +162,10 @@ def _connector() -> type[aiohttp.TCPConnector]:
     import aiohttp  # noqa: PLC0415 - loaded by now
 
     class Connector(aiohttp.TCPConnector):
-        """Never takes what a server said unasked for the answer to the next question.
+        """Never takes an unsolicited response for that of the next request.
 
-        A proxy may say that an idle connection took too long (408), or a broken one may answer
-        twice: on a connection that is used again it would be another place's rate.
+        A proxy may report that an idle connection timed out (408), or a broken one may respond
+        twice: on a reused connection it would be another place's rate.
         """
 
         async def _get(self, key: Any, traces: Any) -> Any:  # noqa: ANN401 - as in aiohttp
@@ -182,13 +179,13 @@ def _connector() -> type[aiohttp.TCPConnector]:
 
 def _own_headers(request: httpx.Request) -> dict[str, str]:
     """The headers of a request but those that belong to its connection."""
-    ours = {
+    headers = {
         name: value
         for name, value in request.headers.items()
         if name not in {"host", "connection", "accept-encoding", "cookie"}
     }
     # a body of 700 bytes is not worth unpacking
-    return ours | {"accept-encoding": "identity"}
+    return headers | {"accept-encoding": "identity"}
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:
@@ -220,12 +217,12 @@ def _as_httpx(error: Exception, errors: _Errors) -> Exception:
         return httpx.ConnectError(str(reason))
     if isinstance(error, _TooLargeError | ValueError):
         return error
-    # aiohttp's own words hold the URL, and what was read: no two failures would read equally
+    # aiohttp's own message holds the URL, and what was read: no two failures would be equal
     if isinstance(error, errors.cut):
         return httpx.ReadError("the answer was cut off")
     if isinstance(error, errors.unreadable):
-        said = str(getattr(error, "message", "")).partition(":")[0]
-        return ValueError(f"it is no answer by the rules of HTTP ({said})")
+        message = str(getattr(error, "message", "")).partition(":")[0]
+        return ValueError(f"it is no answer by the rules of HTTP ({message})")
     return httpx.ReadError(str(error) or type(error).__name__)
 
 
@@ -244,7 +241,7 @@ class _Awaited:
             return self._settings.failure(httpx.ReadTimeout(""))
 
     async def close(self) -> None:
-        """The client is its owner's."""
+        """Leave the client open: it is its owner's."""
 
 
 class _Threaded:
@@ -268,15 +265,15 @@ class _Threaded:
             return self._settings.failure(httpx.ReadTimeout(""))
 
     async def close(self) -> None:
-        # what hangs ends by itself: nobody waits for it
+        # a request that hangs ends by itself, and is not waited for
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def request_of(place: Place, *, detail: bool) -> Call:
-    """The lookup of a place (SPEC 4.4); `detail` asks for the full answer (SPEC 2.5).
+    """The request for a place (SPEC 4.4), with `detail` for the full response (SPEC 2.5).
 
     Raises:
-        ValueError: the client library would refuse it, too; so for `TypeError`.
+        ValueError: the client library would refuse it as well; so for `TypeError`.
     """
     return _requests.lookup(
         place.state,

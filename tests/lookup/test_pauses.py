@@ -14,7 +14,7 @@ from support.faults import answer, echo
 
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
-from svc_tools.lookup.pace import told_limit
+from svc_tools.lookup.pace import rate_limit
 from svc_tools.places import Place
 
 KEY = "test-key-0123456789abcdef"
@@ -116,7 +116,7 @@ def test_where_the_last_request_of_a_limit_is_used_the_next_waits_for_its_share(
 )
 def test_what_a_limit_says_of_the_next_request(left, limit, reset, told):
     names = ("ratelimit-remaining", "ratelimit-limit", "ratelimit-reset")
-    assert told_limit(dict(zip(names, (left, limit, reset), strict=True))) == told
+    assert rate_limit(dict(zip(names, (left, limit, reset), strict=True))) == told
 
 
 def test_a_service_with_a_limit_is_asked_as_fast_as_it_lets_in(client, faults):
