@@ -1,4 +1,4 @@
-"""From arguments to one request value: the input-mode rules of SPEC 4.4 and WIRE. Pure."""
+"""Requests as values, made from validated arguments: the input modes of SPEC 4.4. Pure."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _place(
 
 
 def _one_line(address: str, state: str, zip_code: str | None) -> str:
-    """The line with state and ZIP at its end, unless the ZIP stands in it already (WIRE).
+    """The line with state and ZIP at its end, unless it has the ZIP already (WIRE).
 
     A number at the very start is the house's; a ZIP of five digits gets the four of the ZIP+4.
     """
@@ -166,7 +166,7 @@ def _degrees(name: str, value: float | Decimal, limit: int) -> str:
         )
     if (number and number.adjusted() < -_DIGITS) or len(number.as_tuple().digits) > _DIGITS:
         raise ValueError(f"{name}: {str(value)[:40]} has more than {_DIGITS} digits")
-    # plain digits: 1e-05 is no coordinate to a strict reader
+    # plain digits: a strict parser refuses 1e-05
     return format(number, "f")
 
 

@@ -1,6 +1,6 @@
-"""From (status, headers, body) to a model or an exception (SPEC 2, 4.1 and 7). Pure.
+"""Responses parsed into a model or an exception (SPEC 2, 4.1 and 7). Pure.
 
-The models are loaded at the first answer: defining them is half the cost of importing pydantic.
+The models are loaded at the first response: defining them is half the cost of importing pydantic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from svc_sdk import models
 
     Read = Callable[["Reply | Failure", int], "Answer"]
-    """Makes the answer of an outcome and a number of attempts, or raises."""
+    """Parses the result of an outcome and a number of attempts, or raises."""
 
 
 Answer = TypeVar("Answer")
@@ -33,7 +33,7 @@ Json = Any
 """Parsed JSON: an object, array, string, number, boolean or null."""
 
 _CUT = 2_000
-"""How much text of a body that is not JSON an error keeps, in characters."""
+"""How many characters of a body that is not JSON an error holds."""
 
 _BY_STATUS: dict[int, type[errors.SvcError]] = {
     400: errors.ValidationError,
@@ -44,7 +44,7 @@ _BY_STATUS: dict[int, type[errors.SvcError]] = {
     422: errors.ValidationError,
     429: errors.RateLimitError,
 }
-# About three years: longer is no instruction, and a sleep must not overflow.
+# About three years: anything longer is nonsense, and a sleep must not overflow.
 _LONGEST_RETRY_AFTER = 10.0**8
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
@@ -53,7 +53,7 @@ _SERVER = range(500, 600)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it came. Header names are looked up in lower case."""
+    """A response as it came. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -63,8 +63,8 @@ class Reply:
     def retry_after(self) -> float | None:
         """The delay that `Retry-After` names, in seconds: a number or an HTTP date (RFC 9110).
 
-        A date is measured from the answer's own `Date` where it has one, so that a wrong local
-        clock does no harm; one in the past means now. `None`: the header is absent or unreadable.
+        A date is measured from the response's `Date` where it has one, so that a wrong local
+        clock does no harm; one in the past means now. `None`: the header is missing or invalid.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.replace(".", "", 1).isdecimal():
@@ -78,7 +78,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No answer: what happened, and whether SPEC 8 has it tried again."""
+    """No response: what happened, and whether it is retried (SPEC 8)."""
 
     message: str
     retryable: bool
@@ -93,13 +93,13 @@ def _http_date(value: str) -> datetime | None:
 
 
 def lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
-    """The answer to a lookup (SPEC 2.1). Raises as `_result`."""
+    """The result of a lookup (SPEC 2.1). Raises as `_result`."""
     answer: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
     return answer
 
 
 def health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
-    """The liveness answer (SPEC 2.6). Raises as `_result`."""
+    """The liveness of the service (SPEC 2.6). Raises as `_result`."""
     answer: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
     return answer
 
@@ -129,17 +129,17 @@ def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemova
 
 
 def _models() -> ModuleType:
-    from svc_sdk import models  # noqa: PLC0415 - loaded at the first answer
+    from svc_sdk import models  # noqa: PLC0415 - loaded at the first response
 
     return models
 
 
 def _result(outcome: Reply | Failure, model: type[Model], attempts: int) -> Model:
-    """The model of a good answer.
+    """The model of a successful response.
 
     Raises:
-        SvcError: of the class that SPEC 7 gives the status, or `TransportError` where no answer
-            came, or `ServiceError` where the answer does not have the shape of `model`.
+        SvcError: of the class that SPEC 7 gives the status, or `TransportError` where there was no
+            response, or `ServiceError` where it does not have the shape of `model`.
     """
     if isinstance(outcome, Failure):
         raise errors.TransportError(outcome.message, attempts=attempts)
@@ -192,7 +192,7 @@ def _no_constant(text: str) -> None:
 
 
 def _floats(value: Json) -> Json:
-    """Everywhere but in rates a number is an ordinary float again."""
+    """Parsed JSON with ordinary floats, which rates must not become."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
@@ -203,7 +203,7 @@ def _floats(value: Json) -> Json:
 
 
 def _readable(body: bytes) -> Json:
-    """The parsed body, else its text, cut; `None` for an empty one."""
+    """The parsed body, else its text, shortened; `None` for an empty one."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -215,10 +215,10 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
     body = _readable(reply.body)
     envelope = body if isinstance(body, dict) else {}
     inner = envelope.get("error")
-    said = inner if isinstance(inner, dict) else envelope
-    detail = _detail(envelope.get("detail")) or _detail(said.get("detail"))
+    error = inner if isinstance(inner, dict) else envelope
+    detail = _detail(envelope.get("detail")) or _detail(error.get("detail"))
     message = (
-        _string(said.get("message"))
+        _string(error.get("message"))
         or _string(inner)
         or "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
         or _string(envelope.get("detail"))
@@ -229,13 +229,13 @@ def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
     return _BY_STATUS.get(reply.status, kind)(
         message,
         status_code=reply.status,
-        error_code=_string(said.get("code")),
-        support_reference=_string(said.get("support_reference"))
+        error_code=_string(error.get("code")),
+        support_reference=_string(error.get("support_reference"))
         or _string(envelope.get("support_reference"))
         or reply.headers.get("x-request-id"),
         response_body=body,
         detail=detail,
-        retry_after=_seconds(said.get("retry_after_seconds")) if waits is None else waits,
+        retry_after=_seconds(error.get("retry_after_seconds")) if waits is None else waits,
         attempts=attempts,
     )
 
@@ -247,7 +247,7 @@ def _plain_message(reply: Reply) -> str:
 
 
 def _detail(value: Json) -> tuple[models.ValidationDetail, ...]:
-    """The items of a 422 body that can be read; one that cannot does not cost the others."""
+    """The items of a 422 body that can be read; the others are left out."""
     items = value if isinstance(value, list) else []
     read = []
     for item in items:

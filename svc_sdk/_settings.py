@@ -1,4 +1,4 @@
-"""What a client is made with, checked once for both clients (SPEC 4.4 and 5). No I/O."""
+"""The settings of a client, validated once for both clients (SPEC 4.4 and 5). No I/O."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8642"
-"""Where `svc-tools serve` listens unless told otherwise."""
+"""The default address of `svc-tools serve`."""
 
 _KEY_HEADER = "X-API-Key"
 _LAST_PORT = 65_535
 _LONGEST_LABEL = 63
 _HIDDEN = "[API key]"
-# A key shorter than this could be a part of any text: hiding it would only garble the message.
+# A shorter key could be a part of any text: hiding it would only garble the message.
 _HIDE_FROM = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The checked arguments of a client's constructor."""
+    """The validated arguments of a client's constructor."""
 
     key: SecretStr
     base_url: str
@@ -48,7 +48,7 @@ class Settings:
     def checked(
         cls, api_key: SecretStr, base_url: str, timeout: float, max_retries: int
     ) -> Settings:
-        """Settings of the constructor's arguments, or the `ValueError`/`TypeError` naming one."""
+        """Settings of the constructor's arguments, or a `ValueError`/`TypeError` naming one."""
         url = checked_url(base_url)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float):
             raise TypeError(f"timeout: expected seconds as a number, not {timeout!r}")
@@ -90,19 +90,19 @@ class Settings:
             params=list(call.params) or None,
             json=call.json,
             headers={"Accept": "application/json", "User-Agent": f"svc-tools/{__version__}"},
-            # waiting for a free connection is no delay of the service
+            # waiting for a free connection is not a delay of the service
             timeout=httpx.Timeout(self.timeout, pool=None),
         )
         request.headers[_KEY_HEADER] = self.key.get_secret_value()
         return request
 
     def reply(self, response: httpx.Response, body: bytes) -> Reply:
-        """The answer as a plain value. A key that a gateway echoes is hidden."""
+        """The response as a plain value. A key that a gateway echoes is hidden."""
         headers = {name.lower(): value for name, value in response.headers.items()}
         return self.without_key(response.status_code, headers, body)
 
     def without_key(self, status: int, headers: dict[str, str], body: bytes) -> Reply:
-        """The answer of these parts, header names in lower case, without the key."""
+        """The response of these parts, header names in lower case, without the key."""
         key = self.key.get_secret_value()
         if len(key) >= _HIDE_FROM:
             body = body.replace(key.encode(), _HIDDEN.encode())
@@ -110,7 +110,7 @@ class Settings:
         return Reply(status, headers, body)
 
     def failure(self, error: Exception) -> Failure:
-        """What kept an answer from coming. Timeouts and failures to connect may be retried."""
+        """The failure of an exception. Timeouts and failures to connect may be retried."""
         where = httpx.URL(self.base_url).netloc.decode()
         if isinstance(error, httpx.TimeoutException):
             return Failure(f"No answer from {where} within {self.timeout:g} s", retryable=True)
@@ -122,7 +122,7 @@ class Settings:
         return Failure(f"The connection to {where} broke: {reason}", retryable=False)
 
     def hide(self, value: Any) -> Any:  # noqa: ANN401 - parsed JSON of any shape
-        """The value without the key, wherever in it the key stands as text."""
+        """The value without the key, wherever in it the key occurs as text."""
         from pydantic import BaseModel  # noqa: PLC0415 - only where an error is made
 
         key = self.key.get_secret_value()
@@ -150,10 +150,10 @@ class Settings:
 
 
 def as_secret(api_key: str | SecretStr) -> SecretStr:
-    """The key as a secret, first of all: no local variable of a constructor shows it.
+    """The key as a secret, so that no local variable of a constructor shows it.
 
     Raises:
-        TypeError: it is no string.
+        TypeError: not a string.
     """
     from pydantic import SecretStr  # noqa: PLC0415 - 50 ms that an import does not need
 
@@ -208,5 +208,5 @@ def shared_tls() -> ssl.SSLContext:
 
 
 def no_cookies() -> CookieJar:
-    """A jar that takes none: an account is told by its key alone."""
+    """A cookie jar that stores none: an account is identified by its key alone."""
     return CookieJar(DefaultCookiePolicy(allowed_domains=[]))

@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree (SPEC 7).
+"""The errors of a call, as one tree (SPEC 7).
 
 - SvcError                  every failure of a call; a status that SPEC 7 does not name
     - ValidationError       400, 422: the request is invalid (`detail` for 422)
@@ -8,7 +8,7 @@
     - NotFoundError         404: the place could not be resolved
     - RateLimitError        429: too many requests, or a quota used up (`retry_after`)
     - ServiceError          5xx, or a 200 whose body is not what SPEC 2 describes
-    - TransportError        no answer: a timeout, no connection, a broken one
+    - TransportError        no response: a timeout, no connection, a broken one
 
 The HTTP status alone decides the class. Errors pickle, and never hold the API key.
 """
@@ -110,4 +110,4 @@ class ServiceError(SvcError):
 
 
 class TransportError(SvcError):
-    """No usable answer came: a timeout, no connection, or one that broke."""
+    """No usable response: a timeout, no connection, or one that broke."""

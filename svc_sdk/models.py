@@ -1,4 +1,4 @@
-"""The answers of the service (SPEC 2): frozen, and tolerant of fields they do not know.
+"""Models of the service's responses (SPEC 2): frozen, and tolerant of unknown fields.
 
 Unknown fields are kept and reachable through `model_dump()` (SPEC 2.8). Rates are strings as they
 came on the wire: fractions, `"0.08250"` is 8.25 %. A missing rate is `None`, never zero.
@@ -42,7 +42,7 @@ _LARGEST_EXPONENT = 20
 
 
 def _rate(value: object) -> object:
-    """Keep a string as it came; write a number out by its own digits (WIRE, Answers)."""
+    """A string as it came; a number written out in its own digits (WIRE, Answers)."""
     if value is None or (isinstance(value, str) and is_rate(value)):
         return value
     if isinstance(value, float):
@@ -57,7 +57,7 @@ def _rate(value: object) -> object:
 
 
 def _text(value: object) -> object:
-    """Some services write codes as numbers: text is text."""
+    """Text, also where a service writes a code as a number."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
@@ -152,7 +152,7 @@ class Advisory(_Answer):
 
 
 class Meta(_Answer):
-    """How the answer came about and how far to trust it (SPEC 2.3).
+    """How the rate was resolved and how far to trust it (SPEC 2.3).
 
     `effective_date` is an ISO date, `None` unless the source publishes one for the row; `period`
     is deprecated in favour of it. `confidence` is one of exact, high, medium, low, none.
@@ -169,7 +169,7 @@ class Meta(_Answer):
 
 
 class TaxResponse(_Answer):
-    """The answer to a lookup (SPEC 2.1); with `mode="full"` also the verbose fields (SPEC 2.5)."""
+    """The response to a lookup (SPEC 2.1); with `mode="full"` also the verbose fields (SPEC 2.5)."""
 
     rate: Rate
     meta: Annotated[Meta, BeforeValidator(lambda value: Meta() if value is None else value)] = (
@@ -203,7 +203,7 @@ class TaxResponse(_Answer):
 
 
 class HealthResponse(_Answer):
-    """The liveness answer (SPEC 2.6)."""
+    """The response of a liveness check (SPEC 2.6)."""
 
     status: str
 
@@ -229,7 +229,7 @@ class NexusList(_Answer):
 
 
 class NexusRemoval(_Answer):
-    """What a removal did (SPEC 4.1): how many records, and which state and type were aimed at."""
+    """The result of a removal (SPEC 4.1): how many records, and of which state and type."""
 
     deleted: Annotated[int, Field(strict=True, ge=0)]
     state: Text = None

@@ -20,7 +20,7 @@ UNITS_PER_ONE = 100_000
 _DECIMALS = 5
 _FORM = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,100})?", re.ASCII)
 _SHORT = 12
-"""Rates on the wire have seven characters: few distinct ones, which are read again and again."""
+"""Longest rate that is cached once parsed: on the wire few distinct ones recur."""
 
 
 def is_rate(text: str) -> bool:
@@ -60,7 +60,7 @@ def rate_to_decimal(rate: str | Decimal | None) -> Decimal | None:
 
     Raises:
         ValueError: the text is not a plain decimal number.
-        TypeError: a float or another type was given: its digits are already in doubt.
+        TypeError: a float, whose digits are already in doubt, or another type.
     """
     if rate is None:
         return None

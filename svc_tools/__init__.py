@@ -45,7 +45,7 @@ _LIBRARIES = {
     "panel": ("ipywidgets", "anywidget"),
     "svc": ("pandas", "pyarrow"),
 }
-"""What a name needs that an extra installs."""
+"""The libraries that a name needs, which an extra installs."""
 _INSTALL_NOTEBOOK = "The panel needs more: pip install 'svc-tax-tools[notebook]'"
 
 when_frames_are_loaded()
@@ -53,7 +53,7 @@ show_cards()
 
 
 def __getattr__(name: str) -> object:
-    """What needs pandas, or takes its time, is loaded when it is asked for."""
+    """Load a name that needs pandas, or takes time to load, when it is used."""
     if name in {"alookup_many", "lookup_many"}:
         from svc_tools import lookup  # noqa: PLC0415 - 50 ms that a script may not need
 

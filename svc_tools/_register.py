@@ -1,8 +1,6 @@
-"""`df.svc` is there as soon as pandas is, `ddf.svc` as soon as Dask's frames are, cards in IPython.
+"""Registers `df.svc` with pandas, `ddf.svc` with Dask and cards with IPython, once they are loaded.
 
-None of them is loaded for its sake.
-
-A command or a server that needs no frames thereby starts without pandas (half a second).
+Loading them for that would cost a command or a server that needs no frames half a second.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from svc_sdk import TaxResponse
 
 _REGISTERS = {"pandas": "svc_tools.frames", "dask.dataframe": "svc_tools.frames.dask"}
-"""Which module of ours registers the accessor of a library's frames when it is imported."""
+"""The module whose import registers the accessor, by library."""
 
 
 def when_frames_are_loaded() -> None:
@@ -50,14 +48,14 @@ def _card(result: TaxResponse) -> str:
 
 def _register(name: str) -> None:
     try:
-        # it registers the accessor itself, also where it is what loads the library
+        # the module registers the accessor, also where it is what loads the library
         importlib.import_module(_REGISTERS[name])
-    except Exception as error:  # noqa: BLE001 - what is broken here must not break `import pandas`
+    except Exception as error:  # noqa: BLE001 - an error here must not break `import pandas`
         _register_reminder(name, error)
 
 
 def _register_reminder(name: str, error: Exception) -> None:
-    """An accessor that says what is missing or broken, when it is used."""
+    """Register an accessor that raises, when it is used, what is missing or broken."""
     accessor, extra = ("df.svc", "pandas") if name == "pandas" else ("ddf.svc", "dask")
     if isinstance(error, ModuleNotFoundError):
         message = f"{accessor} needs more: pip install 'svc-tax-tools[{extra}]' ({error})"
@@ -73,7 +71,7 @@ def _register_reminder(name: str, error: Exception) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds a library as the others do, and has its loader call back."""
+    """Finds a library through the other finders, and wraps its loader."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -98,7 +96,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Loads a module as its own loader does, then registers."""
+    """Loads a module with its own loader, then registers the accessor."""
 
     def __init__(self, loader: Loader, finder: _Finder) -> None:
         self._loader = loader
@@ -112,7 +110,7 @@ class _Loader(Loader):
         if spec is not None:
             spec.loader = self._loader
         module.__loader__ = self._loader
-        # not earlier: a question whether the library is installed (`find_spec`) loads nothing
+        # not earlier: a `find_spec` that only checks for the library loads nothing
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         self._loader.exec_module(module)

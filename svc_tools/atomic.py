@@ -1,4 +1,4 @@
-"""A file of ours appears whole or not at all, and never breaks the one it replaces."""
+"""Atomic writing of files: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 _SETTLED = 5.0
-"""Seconds after which a draft that nobody holds was left behind: one is held once it is there."""
+"""Seconds after which a draft without a lock was left behind: a new one is locked at once."""
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; it takes the name `path` once all went well.
+    """A temporary path next to `path` to write to; it is renamed to `path` when the block ends.
 
-    If the block raises, the temporary file is removed and `path` is as it was before. One that was
-    left behind because its process was killed is removed by the next to write `path`. Who may
-    read and write a file that is replaced stays as it was.
+    If the block raises, the temporary file is removed and `path` is unchanged. One that a killed
+    process left behind is removed by the next call for `path`. The permissions of a file that is
+    replaced are preserved.
 
     Raises:
         FileNotFoundError: the folder of `path` does not exist.
@@ -38,27 +38,27 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise FileNotFoundError(
             f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
         )
-    _sweep(path)
+    _remove_left_drafts(path)
     draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
-        with _held(draft, like=path):
+        with _locked_draft(draft, like=path):
             yield draft
-        _on_disk(draft)
+        _sync(draft)
         os.replace(draft, path)  # noqa: PTH105  # the one that is atomic on every system
-        _on_disk(path.parent)
+        _sync(path.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
 @contextmanager
-def _held(draft: Path, *, like: Path) -> Iterator[None]:
-    """Make the draft, with the permissions of the file it replaces, and hold it while one lives."""
+def _locked_draft(draft: Path, *, like: Path) -> Iterator[None]:
+    """Make the draft, with the permissions of the file it replaces, and lock it for the block."""
     handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         if like.exists():
             draft.chmod(stat.S_IMODE(like.stat().st_mode))
         if sys.platform != "win32":
-            with contextlib.suppress(OSError):  # a disk that knows no locks
+            with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
     finally:
@@ -67,7 +67,7 @@ def _held(draft: Path, *, like: Path) -> Iterator[None]:
         yield
 
 
-def _sweep(path: Path) -> None:
+def _remove_left_drafts(path: Path) -> None:
     """Remove drafts of `path` whose processes are gone."""
     draft = re.compile(rf"\.{re.escape(path.stem)}-[0-9a-f]{{8}}{re.escape(path.suffix)}")
     for name in os.listdir(path.parent):  # noqa: PTH208  # names alone, of a folder of any size
@@ -81,14 +81,14 @@ def _remove_if_left(draft: Path) -> None:
         return
     handle = os.open(draft, os.O_RDWR)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where somebody writes it
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
         draft.unlink()
     finally:
         os.close(handle)
 
 
-def _on_disk(path: Path) -> None:
-    """Have the disk hold it before anything relies on it: power may fail between two steps."""
+def _sync(path: Path) -> None:
+    """Sync a file or folder to the disk: power may fail between two steps."""
     if path.is_dir() and os.name == "nt":
         return  # there a folder cannot be opened
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

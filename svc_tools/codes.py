@@ -1,4 +1,4 @@
-"""How an answer is read: its known parts, its percentages, its warnings in sentences. Pure."""
+"""Meanings of codes in responses; known parts, percentages, and warnings as sentences. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PARTS = (
     ("City", "city_rate"),
     ("Districts", "combined_district_rate"),
 )
-"""The parts of a rate that a reader is shown, and their fields (SPEC 2.2)."""
+"""The parts of a rate that are displayed, and their fields (SPEC 2.2)."""
 PARTIAL_CODES = {
     "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
     "districts_not_covered": ("combined_district_rate",),
 }
-"""Warnings by which a service says that its answer lacks parts of the rate (WIRE): these."""
+"""Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",
@@ -48,18 +48,18 @@ BASES = {
     "edition_only": "the publisher gives an edition, and no date for the rate",
     "no_published_date": "no date is published",
 }
-"""What an `effective_date` rests on, by `effective_date_basis` (SPEC 2.3)."""
+"""The basis of an `effective_date`, by `effective_date_basis` (SPEC 2.3)."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
 def lacking(answer: TaxResponse) -> tuple[str, ...]:
-    """The warnings of an answer that say it lacks a part of the rate."""
+    """The warnings of a response that its rate lacks a part."""
     codes = (one.code if isinstance(one, Advisory) else one for one in answer.warnings)
     return tuple(code for code in codes if code in PARTIAL_CODES)
 
 
 def part_is_known(answer: TaxResponse, field: str) -> bool:
-    """Whether a part of the rate is known: the zero of a part that is not covered is none."""
+    """Whether a part of the rate is known; the zero of a part that is not covered is not."""
     rate = getattr(answer.rate, field)
     return rate is not None and not (
         rate_to_decimal(rate) == 0 and any(field in PARTIAL_CODES[code] for code in lacking(answer))
@@ -72,7 +72,7 @@ def known_part(answer: TaxResponse, field: str) -> Decimal | None:
 
 
 def percent(rate: Decimal) -> str:
-    """A rate as a percentage with at least two decimals and no idle zeros: 8.25 %, 8.625 %."""
+    """A rate as a percentage with at least two decimals: 8.25 %, 8.625 %."""
     sign, digits, exponent = rate.as_tuple()
     # no arithmetic: a Decimal context would round a long number
     hundredfold = Decimal((sign, digits, int(exponent) + 2))
@@ -100,5 +100,5 @@ def sentence(warning: str | Advisory, meanings: Mapping[str, str] | None = None)
 
 
 def with_percentages(message: str) -> str:
-    """A message with its rates as percentages, as they stand beside it."""
+    """A message with its rates as percentages."""
     return _RATE.sub(lambda found: percent(Decimal(found[0])), message)

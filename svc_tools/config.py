@@ -1,4 +1,7 @@
-"""Where the key and the address come from; the only place that reads the environment."""
+"""Configuration: key, address, cache and folders, from arguments or the environment; clients.
+
+This is the only module that reads the environment.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ DATABASE_VARIABLE = "SVC_DATABASE_URL"
 """The database of the embedded service, however it is started: a path, or a server's address."""
 
 CACHE_VARIABLE = "SVC_CACHE"
-"""Where answers are kept: a path, or "off" for nowhere."""
+"""The cache: a path, or "off" for none."""
 CACHE_HOURS_VARIABLE = "SVC_CACHE_HOURS"
-"""How long rates of today are kept, where that is to be longer than until the day's end."""
+"""How many hours rates of today are cached, where that is longer than until the day's end."""
 RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
 EXCEL_VARIABLE = "SVC_EXCEL"
-"""The folder of what the spreadsheets' adapters keep: the service's address, the local server."""
+"""The folder of the spreadsheet adapters' settings: the service's address, the local server."""
 
 _OFF = {"off", "no", "none", "false", "0"}
-"""What people write for "off": no file is meant by it."""
+"""The words for "off": none of them names a file."""
 _MOST_HOURS = 8_784
 
 INSTALL_SERVICE = (
@@ -49,27 +52,27 @@ _UNCONFIGURED = (
 
 
 class ConfigurationError(ValueError):
-    """Something to work with is missing, or cannot be used; the message says what to set."""
+    """A setting is missing or unusable; the message says what to set."""
 
 
 class _OfEmbedded:
-    """What both clients of the embedded service know of it."""
+    """The properties of both clients of the embedded service."""
 
     _service: EmbeddedService
 
     @property
     def book_edition(self) -> str:
-        """The edition of the rate book that answers."""
+        """The edition of its rate book."""
         return self._service.book_edition
 
     @property
     def book_digest(self) -> str:
-        """The SHA-256 of that rate book, in hex: another one after an import of your own files."""
+        """The SHA-256 of that rate book, in hex; an import of the user's files changes it."""
         return self._service.book_digest
 
     @property
     def database_name(self) -> str:
-        """The database that keeps its nexus records, without a password."""
+        """The database of its nexus records, without a password."""
         return self._service.database_name
 
 
@@ -102,7 +105,7 @@ def connect(
     """A ready client: of a service with an account, or of the embedded one.
 
     `connect("embedded")` starts the embedded service on a free loopback port in a background
-    thread, with a key of its own, and stops it when the process ends. `connect()` takes the key
+    thread, with a generated key, and stops it when the process ends. `connect()` takes the key
     and the address from the arguments, else from `SVC_API_KEY` and `SVC_BASE_URL`; where neither
     is set it is the embedded service too, with a warning that says so.
 
@@ -165,7 +168,7 @@ def aconnect(
 def _wants_embedded(
     target: str | None, api_key: str | SecretStr | None, base_url: str | None
 ) -> bool:
-    """Whether the embedded service was asked for by name, and by nothing that contradicts it."""
+    """Whether the embedded service was chosen by name; raises where other arguments contradict."""
     if target is None:
         return False
     if target != "embedded":
@@ -182,12 +185,12 @@ def database(given: str | None = None) -> SecretStr | None:
 
     Secret, because the address of a server often holds a password.
     """
-    target = given or os.environ.get(DATABASE_VARIABLE, "").strip()
+    target = given or _variable(DATABASE_VARIABLE)
     return SecretStr(target) if target else None
 
 
 def unconfigured(*, stacklevel: int) -> EmbeddedSvc:
-    """The embedded service where nothing is configured, with the one warning that says so."""
+    """The embedded service where nothing is configured, with a warning that says so."""
     service = _embedded()
     _warn_unconfigured(service.book_edition, stacklevel=stacklevel + 1)
     return EmbeddedSvc(service)
@@ -207,8 +210,8 @@ def configured(
         ConfigurationError: one of the two is missing.
     """
     key = SecretStr(api_key) if isinstance(api_key, str) else api_key
-    key = key or SecretStr(os.environ.get(KEY_VARIABLE, "").strip())
-    url = base_url or os.environ.get(URL_VARIABLE, "").strip()
+    key = key or SecretStr(_variable(KEY_VARIABLE))
+    url = base_url or _variable(URL_VARIABLE)
     if key.get_secret_value() and url:
         return key, url
     if key.get_secret_value():
@@ -225,7 +228,7 @@ def configured(
 
 def address() -> str | None:
     """The address of the configured service, with or without a key for it."""
-    return os.environ.get(URL_VARIABLE, "").strip() or None
+    return _variable(URL_VARIABLE) or None
 
 
 def running_embedded() -> EmbeddedSvc | None:
@@ -236,17 +239,17 @@ def running_embedded() -> EmbeddedSvc | None:
 
 
 def service_name(client: Svc | AsyncSvc) -> str:
-    """What a reader should know of who answered: the embedded service, or its address."""
+    """The service's name for display: the embedded service, or its address."""
     return "embedded service" if isinstance(client, _OfEmbedded) else client.base_url
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose answers they are: those of one service for one account.
+    """The source of results: one service for one account.
 
     Attributes:
         service: the address of the service; of the embedded one the digest of its rate book and
-            the release, for they alone decide what it answers.
+            the release, which alone decide its results.
         account: the fingerprint of the key; empty for the embedded service.
     """
 
@@ -255,19 +258,19 @@ class Source:
 
 
 def source_of(client: Svc | AsyncSvc) -> Source:
-    """Whose answers a client gets."""
+    """The source of a client's results."""
     if isinstance(client, _OfEmbedded):
         return embedded_source(client.book_digest)
     return Source(client.base_url, account_fingerprint(client))
 
 
 def embedded_source(book_digest: str) -> Source:
-    """The source that the embedded service is while it answers from this rate book."""
+    """The source that is the embedded service with this rate book."""
     return Source(f"embedded:{book_digest}/{__version__}", "")
 
 
 def account_fingerprint(client: Svc | AsyncSvc) -> str:
-    """16 hexadecimal digits that tell accounts apart, from which no key can be found again."""
+    """16 hexadecimal digits that identify an account, from which its key cannot be recovered."""
     key = client._settings.key  # noqa: SLF001 - the key is hidden from all but this
     return hashlib.blake2b(
         key.get_secret_value().encode(), digest_size=8, person=b"svc cache"
@@ -275,10 +278,10 @@ def account_fingerprint(client: Svc | AsyncSvc) -> str:
 
 
 def account_of(client: Svc) -> Source:
-    """Whose nexus records a client changes: the service as a reader knows it, and the account.
+    """The owner of the nexus records that a client changes: service name and account.
 
-    The embedded service makes a new key each time that it starts, and all of them are of one
-    account: there the fingerprint is that of its database.
+    The embedded service makes a new key at each start, all of them of one account: there the
+    fingerprint is that of its database.
     """
     if isinstance(client, EmbeddedSvc):
         name = client.database_name.encode()
@@ -292,25 +295,24 @@ def receipt_folder() -> Path:
     """Where receipts of nexus removals are: `SVC_RECEIPTS`, else in the user's data folder.
 
     Raises:
-        ConfigurationError: `SVC_RECEIPTS` is no path, or nothing knows the user's data folder.
+        ConfigurationError: `SVC_RECEIPTS` is not a path, or the user's data folder is unknown.
     """
-    return _own_folder(RECEIPTS_VARIABLE, "data", "nexus", "receipts")
+    return _user_folder(RECEIPTS_VARIABLE, "data", "nexus", "receipts")
 
 
 def excel_folder() -> Path:
-    """Where the spreadsheets' adapters keep their settings: `SVC_EXCEL`, else the user's own.
+    """Where the spreadsheet adapters' settings are: `SVC_EXCEL`, else in the user's folder.
 
     Raises:
-        ConfigurationError: `SVC_EXCEL` is no path, or nothing knows the user's folder.
+        ConfigurationError: `SVC_EXCEL` is not a path, or the user's folder is unknown.
     """
-    return _own_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
+    return _user_folder(EXCEL_VARIABLE, "config", "excel", "settings of the spreadsheets")
 
 
-def _own_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:
+def _user_folder(variable: str, kind: Literal["data", "config"], name: str, what: str) -> Path:
     """The folder that a variable names, else one in the user's folder of that kind."""
-    told = os.environ.get(variable, "").strip()
-    if told:
-        return _path(variable, told)
+    if value := _variable(variable):
+        return _path(variable, value)
     try:
         import platformdirs  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError:
@@ -323,18 +325,18 @@ def _own_folder(variable: str, kind: Literal["data", "config"], name: str, what:
 
 
 def cache_path() -> Path | None:
-    """Where answers are kept: `SVC_CACHE`, else a file in the user's cache folder.
+    """Where results are cached: `SVC_CACHE`, else a file in the user's cache folder.
 
-    `None` where `SVC_CACHE` is "off", or platformdirs is not installed, which knows the folder.
+    `None` where `SVC_CACHE` is "off", or platformdirs, which finds the folder, is not installed.
 
     Raises:
-        ConfigurationError: `SVC_CACHE` is no path.
+        ConfigurationError: `SVC_CACHE` is not a path.
     """
-    told = os.environ.get(CACHE_VARIABLE, "").strip()
-    if told.casefold() in _OFF:
+    value = _variable(CACHE_VARIABLE)
+    if value.casefold() in _OFF:
         return None
-    if told:
-        return _path(CACHE_VARIABLE, told)
+    if value:
+        return _path(CACHE_VARIABLE, value)
     try:
         from platformdirs import user_cache_dir  # noqa: PLC0415 - of the extra for bulk lookups
     except ModuleNotFoundError:
@@ -343,31 +345,35 @@ def cache_path() -> Path | None:
 
 
 def cache_hours() -> float | None:
-    """`SVC_CACHE_HOURS`: how long rates of today are kept; `None` for until the day's end.
+    """`SVC_CACHE_HOURS`: how long rates of today are cached; `None` for until the day's end.
 
     Raises:
-        ConfigurationError: it is no number of hours above 0.
+        ConfigurationError: it is not a number of hours above 0.
     """
-    told = os.environ.get(CACHE_HOURS_VARIABLE, "").strip()
-    if not told:
+    value = _variable(CACHE_HOURS_VARIABLE)
+    if not value:
         return None
     try:
-        hours = float(told)
+        hours = float(value)
     except ValueError:
         hours = math.nan
     if not 0 < hours <= _MOST_HOURS:
         raise ConfigurationError(
-            f"{CACHE_HOURS_VARIABLE} is {told!r}; expected a number of hours above 0, such as 24,"
+            f"{CACHE_HOURS_VARIABLE} is {value!r}; expected a number of hours above 0, such as 24,"
             f" and up to {_MOST_HOURS} (a year)"
         )
     return hours
 
 
-def _path(variable: str, told: str) -> Path:
+def _variable(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _path(variable: str, value: str) -> Path:
     try:
-        return Path(told).expanduser().absolute()
+        return Path(value).expanduser().absolute()
     except RuntimeError as error:  # "~somebody"
-        raise ConfigurationError(f"{variable} {told!r} is no path here: {error}") from error
+        raise ConfigurationError(f"{variable} {value!r} is no path here: {error}") from error
 
 
 def _embedded() -> EmbeddedService:
@@ -377,5 +383,5 @@ def _embedded() -> EmbeddedService:
         raise ImportError(f"{INSTALL_SERVICE} ({error})") from error
     try:
         return embedded.start(database())
-    except embedded.StartError as error:  # a sentence that says it all
+    except embedded.StartError as error:  # its message is a sentence
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None

@@ -1,4 +1,4 @@
-"""Cells of any length for Python's own CSV reader, whose limit is the whole process's."""
+"""Cells of any length for Python's `csv` module, whose limit is global to the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _limit = threading.Lock()
 
 @contextmanager
 def cells_of_any_length() -> Iterator[None]:
-    """Have Python's reader take cells of more than 131,072 letters for the length of the block."""
+    """Let `csv` read cells of more than 131,072 characters within the block."""
     with _limit:
         before = csv.field_size_limit(_LONGEST)
         try:

@@ -1,11 +1,9 @@
-"""Answers that were paid for are kept: the cache that every lookup reads first and writes to.
+"""The cache of results: read before every lookup, written during it, listed and cleared.
 
-One SQLite file for all notebooks and processes of a person. What is kept, and for how long, is
-`cache_keeping`'s table; under what key, `cache_keys`. Whatever is wrong with the file, a lookup
-goes on without it and says so: `notes`.
+It is one SQLite file (`cache_store`) for all notebooks and processes of a user. What is stored,
+and for how long, is the table of `cache_rows.keeps_until`. Where the file cannot be used, a lookup
+goes on without it, with a note. Other processes may use the file while it is listed or cleared.
 """
-
-# MERGED cache_upkeep: What is in the cache, and how it is emptied, while others go on using it.
 
 from __future__ import annotations
 
@@ -33,10 +31,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Answers(Protocol):
-    """What a lookup asks before it asks the service, and tells what the service answered.
+    """A store of results that a lookup reads before it sends requests, and writes to.
 
     Attributes:
-        notes: sentences that a person should see.
+        notes: sentences for the user.
     """
 
     notes: list[str]
@@ -44,51 +42,36 @@ class Answers(Protocol):
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
     ) -> dict[Place, Outcome]:
-        """The answers that are there, `cached` set. A full answer serves a simple question."""
+        """The stored outcomes, `cached` set. A full result also serves a simple query."""
 
     def keep(
         self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
     ) -> None:
-        """Keep what may be kept of these; on the disk when it returns. Raises nothing."""
+        """Store those that may be stored; on the disk when it returns. Raises nothing."""
 
     def quota(self, source: Source) -> int | None:
-        """How many lookups of this month the account had left when it was last told."""
+        """How many lookups the account had left this month by the last report."""
 
     def told_quota(self, source: Source, remaining: int) -> None:
-        """The service said how many lookups the account has left this month."""
+        """Store how many lookups the account has left this month."""
 
 
 CacheChoice = Path | str | Literal[False] | Answers | None
-"""What a person can say of the cache: a path, `False` for none, `None` for the configured one."""
-
-_COUNT = """
-SELECT
-    source.service, source.account,
-    count(*) AS answers,
-    sum(answer.detail) AS "full",
-    sum(answer.expires >= :ever) AS for_ever,
-    sum(answer.expires > :now AND answer.expires < :ever) AS for_a_time,
-    sum(answer.expires <= :now) AS expired,
-    min(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS oldest,
-    max(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS newest
-FROM source JOIN answer ON answer.source = source.id
-GROUP BY source.id
-ORDER BY source.service, source.account
-"""
+"""The choice of a cache: a path, `False` for none, `None` for the configured one."""
 
 _T = TypeVar("_T")
 
 
 @contextmanager
 def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
-    """The cache that a person chose, for one run; `None` where answers are not to be kept.
+    """The chosen cache, for one run; `None` where results are not to be stored.
 
     Args:
         choice: `None` for the configured one (`SVC_CACHE`, `SVC_CACHE_HOURS`), `False` for none,
             the path of another, or one that is open already.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the choice is something else.
         ConfigurationError: `SVC_CACHE_HOURS` cannot be used.
     """
     if choice is False:
@@ -98,7 +81,7 @@ def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
         if path is None:
             yield None
             return
-        cache = open_cache(path, hours=cache_hours())
+        cache = Cache(path, hours=cache_hours())
         try:
             yield cache
         finally:
@@ -112,28 +95,21 @@ def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
         )
 
 
-def open_cache(
-    path: Path, *, hours: float | None = None, clock: Callable[[], datetime] | None = None
-) -> Cache:
-    """The cache at a path; the file is opened, or made, when it is first used.
+class Cache:
+    """`Answers` over a file, which is opened, or made, at the first use.
+
+    There is one for each run; all of them in a process share the open file. Safe to use from
+    several threads.
 
     Args:
         path: the file.
-        hours: how long rates of today and of later dates are kept, where that is to be longer
+        hours: how long rates of today and of later dates are stored, where that is to be longer
             than until the end of the local day.
         clock: the time (aware); the machine's where left out.
-    """
-    return Cache(path, hours=hours, clock=clock)
-
-
-class Cache:
-    """`Answers` over a file. One for each run; all of them in a process share the open file.
-
-    Safe to use from several threads.
 
     Attributes:
         path: the file.
-        notes: sentences that a person should see: a damaged file was set aside, a full disk.
+        notes: sentences for the user: a damaged file was set aside, a full disk.
     """
 
     def __init__(
@@ -152,7 +128,7 @@ class Cache:
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
     ) -> dict[Place, Outcome]:
-        """The answers that are there; see `Answers`."""
+        """The stored outcomes; see `Answers`."""
         if not self._reads or not places:
             return {}
         now = self._clock()
@@ -165,48 +141,46 @@ class Cache:
     def keep(
         self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
     ) -> None:
-        """Keep what may be kept of these, in one transaction; see `Answers`."""
-        if not self._writes or not answered:
+        """Store those that may be stored, in one transaction; see `Answers`."""
+        if not answered:
             return
         now = self._clock()
-
-        def write(store: Store) -> bool:
-            store.keep(source, answered, detail=detail, now=now, hours=self._hours)
-            return True
-
-        if self._try(write) is None:
-            self._writes = False
+        self._write(
+            lambda store: store.keep(source, answered, detail=detail, now=now, hours=self._hours)
+        )
 
     def quota(self, source: Source) -> int | None:
-        """What the service last said of this month's quota; see `Answers`."""
+        """What is left of this month's quota by the last report; see `Answers`."""
         if not self._reads:
             return None
         now = self._clock()
-        told = self._try(lambda store: (store.quota(source, now=now),))
-        return told[0] if told else None
+        return self._try(lambda store: store.quota(source, now=now))
 
     def told_quota(self, source: Source, remaining: int) -> None:
-        """Remember what the service said of this month's quota; written with the next answers."""
+        """Store what is left of this month's quota; written with the next results."""
         now = self._clock()
-
-        def tell(store: Store) -> bool:
-            store.told_quota(source, remaining, now=now)
-            return True
-
-        if self._writes and self._try(tell) is None:
-            self._writes = False
+        self._write(lambda store: store.told_quota(source, remaining, now=now))
 
     def flush(self) -> None:
-        """Write what was told and not written yet: the remaining quota."""
-        if self._writes and self._try(Store.flush) is None:
+        """Write the quotas that were reported and not written yet."""
+        self._write(Store.flush)
+
+    def _write(self, work: Callable[[Store], None]) -> None:
+        """Write to the file; once that failed nothing further is written in this run."""
+
+        def done(store: Store) -> bool:
+            work(store)
+            return True
+
+        if self._writes and self._try(done) is None:
             self._writes = False
 
     def _try(self, work: Callable[[Store], _T]) -> _T | None:
-        """The work on the file, once more where it turned out to be damaged; else a note."""
+        """The result of work on the file; `None`, and a note, where the file cannot be used."""
         store = _stores.at(self.path)
         with store.lock:
             try:
-                return store.mending(work)
+                return store.with_repair(work)
             except NotUsableError as error:
                 self._note(str(error))
             except (sqlite3.Error, OSError) as error:
@@ -216,9 +190,9 @@ class Cache:
         return None
 
     def _note(self, why: str) -> None:
-        told = f"the cache {self.path} cannot be used: {why}; the run goes on without it"
-        if told not in self.notes:
-            self.notes.append(told)
+        note = f"the cache {self.path} cannot be used: {why}; the run goes on without it"
+        if note not in self.notes:
+            self.notes.append(note)
 
 
 def _reason(error: Exception) -> str:
@@ -240,7 +214,7 @@ class _Stores:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[Path, Store] = {}
-        # What a child inherited is the parent's: kept, so that no finaliser of it runs here.
+        # What a child inherited is the parent's: referenced, so that no finalizer of it runs.
         self._inherited: list[Store] = []
 
     def at(self, path: Path) -> Store:
@@ -270,18 +244,18 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """The answers of one service for one account.
+    """The results of one service for one account.
 
     Attributes:
         service: the address; of the embedded service the digest of its rate book and the release.
         account: the fingerprint of the account's key.
         answers: how many there are.
-        full: those of them that are full answers.
-        for_ever: those that are kept for good.
-        for_a_time: those that hold now, and will expire.
-        expired: those that no lookup reads any more.
-        oldest: when the service gave the oldest.
-        newest: when it gave the newest.
+        full: how many of them are full results.
+        for_ever: how many are stored for good.
+        for_a_time: how many are valid now, and will expire.
+        expired: how many have expired.
+        oldest: when the service sent the oldest.
+        newest: when it sent the newest.
     """
 
     service: str
@@ -303,7 +277,7 @@ class CacheInfo:
         path: the file.
         size: bytes on the disk; `None` where there is no file.
         sources: what it holds, by service and account.
-        notes: what a person should know of the file.
+        notes: sentences about the file for the user.
     """
 
     path: Path
@@ -312,8 +286,24 @@ class CacheInfo:
     notes: tuple[str, ...] = ()
 
 
+_COUNT = """
+SELECT
+    source.service, source.account,
+    count(*) AS answers,
+    sum(answer.detail) AS "full",
+    sum(answer.expires >= :ever) AS for_ever,
+    sum(answer.expires > :now AND answer.expires < :ever) AS for_a_time,
+    sum(answer.expires <= :now) AS expired,
+    min(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS oldest,
+    max(json_extract(CAST(answer.body AS TEXT), '$[1]')) AS newest
+FROM source JOIN answer ON answer.source = source.id
+GROUP BY source.id
+ORDER BY source.service, source.account
+"""
+
+
 def cache_info(path: Path, *, now: datetime | None = None) -> CacheInfo:
-    """What is in the cache; a file that is not there is not made.
+    """What is in the cache; a missing file is not made.
 
     Raises:
         ValueError: the file cannot be used.
@@ -337,7 +327,7 @@ def _source(row: sqlite3.Row) -> SourceInfo:
 def clear_cache(
     path: Path, *, service: str | None = None, expired: bool = False, now: datetime | None = None
 ) -> int:
-    """Remove answers; other processes notice at their next lookup. The file stays.
+    """Remove results; other processes notice at their next lookup. The file stays.
 
     Args:
         path: the file.
@@ -346,7 +336,7 @@ def clear_cache(
         now: the time (aware); the machine's where left out.
 
     Returns:
-        How many answers were removed.
+        How many results were removed.
 
     Raises:
         ValueError: the file cannot be used.
@@ -378,7 +368,7 @@ def clear_cache(
 
 
 def is_of_service(name: str, wanted: str) -> bool:
-    """Whether a source's service is the one that a person names: its address, or "embedded"."""
+    """Whether a source's service is the one that a user names: its address, or "embedded"."""
     if wanted.casefold() == "embedded":
         return name.startswith("embedded:")
     return name == wanted.strip().rstrip("/")
@@ -396,8 +386,8 @@ def _opened(path: Path) -> Iterator[CacheFile]:
         raise ValueError(f"the cache {path} cannot be used: {error}") from error
     except sqlite3.Error as error:
         raise ValueError(
-            f"the cache {path} cannot be used: {error}; the next lookup mends it, or goes on"
-            " without it"
+            f"the cache {path} cannot be used: {error}; the next lookup repairs it, or goes"
+            " on without it"
         ) from error
 
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from svc_tools.places import Place
 
 FOR_EVER = datetime(9999, 12, 31, tzinfo=UTC)
-"""The end of what is kept for good."""
+"""The expiry of what is stored for good."""
 UNPROVEN = timedelta(days=30)
-"""How long the rate of a past date is kept whose effective date nobody published."""
+"""How long the rate of a past date is stored whose effective date is not published."""
 UNRESOLVED = timedelta(hours=1)
-"""How long it is kept that a place is not known: services learn."""
+"""How long it is stored that a place is not known: services are updated."""
 
 NO_PROFILE = 0
-"""The profile of an answer that has no rate."""
+"""The profile of a result without a rate."""
 _OWN = (
     "combined",
     "state",
@@ -45,11 +45,11 @@ _OWN = (
     "low",
     "high",
 )
-"""What an answer with a rate does not share with others; its body has them in this order."""
+"""The fields that are not shared with other results; a body has them in this order."""
 _OF_OUTCOME = 2
-"""How many fields of a profile are the outcome's own."""
+"""How many of a profile's fields are those of `Outcome`; the others are those of `Found`."""
 _PLAIN = 2 + len(_OWN)
-"""How many values the body of such an answer has, unless it says more."""
+"""How many values a body has, unless it has optional ones."""
 _own_values = attrgetter(*_OWN)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -57,11 +57,11 @@ _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def place_key(place: Place) -> str:
-    """The text by which the answer for a place is kept: ASCII, without control characters.
+    """The key of a place in the cache: equal queries have equal keys, different ones never.
 
-    Free text stands in it quoted as in JSON, so that no content of one field reads as another;
-    coordinates stand with all their digits. A question without a date has none in its key: its
-    answer holds for the day on which it was asked, and the cache forgets it at that day's end.
+    It is ASCII without control characters. Text is quoted as in JSON, so that no field can pass
+    for another; coordinates have all their digits. A query without a date has none in its key:
+    its result is valid for the day of the query, and expires at that day's end.
     """
     day = "-" if place.as_of is None else _day(place.as_of)
     code = place.zip
@@ -78,12 +78,11 @@ def place_key(place: Place) -> str:
         and place.lat is None
         and place.lng is None
     ):
-        return (
-            f"zip {place.state} {code} {day}"  # most questions are of this form: three times faster
-        )
+        # most queries are of this form: three times faster
+        return f"zip {place.state} {code} {day}"
     fields = (place.state, place.address, place.city, code, place.location)
-    told = " ".join(["-" if value is None else encode_basestring_ascii(value) for value in fields])
-    return f"{place.mode} {told} {_degrees(place.lat)} {_degrees(place.lng)} {day}"
+    text = " ".join(["-" if value is None else encode_basestring_ascii(value) for value in fields])
+    return f"{place.mode} {text} {_degrees(place.lat)} {_degrees(place.lng)} {day}"
 
 
 def _degrees(value: float | None) -> str:
@@ -92,7 +91,7 @@ def _degrees(value: float | None) -> str:
 
 
 def _day(as_of: date) -> str:
-    # the service is asked for the calendar date of a moment
+    # a request has the calendar date of a moment
     return (as_of.date() if isinstance(as_of, datetime) else as_of).isoformat()
 
 
@@ -128,7 +127,7 @@ def keeps_until(
     found = outcome.found
     if outcome.status not in {"ok", "partial"} or found is None:
         return None
-    # the service's day may have begun later than ours: what is past is past for both
+    # the service's day may have begun later than the local one: past is what is past for both
     if as_of is not None and as_of < min(today, answered.astimezone(UTC).date()):
         final = outcome.status == "ok" and _is_proven(found, as_of)
         return FOR_EVER if final else answered + UNPROVEN
@@ -136,20 +135,20 @@ def keeps_until(
 
 
 def _is_proven(found: Found, as_of: date) -> bool:
-    """Whether the publisher itself dates the rate, and it is not that of another date."""
+    """Whether the publisher dates the rate, and no warning says that it is of another date."""
     since = law_since(found)
     return since is not None and since <= as_of and OTHER_DATE.isdisjoint(found.warnings)
 
 
 class LocalDays:
-    """The local day of a moment, and when it ends; answers in a row mostly share one."""
+    """The local day of a moment, and when it ends; remembers the last one."""
 
     def __init__(self) -> None:
         self._day = date.min
         self._begins = self._ends = datetime.min.replace(tzinfo=UTC)
 
     def of(self, moment: datetime) -> tuple[date, datetime]:
-        """The calendar day of an aware moment where this machine stands, and that day's end."""
+        """The local calendar day of an aware moment, and that day's end."""
         if not self._begins <= moment < self._ends:
             self._day = moment.astimezone().date()
             # a naive time is of this machine's zone: midnight as the clocks then stand
@@ -159,11 +158,11 @@ class LocalDays:
 
 
 class DamageError(Exception):
-    """What is stored is not what was stored."""
+    """A stored row or profile is not what was written."""
 
 
 class Profile(NamedTuple):
-    """What many answers have in common."""
+    """What many results have in common."""
 
     status: Any
     error: str | None
@@ -179,7 +178,7 @@ class Profile(NamedTuple):
 
 
 def profile_of(outcome: Outcome) -> Profile | None:
-    """The shared part of an answer; `None` where it has no rate."""
+    """The shared part of a result; `None` where it has no rate."""
     found = outcome.found
     if found is None:
         return None
@@ -211,7 +210,7 @@ def read_profile(text: str) -> Profile:
 
 
 def row_of(outcome: Outcome, profile: int, answered: datetime) -> list[object]:
-    """What an answer does not share with others: the values of its body."""
+    """The values of a body: the part of a result that is not shared with others."""
     at = (answered - _EPOCH) // _MICROSECOND
     found = outcome.found
     failure = (outcome.support_reference, outcome.error_code)
@@ -225,11 +224,11 @@ def row_of(outcome: Outcome, profile: int, answered: datetime) -> list[object]:
 
 
 def bodies_of(rows: Sequence[list[object]]) -> list[bytes]:
-    """The bodies of answers. Written in one go, which is twice as fast, where that can be cut."""
+    """The bodies of results. Encoded in one go where that can be split: twice as fast."""
     bodies = _write(rows).encode()[2:-2].split(b"],[")
     if len(bodies) == len(rows):
         return [b"[%b]" % body for body in bodies]
-    return [_write(row).encode() for row in rows]  # a list in a row, or such a text, or no rows
+    return [_write(row).encode() for row in rows]  # it holds a list or such a text
 
 
 def checksum(source: int, detail: int, expires: int, key: str, body: bytes) -> int:
@@ -244,7 +243,7 @@ def text_checksum(number: int, text: str) -> int:
 
 
 def outcomes_of(bodies: Sequence[bytes], profiles: Mapping[int, Profile]) -> list[Outcome]:
-    """The answers of bodies; `cached` is set.
+    """The outcomes of bodies; `cached` is set.
 
     Raises:
         DamageError: a body names a profile that is not there, or cannot be read.
@@ -267,28 +266,28 @@ def _without_rate(row: Sequence[Any]) -> Outcome:
 
 
 def _moments(microseconds: Iterable[int]) -> Iterator[datetime]:
-    """The moments so many microseconds after the epoch; no call of ours for each."""
+    """The moments so many microseconds after the epoch, without a Python call for each."""
     zeros = repeat(0)
     return map(_EPOCH.__add__, map(timedelta, zeros, zeros, microseconds))
 
 
 def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) -> list[Outcome]:
-    """Answers made column by column: three times as fast as the constructors of frozen classes."""
+    """Outcomes made column by column: three times as fast as the constructors of frozen classes."""
     outcomes = list(map(object.__new__, repeat(Outcome, len(rows))))
     if not rows:
         return outcomes
-    # as many columns as every answer has; a full one has more
+    # as many columns as every result has; a full one has more
     numbers, moments, *own = list(zip(*rows, strict=False))[:_PLAIN]
     shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
     missing = repeat(None)
-    # what was found at a place is mostly the same on many days: it is there once
-    told: list[tuple[Any, ...]] = list(zip(numbers, *own, strict=True))
+    # a place mostly has the same rate on many days: equal ones share one object
+    values: list[tuple[Any, ...]] = list(zip(numbers, *own, strict=True))
     for index, row in enumerate(rows):
         if len(row) > _PLAIN:
-            told[index] = (*told[index], index)  # it says more, and shares nothing
-    distinct = list(dict.fromkeys(told))
+            values[index] = (*values[index], index)  # it has more, and shares nothing
+    distinct = list(dict.fromkeys(values))
     one_each = dict(zip(distinct, _founds(distinct, profiles), strict=True))
-    found = list(map(one_each.__getitem__, told))
+    found = list(map(one_each.__getitem__, values))
     _set(Outcome, outcomes, zip(Profile._fields, shared[:_OF_OUTCOME], strict=False))
     _set(Outcome, outcomes, [("support_reference", missing), ("error_code", missing)])
     _set(Outcome, outcomes, [("found", found), ("looked_up_at", _moments(moments))])
@@ -304,7 +303,7 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
 
 
 def _founds(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) -> list[Found]:
-    """What was found, of the number of a profile and the values of `_OWN`."""
+    """`Found` of rows: the number of a profile and the values of `_OWN`."""
     found = list(map(object.__new__, repeat(Found, len(rows))))
     numbers, *own = list(zip(*rows, strict=False))[: 1 + len(_OWN)]
     shared = list(zip(*map(profiles.__getitem__, numbers), strict=True))
@@ -318,6 +317,6 @@ def _founds(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) -> l
 def _set(
     kind: type, objects: Iterable[object], columns: Iterable[tuple[str, Iterable[object]]]
 ) -> None:
-    """Set attributes of new objects, past the guard of a frozen class."""
+    """Set attributes of new objects, bypassing the guard of a frozen class."""
     for name, values in columns:
         deque(map(vars(kind)[name].__set__, objects, values), maxlen=0)

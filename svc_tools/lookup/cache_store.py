@@ -1,7 +1,7 @@
-"""The SQLite file behind the cache: results read and written in bulk, and those in memory.
+"""The SQLite file of the cache: results read and written in bulk, and those read before.
 
 The file is private to its user. One that is damaged, or of an older release, is set aside and a
-new one begun; one of a newer release or of another program is left as it is.
+new one made; one of a newer release or of another program is left as it is.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     _Kept = tuple[Place, Outcome, Profile | None, datetime, int]
 
 BUSY_SECONDS = 10.0
-"""How long another process that writes is waited for."""
+"""How long to wait for another process that writes."""
 APPLICATION = 0x53564341
-"""What the header of a file of ours says it is ("SVCA")."""
+"""The application id in the header of a cache file ("SVCA")."""
 SCHEMA = 1
 _TABLES = """
 CREATE TABLE source (
@@ -79,22 +79,22 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NAMES = {".db", ".sqlite", ".sqlite3"}
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 BESIDE = ("-wal", "-shm", "-journal")
-"""The endings of the files that SQLite keeps beside the file."""
+"""The endings of SQLite's companion files."""
 _OCTAL = re.compile(r"\\([0-7]{3})")
 """How a list of mounts writes a blank."""
 
 _AT_ONCE = 20_000
-"""How many keys one query asks for."""
+"""How many keys are in one query."""
 _DAY = 86_400
 _OUTDATED = 30 * _DAY
-"""After how long without a new answer the embedded service's former rate books are forgotten."""
+"""After how long without a new result the embedded service's former rate books are removed."""
 _FIND = """
 SELECT asked.key, answer.detail, answer.expires, answer.body, answer.sum
 FROM json_each(?) AS asked CROSS JOIN answer
 ON answer.source = ? AND answer.place = asked.value
 WHERE answer.expires > ? AND answer.detail >= ?
 """
-# a full answer says all that a simple one does, so it stays as long as it holds
+# a full result serves simple queries too, so a simple one replaces it only once it has expired
 _KEEP = """
 INSERT INTO answer (source, place, detail, expires, body, sum) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (source, place) DO UPDATE SET
@@ -102,13 +102,13 @@ ON CONFLICT (source, place) DO UPDATE SET
 WHERE excluded.detail >= answer.detail OR answer.expires <= ?
 """
 _MOST = 100_000
-"""Answers in memory for one source: about 60 MB."""
+"""Results in memory for one source: about 60 MB."""
 
 _T = TypeVar("_T")
 
 
 class Store:
-    """The file at a path, opened when it is first needed. Whoever uses it holds `lock`.
+    """The file at a path, opened when it is first needed. Callers hold `lock`.
 
     Attributes:
         path: the file.
@@ -125,8 +125,8 @@ class Store:
         self._quotas: dict[Source, tuple[int, int]] = {}
         self._notes: list[str] = []
 
-    def mending(self, work: Callable[[Store], _T]) -> _T:
-        """The result of work; where the file turns out to be damaged, on a new one.
+    def with_repair(self, work: Callable[[Store], _T]) -> _T:
+        """The result of work; where the file proves to be damaged, on a new one.
 
         Raises:
             NotUsableError: the file cannot be used, and is left as it is.
@@ -143,7 +143,7 @@ class Store:
         return work(self)
 
     def take_notes(self) -> list[str]:
-        """What happened to the file since this was last asked."""
+        """The notes on the file since the last call."""
         if self._file is not None:
             self._notes += self._file.notes
             self._file.notes = []
@@ -162,7 +162,7 @@ class Store:
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
     ) -> dict[Place, Outcome]:
-        """The answers that hold at a moment."""
+        """The outcomes that are valid at a moment."""
         file = self._opened()
         moment = int(now.timestamp())
         memory = self._memory.of(source, detail=detail, changes=file.changes(), now=moment)
@@ -182,7 +182,7 @@ class Store:
         now: datetime,
         hours: float | None,
     ) -> None:
-        """Write what may be kept of these answers, in one transaction."""
+        """Write those of the outcomes that may be stored, in one transaction."""
         kept: list[_Kept] = []
         for place, outcome in answered:
             at = outcome.looked_up_at or now
@@ -204,12 +204,12 @@ class Store:
             connection.executemany(_KEEP, rows)
             connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
             self._write_quotas(connection)
-            _tidy(connection, moment)
+            _remove_expired(connection, moment)
         self._quotas.clear()
         self._memory.forget(source, [one[0] for one in kept])
 
     def quota(self, source: Source, *, now: datetime) -> int | None:
-        """What is left of this month's quota, as last told; a new month's is not known."""
+        """What is left of this month's quota by the last report; a new month's is not known."""
         told = self._quotas.get(source)
         if told is None:
             row = (
@@ -226,18 +226,17 @@ class Store:
         return told[0] if told[1] == _month(now) else None
 
     def told_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
-        """Remember it; it is written with the next answers, at once where nothing is left."""
+        """Store the quota; written with the next results, at once where nothing is left."""
         self._quotas[source] = (remaining, _month(now))
         if remaining <= 0:
             self.flush()
 
-    def flush(self) -> bool:
-        """Write the quotas that were told; true, for it is done."""
+    def flush(self) -> None:
+        """Write the quotas that were not written yet."""
         if self._quotas:
             with self._opened().transaction(write=True) as connection:
                 self._write_quotas(connection)
             self._quotas.clear()
-        return True
 
     def _write_quotas(self, connection: sqlite3.Connection) -> None:
         for source, told in self._quotas.items():
@@ -249,7 +248,7 @@ class Store:
     def _read(
         self, file: CacheFile, source: Source, places: Sequence[Place], *, detail: bool, now: int
     ) -> dict[Place, Outcome]:
-        """From the file, into memory too."""
+        """The outcomes in the file; they are put into memory too."""
         found: dict[Place, Outcome] = {}
         soonest: int | None = None
         with file.transaction(write=False) as connection:
@@ -278,7 +277,7 @@ class Store:
         return found
 
     def _load_profiles(self, connection: sqlite3.Connection) -> None:
-        """Those that were added since; a number is never given twice."""
+        """Load the profiles that were added since; a number is never reused."""
         newest = max(self._profiles, default=NO_PROFILE)
         rows = connection.execute("SELECT id, text, sum FROM profile WHERE id > ?", (newest,))
         for number, text, seal in rows.fetchall():
@@ -311,7 +310,7 @@ def _rows(
     detail: bool,
     moment: int,
 ) -> list[tuple[object, ...]]:
-    """Answers as they are written."""
+    """The rows of results."""
     bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in kept])
     rows: list[tuple[object, ...]] = []
     for (place, *_, expires), body in zip(kept, bodies, strict=True):
@@ -342,7 +341,7 @@ def _source_number(connection: sqlite3.Connection, source: Source) -> int:
 def _profile_numbers(
     connection: sqlite3.Connection, profiles: Iterable[Profile | None]
 ) -> dict[Profile | None, int]:
-    """The number of each; new ones are written."""
+    """The numbers of profiles; new ones are written."""
     numbers: dict[Profile | None, int] = {None: NO_PROFILE}
     for profile in profiles:
         if profile is None:
@@ -363,8 +362,8 @@ def _profile_numbers(
     return numbers
 
 
-def _tidy(connection: sqlite3.Connection, now: int) -> None:
-    """Once a day: remove what expired, and the answers of rate books that nobody asks any more."""
+def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
+    """Once a day, remove what expired, and the results of rate books no longer in use."""
     (cleaned,) = connection.execute("SELECT max(cleaned) FROM upkeep").fetchone()
     if abs(now - cleaned) < _DAY:
         return
@@ -376,7 +375,7 @@ def _tidy(connection: sqlite3.Connection, now: int) -> None:
 
 
 def _month(now: datetime) -> int:
-    """The calendar month (UTC) whose quota a figure is of."""
+    """The number of the calendar month (UTC) of a quota."""
     return now.year * 12 + now.month
 
 
@@ -387,7 +386,7 @@ class Memory:
         self._layers: dict[tuple[Source, bool], Layer] = {}
 
     def of(self, source: Source, *, detail: bool, changes: int, now: int) -> Layer:
-        """The layer of a source; an empty one where the file changed, or an answer expired."""
+        """The layer of a source; an empty one where the file changed, or a result expired."""
         layer = self._layers.get((source, detail))
         if (
             layer is None
@@ -398,19 +397,19 @@ class Memory:
         return layer
 
     def forget(self, source: Source, places: Iterable[Place]) -> None:
-        """These places of a source were answered anew."""
+        """Drop places of a source that have new results."""
         for detail in (False, True):
             layer = self._layers.get((source, detail))
             if layer is not None:
                 layer.forget(places)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop everything."""
         self._layers.clear()
 
 
 class Layer:
-    """The answers of one source, all of them good until the first of them expires."""
+    """The results of one source in memory, valid until the first of them expires."""
 
     def __init__(self, changes: int) -> None:
         self.changes = changes
@@ -418,14 +417,14 @@ class Layer:
         self._answers: dict[Place, Outcome] = {}
 
     def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
-        """The answers that are in memory."""
+        """The outcomes that are in memory."""
         get = self._answers.get
         if not self._answers:
             return {}
         return {place: outcome for place in places if (outcome := get(place)) is not None}
 
     def add(self, answers: Mapping[Place, Outcome], until: int) -> None:
-        """Remember answers; too many of them push out the former ones."""
+        """Add results; too many of them replace the former ones."""
         if len(answers) > _MOST:
             return
         if len(self._answers) + len(answers) > _MOST:
@@ -435,7 +434,7 @@ class Layer:
         self.holds_until = until if self.holds_until is None else min(self.holds_until, until)
 
     def forget(self, places: Iterable[Place]) -> None:
-        """These were answered anew."""
+        """Drop places that have new results."""
         for place in places:
             self._answers.pop(place, None)
 
@@ -460,11 +459,11 @@ class CacheFile:
     """One connection to the file at a path. Not for two threads at once: the caller has a lock.
 
     Args:
-        path: the file; it is made with its folder where it is not there.
+        path: the file; it is made with its folder where it is missing.
 
     Raises:
-        NotUsableError: a newer release's, somebody else's, or out of reach.
-        sqlite3.Error: busy, or out of reach in another way.
+        NotUsableError: of a newer release or another program, or not accessible.
+        sqlite3.Error: busy, or not accessible in another way.
     """
 
     def __init__(self, path: Path) -> None:
@@ -517,7 +516,7 @@ class CacheFile:
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A transaction; one that writes has the write lock from its beginning."""
-        if self.connection.in_transaction:  # a Ctrl+C came between its beginning and the block
+        if self.connection.in_transaction:  # a Ctrl+C came between BEGIN and the block
             self.connection.execute("ROLLBACK")
         try:
             self.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -532,21 +531,20 @@ class CacheFile:
         """Move the file to a name that says what it is, unless another process did so already.
 
         Raises:
-            NotUsableError: it does not look like a cache at all, or cannot be moved.
+            NotUsableError: it is not named like a cache, or cannot be moved.
         """
         self.close()
         if self.path.suffix.lower() not in _NAMES:
             raise NotUsableError(f"it {why}, and its name is not that of a cache; choose another")
-        ours = getattr(self, "_identity", None)
-        if ours is not None and ours != _identity(self.path):
+        opened = getattr(self, "_identity", None)
+        if opened is not None and opened != _identity(self.path):
             return
         stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
         target = self.path.with_name(f"{self.path.stem}.{word}-{stamp}{self.path.suffix}")
         try:
             for ending in ("", *BESIDE):
-                beside = Path(f"{self.path}{ending}")
                 with suppress(FileNotFoundError):
-                    beside.replace(f"{target}{ending}")
+                    Path(f"{self.path}{ending}").replace(f"{target}{ending}")
         except OSError as error:
             raise NotUsableError(f"it {why}, and cannot be moved: {error.strerror}") from error
         self.notes.append(
@@ -561,7 +559,7 @@ class CacheFile:
 
 
 def _make(path: Path) -> bool:
-    """Make an empty file where there is none, for nobody else to read, in a private folder."""
+    """Make an empty file where there is none, readable by its owner only, in a private folder."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         # Only a new file is opened: closing a descriptor of a database that another connection
@@ -583,11 +581,11 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
-    """Check whose file it is, make its tables where it is new, and see to its journal.
+    """Check the program and release of the file, make its tables where it is new, set its journal.
 
     Raises:
-        NotUsableError: it is not ours, or newer than this release.
-        _OlderError: it is older than can be read.
+        NotUsableError: it is another program's, or of a newer release.
+        _OlderError: it is of an older release.
     """
     application, schema, tables = _stamp(connection)
     if not (application or schema or tables):
@@ -600,13 +598,13 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
         )
     if schema < SCHEMA:
         raise _OlderError
-    # A property of the file, and what it is stays: a write-ahead log lets readers go on beside a
-    # writer. In use elsewhere just now, or not possible here: all works without.
+    # The journal mode is a property of the file, and stays: a write-ahead log lets readers go on
+    # during a write. Where the file is in use, or its disk cannot, all works without.
     with suppress(sqlite3.OperationalError):
         connection.execute(f"PRAGMA journal_mode = {mode}").fetchall()
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    # A commit that has returned outlives a power cut. Beside a write-ahead log FULL is enough for
-    # that; a rollback journal needs its folder written out too.
+    # A commit that has returned survives a power cut. With a write-ahead log FULL is enough for
+    # that; a rollback journal needs its folder synced too.
     connection.execute(f"PRAGMA synchronous = {'FULL' if mode == 'wal' else 'EXTRA'}")
     connection.execute("PRAGMA trusted_schema = OFF")
 
@@ -637,9 +635,9 @@ def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def is_on_network(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> bool:
-    """Whether a path is on another machine's disk, as far as the system tells.
+    """Whether a path is on a network drive, as far as the system reports it.
 
-    A write-ahead log needs memory that all its users share: machines share none.
+    A write-ahead log needs memory that all its users share, which machines do not.
     """
     try:
         lines = mounts.read_text(errors="replace").splitlines()

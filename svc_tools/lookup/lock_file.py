@@ -1,16 +1,13 @@
-"""A lock file: the answers of one day, with which figures can be computed again and stay the same.
+"""Lock files: frozen results, with which figures can be computed again and stay the same.
 
-`.svclock` is text in UTF-8, one JSON object a line:
+A `.svclock` file is text in UTF-8, one JSON object a line, readable without this toolkit:
 
-- first what it is: `format`, `version`, when it was frozen, from which service and account (a
-  fingerprint), by which editions, what day "today" meant, and how many answers follow;
-- then one answer a line, in an order that depends on nothing but the questions;
-- last the SHA-256 of all lines before, in hex. It finds damage; it is no signature.
+- first the header: `format`, `version`, when it was frozen, from which service and account (a
+  fingerprint), by which editions, what day "today" meant, and how many results follow;
+- then one result a line, in an order that depends on the queries alone. Names are the
+  specification's, rates are five-decimal strings, and missing values are left out;
+- last the SHA-256 of all lines before, in hex. It finds damage; it is not a signature.
 """
-
-# MERGED lock_lines: One answer as a line of a lock file, and back again: for people of ten years from now. Pure.
-#
-# MERGED lock_lines: Names are the specification's; rates are five-decimal strings. What is missing is left out.
 
 from __future__ import annotations
 
@@ -54,20 +51,20 @@ class LockFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Frozen answers. They never expire; nothing is asked for beside them.
+    """Frozen results. They never expire, and no request is sent for other places.
 
-    It is `Answers` too: whoever reads a cache can read it.
+    It implements `Answers`, as the cache does.
 
     Attributes:
         file: the name of the file, for messages.
         frozen_at: when it was frozen (aware).
-        today: the day that questions without a date were asked on.
-        service: who answered, as the lookup named it.
-        source: the same as the cache tells it apart, with the account's fingerprint.
-        edition: the edition of the service's data where single answers do not tell theirs.
-        answers: the answers by place.
-        full: the places whose answers are full ones (`detail=True`).
-        notes: what a person should know: from when the answers are.
+        today: the day of queries without a date.
+        service: the name of the service, as the lookup shows it.
+        source: the service and the account's fingerprint, as in the cache.
+        edition: the edition of the service's data where single results do not give theirs.
+        answers: the outcomes by place.
+        full: the places whose results are full ones (`detail=True`).
+        notes: sentences for the user: when the results were frozen.
     """
 
     file: str
@@ -82,13 +79,13 @@ class Lock:
 
     @property
     def name(self) -> str:
-        """Who answered, as a lookup's source says it."""
+        """The name of the service, for the source of a lookup."""
         return f"{self.service} as frozen on {self.frozen_at.date()} ({self.file})"
 
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
     ) -> dict[Place, Outcome]:
-        """The answers that are in it, whichever service `source` is."""
+        """The outcomes that are in it, whichever service `source` is."""
         del source
         if detail:
             places = [place for place in places if place in self.full]
@@ -96,7 +93,7 @@ class Lock:
         return {place: outcome for place in places if (outcome := get(place)) is not None}
 
     def outcomes(self, places: Collection[Place], *, detail: bool) -> dict[Place, Outcome]:
-        """An outcome for every place: what is not in it was not attempted, and is not guessed."""
+        """An outcome for every place: those that are not in it are `not_attempted`."""
         known = self.known(self.source, places, detail=detail)
         here = f"in {self.file}, frozen on {self.frozen_at.date()}"
         absent = not_attempted(
@@ -116,7 +113,7 @@ class Lock:
         """Nothing: it is frozen."""
 
     def quota(self, source: Source) -> int | None:
-        """`None`: nothing is asked."""
+        """`None`: no request is sent."""
         del source
         return None
 
@@ -136,10 +133,10 @@ def lock_lines(
 ) -> Iterator[str]:
     """The lines of a lock file, each with its end; the arguments are `Lock`'s.
 
-    Outcomes that were not attempted are none, and left out.
+    Places that were not attempted are left out.
     """
-    kept = {place: one for place, one in answers.items() if one.status != "not_attempted"}
-    editions = {one.found.edition for one in kept.values() if one.found and one.found.edition}
+    known = {place: one for place, one in answers.items() if one.status != "not_attempted"}
+    editions = {one.found.edition for one in known.values() if one.found and one.found.edition}
     digest = hashlib.sha256()
     head = {
         "format": _FORMAT,
@@ -151,22 +148,22 @@ def lock_lines(
         "account": source.account,
         "edition": edition,
         "editions": sorted(editions),
-        "answers": len(kept),
+        "answers": len(known),
     }
-    told = (line_of(one, kept[one], detail=one in full) for one in sorted(kept, key=place_key))
-    for said in (head, *told):
-        line = json.dumps(said, ensure_ascii=True) + "\n"
+    rows = (line_of(one, known[one], detail=one in full) for one in sorted(known, key=place_key))
+    for row in (head, *rows):
+        line = json.dumps(row, ensure_ascii=True) + "\n"
         digest.update(line.encode())
         yield line
     yield json.dumps({"sha256": digest.hexdigest()}) + "\n"
 
 
 def read_lock(path: str | Path) -> Lock:
-    """The answers of a lock file, once all of it has been checked.
+    """Read a lock file and check all of it.
 
     Raises:
-        LockFileError: it is damaged, cut off or changed, or not of a version that can be read.
-        OSError: it is not there, or cannot be read.
+        LockFileError: it is damaged, cut off or changed, or of a version that cannot be read.
+        OSError: it is missing, or cannot be read.
     """
     path = Path(path)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -240,7 +237,7 @@ _PLACE = tuple(field.name for field in fields(Place))
 
 
 def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
-    """What a line says of an answer, in the order in which it is said."""
+    """One result as the JSON object of a line."""
     line: dict[str, Any] = {"question": _without_missing({n: getattr(place, n) for n in _PLACE})}
     if place.as_of is not None:
         line["question"]["as_of"] = place.as_of.isoformat()
@@ -259,30 +256,30 @@ def _without_missing(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer(found: Found) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    line: dict[str, Any] = {}
     for name in _FOUND:
         value = getattr(found, name)
         if value is None or value == ():
             continue
         if name in _RATES:
-            said[_RATES[name]] = units_to_rate(value)
+            line[_RATES[name]] = units_to_rate(value)
         elif name == "components":
-            said[name] = [_component(one) for one in value]
+            line[name] = [_component(one) for one in value]
         else:
-            said[name] = list(value) if name in _LISTS else value
-    return said
+            line[name] = list(value) if name in _LISTS else value
+    return line
 
 
 def _component(one: Component) -> dict[str, Any]:
-    told = {"level": one.level, "name": one.name, "code": one.code}
-    return _without_missing(told | {"rate": units_to_rate(one.units)})
+    values = {"level": one.level, "name": one.name, "code": one.code}
+    return _without_missing(values | {"rate": units_to_rate(one.units)})
 
 
 def answer_of(line: Mapping[str, Any]) -> tuple[Place, Outcome, bool]:
-    """The place, its answer and whether that is a full one; `cached` is set.
+    """The place of a line, its outcome (`cached`), and whether that is a full one.
 
     Raises:
-        ValueError: the line is not one that `line_of` makes; it says what is wrong.
+        ValueError: the line is not one that `line_of` makes; the message says why.
     """
     rest = dict(line)
     place = _place(_taken(rest, "question", dict))
@@ -290,7 +287,7 @@ def answer_of(line: Mapping[str, Any]) -> tuple[Place, Outcome, bool]:
     status = _taken(rest, "status", str)
     if status not in STATUSES:
         raise ValueError(f"its status is {status!r}, which is none of {', '.join(STATUSES)}")
-    told = rest.pop("looked_up_at", None)
+    moment = rest.pop("looked_up_at", None)
     answer = rest.pop("answer", None)
     error, reference, code = (_text(rest, name) for name in _OUTCOME[1:])
     _check_empty(rest)
@@ -302,7 +299,7 @@ def answer_of(line: Mapping[str, Any]) -> tuple[Place, Outcome, bool]:
             None if answer is None else _found(answer),
             reference,
             code,
-            None if told is None else _moment(told),
+            None if moment is None else _moment(moment),
             cached=True,
         ),
         detail,
@@ -354,16 +351,16 @@ def _units(name: str, rate: object) -> int:
     return rate_to_units(rate)
 
 
-def _moment(told: object) -> datetime:
-    moment = datetime.fromisoformat(str(told))
+def _moment(value: object) -> datetime:
+    moment = datetime.fromisoformat(str(value))
     if moment.tzinfo is None:
-        raise ValueError(f"its looked_up_at {told!r} has no time zone")
+        raise ValueError(f"its looked_up_at {value!r} has no time zone")
     return moment.astimezone(UTC)
 
 
 def _read(rest: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401 - of that kind
     value = rest.pop(name, None)
-    # True is a number to Python, and never one to us
+    # to Python, True is a number
     if value is not None and (
         not isinstance(value, kind) or isinstance(value, bool) > (kind is bool)
     ):

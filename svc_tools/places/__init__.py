@@ -1,4 +1,4 @@
-"""Places as people write them, as questions that the service can answer."""
+"""Places of rows: their cells read, normalized, and made hashable queries to the service."""
 
 from svc_tools.places.days import GRAINS, Grain, day_of, first_day, time_zone
 from svc_tools.places.place import (

@@ -1,6 +1,4 @@
-"""The calendar date of a sale, as cells give it, and the period that it lies in. Pure."""
-
-# MERGED text: The text of a cell.
+"""The text and the calendar date of a cell, and the period that a date lies in. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ Grain = Literal["day", "month", "quarter"]
 _MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
 
 GRAINS: tuple[str, ...] = get_args(Grain)
-"""How finely dates may be asked about."""
+"""The grains of dates in queries, the finest first."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
 _DIGITS = re.compile(r"((?:19|20)[0-9]{6})\.0+")
-"""The digits of a date in a column of floats, as a missing cell makes of whole numbers."""
+"""A date such as 20260501 in a column of floats: one missing cell makes floats of integers."""
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 _SERIAL = re.compile(r"[3-6][0-9]{4}(?:\.[0-9]+)?")
-"""The number of a day as spreadsheets count them, from 1982 to 2091."""
+"""The serial number of a day in spreadsheets, from 1982 to 2091."""
 
 
 def day_of(value: object, tz: tzinfo | None = None) -> date | None:
@@ -28,11 +26,11 @@ def day_of(value: object, tz: tzinfo | None = None) -> date | None:
 
     Args:
         value: the cell.
-        tz: the time zone in which a moment of another zone (or of this one) has its date; moments
-            without a zone have the date that stands there.
+        tz: the time zone of the calendar date where the cell is a moment with a time zone; one
+            without has its own date.
 
     Raises:
-        ValueError: it is no date, or a moment in a time zone and `tz` is not given.
+        ValueError: it is not a date, or a moment with a time zone and `tz` is missing.
     """
     text = text_of(value)
     if text is None:
@@ -66,7 +64,7 @@ def day_of(value: object, tz: tzinfo | None = None) -> date | None:
         )
     try:
         return moment.astimezone(tz).date()
-    except OverflowError:  # the first and the last day that there are
+    except OverflowError:  # the first and the last possible day
         raise ValueError(f"as_of: {text[:40]} is out of range") from None
 
 
@@ -78,11 +76,11 @@ def first_day(day: date, grain: Grain) -> date:
 
 
 def time_zone(name: str | tzinfo | None) -> tzinfo | None:
-    """A time zone by its name ("America/Chicago"), or as it is given.
+    """A time zone, also by its name ("America/Chicago").
 
     Raises:
         ValueError: there is no such zone.
-        TypeError: it is neither a name nor a zone.
+        TypeError: neither a name nor a zone.
     """
     if name is None or isinstance(name, tzinfo):
         return name
@@ -103,6 +101,6 @@ def text_of(value: object) -> str | None:
         if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
             return None
     except (TypeError, ValueError):
-        pass  # of pandas' NA nobody can say: its text is among the words below
+        pass  # comparing pandas' NA raises: its text is among the words below
     text = " ".join(str(value).split())
     return None if text.lower() in _MISSING_WORDS else text

@@ -1,7 +1,4 @@
-"""A place as one question: normalised, hashable, in exactly one input mode (SPEC 4.4)."""
-
-# MERGED names: Whether two place names mean the same place, as far as spelling can tell.
-# MERGED dated: Many questions about days at once: nearly every row of a year of orders is one of its own.
+"""A place as one query: normalized, hashable, in exactly one input mode (SPEC 4.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import math
 import re
 import unicodedata
 from collections import deque
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -66,7 +63,7 @@ _ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
 
 
 class _Hashed:
-    """Remembers its hash: a place is looked up many times on its way."""
+    """Holds a hash that is computed once: a place is a key in many dictionaries."""
 
     __slots__ = ("_hash",)
     _hash: int
@@ -74,7 +71,7 @@ class _Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Place(_Hashed):
-    """One question to the service. Equal places are asked for once."""
+    """One query to the service. Equal places are requested once."""
 
     state: str
     mode: Mode
@@ -87,7 +84,7 @@ class Place(_Hashed):
     as_of: date | None = None
 
     def __hash__(self) -> int:
-        """That of its fields, computed once in each process: hashes of text differ between them."""
+        """The hash of its fields, computed once per process: hashes of text differ between them."""
         try:
             return self._hash
         except AttributeError:
@@ -96,7 +93,7 @@ class Place(_Hashed):
             return value
 
     def hash_apart_from_day(self) -> int:
-        """The same number for the same place on any day."""
+        """The hash without the day: the same for the same place on any day."""
         fields = (self.address, self.city, self.zip, self.location, self.lat, self.lng)
         return hash((self.state, self.mode, *fields))
 
@@ -109,11 +106,11 @@ class Place(_Hashed):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that is not asked for: `invalid`, or `unsupported` (elsewhere), and why."""
+    """A row that is not requested: `invalid`, or `unsupported` (elsewhere), and why."""
 
     status: Literal["invalid", "unsupported"]
     reason: str
-    # what a question would tell, so that a list of both is read in one go
+    # the attributes of `Question`, so that a list of both can be read in one go
     state_from_zip: ClassVar[bool] = False
     zip_repaired: ClassVar[bool] = False
     named_city: ClassVar[None] = None
@@ -136,36 +133,36 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A place, and what a reader should know of how it was understood."""
+    """The query of a row: a place, and how the row's cells were understood."""
 
     place: Place
     state_from_zip: bool = False
     zip_repaired: bool = False
     named_city: str | None = None
-    """The row's city where it is not sent: it is compared with the answer instead."""
+    """The row's city where it is not sent: it is compared with the response instead."""
 
 
 def question(cells: Cells, *, dated: bool, tz: tzinfo | None = None) -> Question | Refusal:
-    """What a row asks: address, else coordinates, else ZIP, else place name.
+    """The query of a row: by address, else coordinates, else ZIP, else place name.
 
     Args:
         cells: the row.
         dated: whether the row must have a date: a missing one is then refused, because the
             rate of today would look right and be wrong.
-        tz: where the calendar date of a moment in a time zone is read.
+        tz: the time zone of the calendar date of a moment with a time zone.
     """
-    asked = where(cells)
-    if isinstance(asked, Refusal):
-        return asked
+    undated = where(cells)
+    if isinstance(undated, Refusal):
+        return undated
     try:
         day = day_of(cells.as_of, tz)
     except ValueError as error:
         return Refusal("invalid", str(error))
-    return on_day(asked, day) if day or not dated else NO_DATE
+    return on_day(undated, day) if day or not dated else NO_DATE
 
 
 def where(cells: Cells) -> Question | Refusal:
-    """What a row asks, apart from its date: `on_day` adds that."""
+    """The query of a row without its date, which `on_day` adds."""
     try:
         return _question(cells)
     except ValueError as error:
@@ -174,27 +171,15 @@ def where(cells: Cells) -> Question | Refusal:
         return Refusal("unsupported", error.reason)
 
 
-def on_day(asked: Question, day: date | None) -> Question:
-    """The same question about a day; `None` for today."""
+def on_day(undated: Question, day: date | None) -> Question:
+    """The same query on a day; `None` for today."""
     if day is None:
-        return asked
-    place = asked.place
-    dated = Place(
-        place.state,
-        place.mode,
-        place.address,
-        place.city,
-        place.zip,
-        place.location,
-        place.lat,
-        place.lng,
-        day,
-    )
-    return Question(dated, asked.state_from_zip, asked.zip_repaired, asked.named_city)
+        return undated
+    return replace(undated, place=replace(undated.place, as_of=day))
 
 
 NO_DATE = Refusal("invalid", "as_of: the row has no date")
-"""A row without a date where the others have one."""
+"""The refusal of a row without a date where the others have one."""
 
 
 class _ElsewhereError(Exception):
@@ -238,7 +223,7 @@ def _place(
     point: tuple[float, float] | None,
     zip_code: str | None,
 ) -> tuple[Place, str | None]:
-    """The place in the first mode that the row can answer to, and the city to compare."""
+    """The place in the first input mode that fits the row, and the city to compare."""
     unfit = ""
     if address:
         if city:
@@ -267,7 +252,7 @@ def _place(
 
 
 def _check_text(role: str, text: str) -> None:
-    """Refuse what no request can carry: asking would fail, now and every time."""
+    """Refuse what no request can carry: it would fail every time."""
     if len(text) > _LONGEST:
         raise ValueError(
             f"{role}: {text[:40]!r} has {len(text)} characters; expected {_LONGEST} at most"
@@ -294,7 +279,7 @@ def _state(value: object) -> str | None:
 def _state_in(address: str) -> str | None:
     """The state that an address names before the ZIP at its end, where the ZIP lies in it.
 
-    A number at the end alone says nothing: it may be a box, a suite or a road.
+    A number at the end alone is not enough: it may be a box, a suite or a road.
     """
     at_end = _ZIP_AT_END.search(address)
     if at_end is None:
@@ -308,7 +293,7 @@ def _state_in(address: str) -> str | None:
 
 
 def _bare_city(city: str | None, state: str) -> str | None:
-    """The city without a state behind it: "Seattle, WA"."""
+    """The city without the state after it: "Seattle, WA"."""
     head, comma, tail = (city or "").rpartition(",")
     return head.strip() if comma and state_code(tail) == state else city
 
@@ -321,7 +306,7 @@ def _check_country(value: object) -> None:
 
 
 def _state_of(zip_code: str | None) -> str:
-    """The state of a row that names none: only a ZIP that lies in one state can say."""
+    """The state of a row that names none: that of its ZIP, where it lies in one state only."""
     if zip_code is None:
         raise ValueError("state: the row names none, nor a ZIP that would tell")
     lies_in = states_of(zip_code) & STATES.keys()
@@ -341,7 +326,7 @@ def _zip(cells: Cells, state: str | None) -> str | None:
 
 
 def _point(lat: object, lng: object, *, alone: bool) -> tuple[float, float] | None:
-    """The coordinates of a row; half of them, or 0,0, are none where something else tells."""
+    """The coordinates of a row; ignored where incomplete or 0,0, unless nothing else is given."""
     given = [value for value in (lat, lng) if text_of(value) is not None]
     if not given or (len(given) == 1 and not alone):
         return None
@@ -359,7 +344,7 @@ def _degrees(name: str, value: object, limit: int) -> float:
         raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees") from None
     if not (math.isfinite(number) and abs(number) <= limit):
         raise ValueError(f"{name}: {text[:40]} is not within -{limit} to {limit} degrees")
-    return number or 0.0  # minus zero is the same point, and asked as such
+    return number or 0.0  # minus zero is the same point
 
 
 def same_place(one: str, other: str) -> bool:
@@ -382,14 +367,14 @@ _PLACE = tuple(one.name for one in fields(Place) if one.name != "as_of")
 _NOTES = tuple(one.name for one in fields(Question) if one.name != "place")
 
 
-def on_days(asked: Sequence[Question], days: Sequence[date]) -> list[Question]:
-    """`on_day` for each pair of a question and a day.
+def on_days(undated: Sequence[Question], days: Sequence[date]) -> list[Question]:
+    """`on_day` for each pair of a query and a day: nearly every row of a year of orders is one.
 
-    Made field by field, past the guard of frozen classes: four times as fast as their
-    constructors.
+    They are made field by field, bypassing the guard of frozen classes: four times as fast as
+    their constructors.
     """
-    count = len(asked)
-    places = list(map(attrgetter("place"), asked))
+    count = len(undated)
+    places = list(map(attrgetter("place"), undated))
     dated = list(map(object.__new__, repeat(Place, count)))
     for name in _PLACE:
         _set(Place, name, dated, map(attrgetter(name), places))
@@ -401,7 +386,7 @@ def on_days(asked: Sequence[Question], days: Sequence[date]) -> list[Question]:
     questions = list(map(object.__new__, repeat(Question, count)))
     _set(Question, "place", questions, dated)
     for name in _NOTES:
-        _set(Question, name, questions, map(attrgetter(name), asked))
+        _set(Question, name, questions, map(attrgetter(name), undated))
     return questions
 
 

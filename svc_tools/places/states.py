@@ -1,4 +1,4 @@
-"""The states as people write them, and what lies outside of them."""
+"""The states as they are written in data, and the places that lie outside of them. Pure."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _ABBREVIATED = {
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A place that no state's sales tax reaches here: a territory, a military post, abroad."""
+    """A place outside the states and DC: a territory, a military post, abroad."""
 
     reason: str
 
@@ -162,7 +162,7 @@ def _spellings() -> dict[str, str]:
     return known | _ABBREVIATED
 
 
-def _said_twice(text: str) -> str | None:
+def _both_forms(text: str) -> str | None:
     """The code of "CA - California" or "California (CA)": both halves must mean the same."""
     halves = [half.strip() for half in re.split(r"[-(/]", text.rstrip(") "), maxsplit=1)]
     codes = {_spellings().get(half) for half in halves}
@@ -171,18 +171,18 @@ def _said_twice(text: str) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def state_code(text: str) -> str | Elsewhere | None:
-    """The postal code of a state as somebody wrote it: "tx", "Texas", "Tex.", "US-TX".
+    """The postal code of a state, however written: "tx", "Texas", "Tex.", "US-TX".
 
     Returns:
         The code; `Elsewhere` for a territory, a military "state" or a Canadian province; `None`
-        for anything else. An unknown text is never guessed at.
+        for anything else: unknown text is never guessed at.
     """
     bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     plain = re.sub(r"[^a-z]+", " ", bare).strip()
     plain = re.sub(r"^us (?=[a-z]{2}$)| (?:usa|us|united states)$", "", plain)
     plain = re.sub(r"^([a-z]) ([a-z])$", r"\1\2", plain)  # C.A.
     plain = re.sub(r" state$", "", plain)
-    code = _spellings().get(plain) or _said_twice(bare)
+    code = _spellings().get(plain) or _both_forms(bare)
     if code is None or code in STATES:
         return code
     if code in TERRITORIES:

@@ -1,4 +1,4 @@
-"""ZIPs as spreadsheets mangle them, and the states they lie in."""
+"""ZIPs repaired from what spreadsheets make of them, and the states they lie in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def states_of(zip_code: str) -> frozenset[str]:
 
 @functools.cache
 def _table() -> dict[str, frozenset[str]]:
-    """By ZIP where it differs from its neighbours, else by its first three digits."""
+    """States by ZIP where it differs from its neighbors, else by its first three digits."""
     source = resources.files("svc_tools.places") / "zip_states.csv"
     with source.open(encoding="ascii") as file:
         return {row["zip"]: frozenset(row["states"].split()) for row in csv.DictReader(file)}
@@ -46,7 +46,7 @@ def normal_zip(value: object, state: str | None) -> str | Elsewhere:
         The ZIP, or `Elsewhere` for a military, territorial or foreign one.
 
     Raises:
-        ValueError: it cannot be a ZIP; the message says what was given and what is expected.
+        ValueError: it cannot be a ZIP; the message names the value and what is expected.
     """
     text = _digits(value)
     if _CANADIAN.fullmatch(text):
@@ -67,7 +67,7 @@ def _digits(value: object) -> str:
 
 
 def _padded(text: str, state: str | None) -> str | Elsewhere:
-    """A ZIP whose leading zeros were lost: only the row's state can say so."""
+    """A ZIP whose leading zeros were lost, where the row's state confirms it."""
     match = _SHORT.fullmatch(text)
     if match is None:
         raise ValueError(f"zip: {text[:40]!r} is not a ZIP; {_EXPECTED}")

@@ -16,8 +16,8 @@ from svc_tools.excel import desk as desk_module
 from svc_tools.excel import desk as lookups
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate, uncached_places
-from svc_tools.lookup.cache import open_cache
+from svc_tools.excel.functions import Call, evaluate, unasked
+from svc_tools.lookup.cache import Cache
 
 DAY = "2026-02-01"
 DOWN = answer(503, b'{"error": {"code": "DOWN", "message": "not now"}}')
@@ -245,7 +245,7 @@ def test_answers_are_kept_for_the_next_session_and_a_refresh_passes_them_by(
     assert len(faults.seen) == 1
     assert desk.refresh().changed == 1
     assert rates(desk, "75001") == [0.09]
-    assert rates(desk_of(scripted, cache=open_cache(cache)), "75001") == [0.09]
+    assert rates(desk_of(scripted, cache=Cache(cache)), "75001") == [0.09]
     assert len(faults.seen) == 2
 
 

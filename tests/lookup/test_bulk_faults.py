@@ -13,7 +13,7 @@ from support.faults import KEY
 
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
-from svc_tools.lookup.cache import open_cache
+from svc_tools.lookup.cache import Cache
 from svc_tools.places import Place
 
 PLACES = 10_000
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
-from svc_tools.lookup.cache import open_cache
+from svc_tools.lookup.cache import Cache
 from svc_tools.places import Place
 
 places = [Place("TX", "zip", zip=f"{10_000 + number}") for number in range(int(sys.argv[4]))]
@@ -42,7 +42,7 @@ def told(_):
     if done == int(sys.argv[5]):
         print("now", flush=True)
 client = Svc(sys.argv[2], base_url=sys.argv[1], timeout=3)
-look_up(client, places, cache=open_cache(Path(sys.argv[3])), concurrency=64, on_outcome=told)
+look_up(client, places, cache=Cache(Path(sys.argv[3])), concurrency=64, on_outcome=told)
 """
 
 
@@ -92,7 +92,7 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path):
             assert process.stdout.readline() == "now\n"
             process.send_signal(signal.SIGKILL)
         before = counts()
-        run = look_up(client, places(), cache=open_cache(cache), concurrency=64)
+        run = look_up(client, places(), cache=Cache(cache), concurrency=64)
         told = counts()
     assert run.cached >= 2_900  # told were 3,000; not all of them answers
     # at most what was in flight, or in the burst that was being written, is lost

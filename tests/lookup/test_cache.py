@@ -18,7 +18,7 @@ from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
-from svc_tools.lookup.cache import Answers, Cache, open_cache, opened_cache
+from svc_tools.lookup.cache import Answers, Cache, opened_cache
 from svc_tools.lookup.cache_rows import (
     _OWN,
     DamageError,
@@ -49,7 +49,7 @@ def clock():
 
 @pytest.fixture
 def cache(tmp_path, clock):
-    return open_cache(tmp_path / "folder" / "answers.db", clock=clock)
+    return Cache(tmp_path / "folder" / "answers.db", clock=clock)
 
 
 def held(cache, place, source=SOURCE, *, detail=False):
@@ -300,11 +300,11 @@ def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_p
     days = [date(2024, 5, day) for day in range(1, 29)]
     places = [Place("TX", "zip", zip="78701", as_of=day) for day in days]
     full = ok(now, components=(Component("state", "Texas", "48", 6250),))
-    first = open_cache(path)
+    first = Cache(path)
     first.keep(SOURCE, [(place, ok(now)) for place in places[2:]], detail=False)
     first.keep(SOURCE, [(place, full) for place in places[:2]], detail=True)
     cache_stores_close()
-    known = open_cache(path).known(SOURCE, places, detail=False)
+    known = Cache(path).known(SOURCE, places, detail=False)
     assert [known[place] for place in places] == [
         as_cached(full if place in places[:2] else ok(now)) for place in places
     ]

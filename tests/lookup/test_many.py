@@ -14,7 +14,7 @@ from support.faults import HANG, KEY, answer, echo
 import svc_tools
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.lookup import alookup_many, lookup_many
-from svc_tools.lookup.cache import open_cache
+from svc_tools.lookup.cache import Cache
 from svc_tools.places import Cells, Place, question
 
 
@@ -157,13 +157,13 @@ def test_answers_are_in_the_cache_before_they_are_given_out(client, faults, many
     if many is sync:
         for item, _ in lookup_many(rows(50), client=client, cache=path):
             place = Place("TX", "zip", zip=item["zip"])
-            seen.append(place in open_cache(path).known(source, [place], detail=False))
+            seen.append(place in Cache(path).known(source, [place], detail=False))
     else:
 
         async def run():
             async for item, _ in alookup_many(rows(50), client=client, cache=path):
                 place = Place("TX", "zip", zip=item["zip"])
-                seen.append(place in open_cache(path).known(source, [place], detail=False))
+                seen.append(place in Cache(path).known(source, [place], detail=False))
 
         asyncio.run(run())
     assert seen == [True] * 50
