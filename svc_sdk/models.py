@@ -169,7 +169,7 @@ class Meta(_Answer):
 
 
 class TaxResponse(_Answer):
-    """The response to a lookup (SPEC 2.1); with `mode="full"` also the verbose fields (SPEC 2.5)."""
+    """A lookup's response (SPEC 2.1); with `mode="full"` also the verbose fields (SPEC 2.5)."""
 
     rate: Rate
     meta: Annotated[Meta, BeforeValidator(lambda value: Meta() if value is None else value)] = (

@@ -66,9 +66,7 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
     settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
     if client._owns_http and not _by_proxy(settings):  # noqa: SLF001
         return _Direct(client, settings, concurrency)
-    if isinstance(client, AsyncSvc):
-        return _Awaited(client, settings)
-    return _Threaded(client, settings, concurrency)
+    return _ThroughClient(client, settings, concurrency)
 
 
 def _by_proxy(settings: Settings) -> bool:
@@ -226,46 +224,26 @@ def _as_httpx(error: Exception, errors: _Errors) -> Exception:
     return httpx.ReadError(str(error) or type(error).__name__)
 
 
-class _Awaited:
-    """Through an asynchronous client, on the loop that it belongs to."""
+class _ThroughClient:
+    """Through the user's client: an asynchronous one on its loop, a synchronous one in threads."""
 
-    def __init__(self, client: AsyncSvc, settings: Settings) -> None:
-        self._client = client
-        self._settings = settings
-
-    async def exchange(self, call: Call) -> Reply | Failure:
-        try:
-            async with asyncio.timeout(self._settings.timeout * _PATIENCE):
-                return await self._client._exchange(call)  # noqa: SLF001 - as in open_sender
-        except TimeoutError:
-            return self._settings.failure(httpx.ReadTimeout(""))
-
-    async def close(self) -> None:
-        """Leave the client open: it is its owner's."""
-
-
-class _Threaded:
-    """Through a synchronous client, in threads."""
-
-    def __init__(self, client: Svc, settings: Settings, concurrency: int) -> None:
+    def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
         self._client = client
         self._settings = settings
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="svc-lookup")
 
     async def exchange(self, call: Call) -> Reply | Failure:
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._settings.timeout * _PATIENCE):
-                return await loop.run_in_executor(
-                    self._threads,
-                    self._client._exchange,  # noqa: SLF001 - as in open_sender
-                    call,
-                )
+                if isinstance(self._client, AsyncSvc):
+                    return await self._client._exchange(call)  # noqa: SLF001 - as in open_sender
+                send = self._client._exchange  # noqa: SLF001 - as in open_sender
+                return await asyncio.get_running_loop().run_in_executor(self._threads, send, call)
         except TimeoutError:
             return self._settings.failure(httpx.ReadTimeout(""))
 
     async def close(self) -> None:
-        # a request that hangs ends by itself, and is not waited for
+        # a request that hangs ends by itself, and is not waited for; the client is its owner's
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
