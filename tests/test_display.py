@@ -138,7 +138,7 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_cell("{first}")
 shell.run_cell("import sys; sys.path.insert(0, {tests!r}); from support.cards import answer")
-assert "svc_tools.display" not in sys.modules
+{check}
 shell.run_cell("hostile = answer({{'city': '<img src=x onerror=alert(1)>'}})")
 html, _ = shell.display_formatter.format(shell.user_ns["hostile"])
 print(html["text/html"])
@@ -146,11 +146,14 @@ print(html["text/html"])
 
 
 @pytest.mark.parametrize(
-    ("before", "first"),
-    [("", "import svc_tools"), ("import svc_tools", "%load_ext svc_tools")],
+    ("before", "first", "check"),
+    [
+        ("", "import svc_tools", "assert 'svc_tools.display' not in sys.modules"),
+        ("import svc_tools", "%load_ext svc_tools", ""),
+    ],
 )
-def test_a_cell_shows_a_result_as_a_card(before, first):
-    script = CELLS.format(before=before, first=first, tests=str(Path(__file__).parent))
+def test_a_cell_shows_a_result_as_a_card(before, first, check):
+    script = CELLS.format(before=before, first=first, check=check, tests=str(Path(__file__).parent))
     done = subprocess.run(
         [sys.executable, "-c", "import sys\n" + script],
         capture_output=True,
