@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 
 from svc_tools.config import cache_hours, cache_path
 from svc_tools.lookup.cache_rows import FOR_EVER
-from svc_tools.lookup.cache_store import BESIDE, CacheFile, NotUsableError, Store
+from svc_tools.lookup.cache_store import COMPANIONS, CacheFile, NotUsableError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -392,8 +392,8 @@ def _opened(path: Path) -> Iterator[CacheFile]:
 
 
 def _size(path: Path) -> int:
-    beside = (Path(f"{path}{ending}") for ending in ("", *BESIDE))
-    return sum(one.stat().st_size for one in beside if one.exists())
+    files = (Path(f"{path}{ending}") for ending in ("", *COMPANIONS))
+    return sum(one.stat().st_size for one in files if one.exists())
 
 
 def _seconds(now: datetime | None) -> int:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
 
-    _Kept = tuple[Place, Outcome, Profile | None, datetime, int]
+    _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
@@ -78,7 +78,7 @@ INSERT INTO upkeep VALUES (0);
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NAMES = {".db", ".sqlite", ".sqlite3"}
 _NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
-BESIDE = ("-wal", "-shm", "-journal")
+COMPANIONS = ("-wal", "-shm", "-journal")
 """The endings of SQLite's companion files."""
 _OCTAL = re.compile(r"\\([0-7]{3})")
 """How a list of mounts writes a blank."""
@@ -183,7 +183,7 @@ class Store:
         hours: float | None,
     ) -> None:
         """Write those of the outcomes that may be stored, in one transaction."""
-        kept: list[_Kept] = []
+        entries: list[_Entry] = []
         for place, outcome in answered:
             at = outcome.looked_up_at or now
             today, ends = self._days.of(at)
@@ -191,39 +191,35 @@ class Store:
                 outcome, place.as_of, answered=at, today=today, day_ends=ends, hours=hours
             )
             if until is not None and until > now:
-                kept.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
-        if not kept:
+                entries.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
+        if not entries:
             return
         file = self._opened()
         with file.transaction(write=True) as connection:
             number = _source_number(connection, source)
-            profiles = _profile_numbers(connection, {one[2] for one in kept})
+            profiles = _profile_numbers(connection, {one[2] for one in entries})
             moment = int(now.timestamp())
             with all_stay():
-                rows = _rows(kept, profiles, number, detail=detail, moment=moment)
+                rows = _rows(entries, profiles, number, detail=detail, moment=moment)
             connection.executemany(_KEEP, rows)
             connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
             self._write_quotas(connection)
             _remove_expired(connection, moment)
         self._quotas.clear()
-        self._memory.forget(source, [one[0] for one in kept])
+        self._memory.forget(source, [one[0] for one in entries])
 
     def quota(self, source: Source, *, now: datetime) -> int | None:
         """What is left of this month's quota by the last report; a new month's is not known."""
-        told = self._quotas.get(source)
-        if told is None:
-            row = (
-                self._opened()
-                .connection.execute(
-                    "SELECT quota, quota_told FROM source WHERE service = ? AND account = ?",
-                    (source.service, source.account),
-                )
-                .fetchone()
+        quota = self._quotas.get(source)
+        if quota is None:
+            rows = self._opened().connection.execute(
+                "SELECT quota, quota_told FROM source WHERE service = ? AND account = ?",
+                (source.service, source.account),
             )
-            if row is None or row[0] is None:
+            quota = rows.fetchone()
+            if quota is None or quota[0] is None:
                 return None
-            told = (row[0], row[1])
-        return told[0] if told[1] == _month(now) else None
+        return quota[0] if quota[1] == _month(now) else None
 
     def told_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
         """Store the quota; written with the next results, at once where nothing is left."""
@@ -239,10 +235,10 @@ class Store:
             self._quotas.clear()
 
     def _write_quotas(self, connection: sqlite3.Connection) -> None:
-        for source, told in self._quotas.items():
+        for source, quota in self._quotas.items():
             connection.execute(
                 "UPDATE source SET quota = ?, quota_told = ? WHERE id = ?",
-                (*told, _source_number(connection, source)),
+                (*quota, _source_number(connection, source)),
             )
 
     def _read(
@@ -303,7 +299,7 @@ class Store:
 
 
 def _rows(
-    kept: Sequence[_Kept],
+    entries: Sequence[_Entry],
     profiles: Mapping[Profile | None, int],
     source: int,
     *,
@@ -311,9 +307,9 @@ def _rows(
     moment: int,
 ) -> list[tuple[object, ...]]:
     """The rows of results."""
-    bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in kept])
+    bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in entries])
     rows: list[tuple[object, ...]] = []
-    for (place, *_, expires), body in zip(kept, bodies, strict=True):
+    for (place, *_, expires), body in zip(entries, bodies, strict=True):
         key = place_key(place)
         seal = checksum(source, detail, expires, key, body)
         rows.append((source, key, detail, expires, body, seal, moment))
@@ -542,7 +538,7 @@ class CacheFile:
         stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
         target = self.path.with_name(f"{self.path.stem}.{word}-{stamp}{self.path.suffix}")
         try:
-            for ending in ("", *BESIDE):
+            for ending in ("", *COMPANIONS):
                 with suppress(FileNotFoundError):
                     Path(f"{self.path}{ending}").replace(f"{target}{ending}")
         except OSError as error:
