@@ -21,11 +21,10 @@ from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
-from svc_tools.display import STAGES, duration, how_far, the_service
+from svc_tools.display import STAGES, duration, how_far, print_table, print_text, the_service
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
-from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -27,8 +27,8 @@ from svc_tools.codes import (
     percent,
     sentence,
 )
-from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
 from svc_tools.display import print_table, print_text
+from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,16 @@ from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import NO_ANSWER, BaseUrl, Embedded, Json, client_of, explained
-from svc_tools.display import NOTHING, capital, counted, plain, printable, the_service
+from svc_tools.display import (
+    NOTHING,
+    capital,
+    counted,
+    plain,
+    print_table,
+    print_text,
+    printable,
+    the_service,
+)
 from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.plan import made_for_whom, read_plan
@@ -35,7 +44,6 @@ from svc_tools.nexus.service import (
     list_register,
 )
 from svc_tools.places import state_code
-from svc_tools.display import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,6 @@ import httpx
 from svc_sdk import SvcError, __version__
 from svc_tools.config import ConfigurationError, EmbeddedSvc
 from svc_tools.excel import installing, server_file, settings
-from svc_tools.excel.values import accepted
 from svc_tools.lookup.errors import told_of_service
 
 if TYPE_CHECKING:

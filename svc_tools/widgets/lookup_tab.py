@@ -18,7 +18,7 @@ from svc_sdk import SvcError
 from svc_sdk.rates import rate_to_decimal, units_to_rate
 from svc_tools.codes import percent
 from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.frames.texts import what_to_do
+from svc_tools.frames.meanings import what_to_do
 from svc_tools.lookup.errors import Trouble
 from svc_tools.lookup.outcomes import failed, of_answer
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, review_reasons

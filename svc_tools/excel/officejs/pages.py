@@ -29,7 +29,6 @@ from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.gate import ROOT
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.excel.values import accepted
 from svc_tools.lookup.errors import Trouble, is_foreign, told_of_service
 
 if TYPE_CHECKING:
