@@ -1,7 +1,9 @@
-"""Reading an address written in one line: its city, its state, its ZIP. Pure text."""
+"""Parsing an address written in one line into street, city, state and ZIP. Pure text.
 
-# MERGED zip_in_line: Which number of an address line is its ZIP: never that of a box, a road, a store or an order.
-# MERGED state_ending: The state or country that ends a place as people write it: `Charlotte, N.C., USA`.
+First the whole line (`parse_line`), then which of its numbers is the ZIP, never that of a box, a
+road, a store or an order (`_take_zip`), then the state or country that ends a place as people
+write it, `Charlotte, N.C., USA` (`split_state`, `abroad`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _STREET_WORDS = 2
 
-NUMBERED = (
+_NUMBERED = (
     r"box|pob|pmb|drawer|suite|ste|apt|apartment|unit|room|rm|lot|space|spc|floor|building|bldg"
     r"|dept|department|division|div|mail ?stop|acct|account|customer|cust|client|vendor|member"
     r"|order|p\.?\s?o\.?|post office|invoice|inv|quote|job|project|proj|contract|permit|license"
@@ -29,7 +31,7 @@ NUMBERED = (
     r"|shop|branch|site|location|loc|terminal|warehouse|whse|dock|door|hangar|trailer|trlr|slip"
     r"|stop|code"
 )
-"""What a number may belong to that is none of the ZIP's, as a pattern."""
+"""Words whose number is not a ZIP, as a pattern."""
 _ROAD = r"hwy|highway|route|rte|rt|road|rd|sr|cr|fm|interstate|loop"
 _EDGE = " ,./&-"
 
@@ -63,7 +65,7 @@ _GLUED = re.compile(
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
 _SEPARATORS = re.compile(r"[;|\t\r\n\"\u201c\u201d\u2022]|\s/\s")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
-"""Characters that copied text brings along and no one sees."""
+"""Invisible characters that copied text brings along."""
 _AND_BEFORE = re.compile(r"(?:\s(?:and|or|&|\+)|/)\s*$", re.IGNORECASE)
 _AND = re.compile(r"\s(?:and|or|then|&|\+)\s", re.IGNORECASE)
 _MILITARY = re.compile(
@@ -72,10 +74,10 @@ _MILITARY = re.compile(
 _DIRECTION = re.compile(
     r"(?:[ns]\.?[ew]?|[ew]|north|south|east|west|old|new|upper|lower|the|\d+)\.?", re.IGNORECASE
 )
-"""Words that begin a street's name: "1200 N Washington" is a street, and no city is named."""
+"""Words that begin a street's name: "1200 N Washington" is a street and names no city."""
 _HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
-    rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{NUMBERED})\b|#)[\s.:#]*+){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
+    rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{_NUMBERED})\b|#)[\s.:#]*+){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
     r"|(?:attn|attention|phone|tel|fax|c/o)\b[^,]*)$",
     re.IGNORECASE,
 )
@@ -92,9 +94,9 @@ class Parts(NamedTuple):
         zip: five digits.
         plus4: the four digits behind them.
         street: what stands before the city, as written, with suites and boxes.
-        abroad: a place outside the United States that is named in place of a state.
-        unclear: why it names no one place of a state, as a clause.
-        damaged: what stands in the place of a ZIP and is none.
+        abroad: a place outside the United States that is named instead of a state.
+        unclear: why it does not name exactly one place of a state, as a clause.
+        damaged: what is written where the ZIP belongs and is not a ZIP.
         county: the county that stands behind the city, as written.
     """
 
@@ -118,7 +120,7 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
 
     Args:
         line: street, city, state ZIP, in nearly any writing.
-        state: the state asked for: its places are preferred to states of the same name.
+        state: the requested state: its places are preferred to states of the same name.
         known: tells the places of a state; without it no name is known.
     """
     line = _SEPARATORS.sub(",", _UNSEEN.sub("", line))
@@ -131,7 +133,7 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
     outside = abroad(text, state, known)
     if outside:
         return Parts(abroad=outside)
-    zip5, plus4, text, others, damaged = take_zip(text, state, known)
+    zip5, plus4, text, others, damaged = _take_zip(text, state, known)
     if others:
         return Parts(unclear=f"it holds several addresses (ZIPs {', '.join(others)})")
     text = _without_tail(without_country(text))
@@ -154,22 +156,22 @@ def _before(text: str, city: str) -> str:
 
 
 def _joined(before: str, state: str, known: Known) -> str:
-    """The place that is named beside a city as well: "between Monroe and Wingate"."""
+    """The place named in addition to a city: "between Monroe and Wingate"."""
     found = _AND_BEFORE.search(before)
-    return known_end(before[: found.start()], state, known) if found else ""
+    return _known_end(before[: found.start()], state, known) if found else ""
 
 
 def _cities(text: str, state: str, known: Known) -> list[str]:
-    """The cities of a line that stand before the state asked for, if a number is between them."""
+    """The cities of a line that stand before the requested state, if a number is between them."""
     found: dict[str, str] = {}
-    pieces = pieces_of(_AND.sub(",", text))
+    pieces = _pieces_of(_AND.sub(",", text))
     numbered = True
     for before, piece in zip(["", *pieces], pieces, strict=False):
-        ending = ending_state(piece)
+        ending = _ending_state(piece)
         numbered = numbered or bool(re.search(r"\d", piece))
         if ending is None or ending.state != state or ending.named:
             continue
-        city = known_end(ending.head or before, state, known)
+        city = _known_end(ending.head or before, state, known)
         if city and numbered:
             found.setdefault(name_key(city), city)
             numbered = False
@@ -177,7 +179,7 @@ def _cities(text: str, state: str, known: Known) -> list[str]:
 
 
 def military(text: str) -> str:
-    """Why an address of the armed forces or a diplomatic post has no rate; `""`: it is none."""
+    """Why an address of the armed forces or a diplomatic post has no rate; `""` for any other."""
     found = _MILITARY.search(text)
     if not found:
         return ""
@@ -196,7 +198,7 @@ def _without_tail(text: str) -> str:
 
 def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
     """The city of a line that its state and ZIP were taken from; `sure`: it had one of them."""
-    pieces = pieces_of(re.sub(r"\([^)]*\)", " ", text)) or pieces_of(text)
+    pieces = _pieces_of(re.sub(r"\([^)]*\)", " ", text)) or _pieces_of(text)
     if not pieces:
         return ""
     last = pieces[-1]
@@ -204,11 +206,11 @@ def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
         return pieces[-2]
     if known(state, last) or (len(pieces) > 1 and not re.search(r"\d", last)):
         return last
-    found = known_end(last, state, known, after_street=True)
+    found = _known_end(last, state, known, after_street=True)
     if found:
         return found
     # a street without its usual last word: the longest place that leaves a street before it
-    found = known_end(last, state, known)
+    found = _known_end(last, state, known)
     before = last[: len(last) - len(found)].split()
     named = [word for word in before[1:] if not _DIRECTION.fullmatch(word)]
     return found if len(before) >= _STREET_WORDS and (sure or named) else ""
@@ -216,7 +218,7 @@ def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
 
 def _says_more_than_the_city(piece: str, state: str) -> bool:
     """Whether a piece behind a city is its county or its state: "Milwaukee, Milwaukee County"."""
-    ending = ending_state(piece)
+    ending = _ending_state(piece)
     own_state = ending is not None and not ending.head and ending.state == state
     return own_state or re.search(r"\bcounty$", piece, re.IGNORECASE) is not None
 
@@ -246,7 +248,7 @@ def _counties(pieces: list[str], state: str, known: Known) -> list[int]:
 
 
 def _is_state(piece: str, state: str) -> bool:
-    ending = ending_state(piece)
+    ending = _ending_state(piece)
     return ending is not None and ending.state == state
 
 
@@ -256,19 +258,19 @@ _LABEL = re.compile(
     r"(\d{5})(?:[-\s]?(\d{4}))?(?!-?\w)",
     re.IGNORECASE | re.ASCII,
 )
-_BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])({NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
+_BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])({_NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
 _ROAD_NEXT = re.compile(rf"^\s*(?:{_ROAD})\b", re.IGNORECASE)
 _DAMAGED = re.compile(
     r"[\s,.:-]((?P<short>\d{4})(?:-(?P<plus4>\d{4}))?|(?P<zip>\d{5})-\d{1,3}|\d{3,4}|\d{5,9}[-\d]+)"
     r"[\s,.-]*$",
     re.ASCII,
 )
-"""A number at the end that stands for a ZIP and is none, as a whole."""
+"""A whole number at the end that is written for a ZIP and is not one."""
 _WITH_ZERO = frozenset({"CT", "MA", "ME", "NH", "NJ", "RI", "VT"})
 """States whose ZIPs begin with a zero, which spreadsheets drop."""
 
 
-class Taken(NamedTuple):
+class _Taken(NamedTuple):
     """A ZIP and the text that is left of its line.
 
     Attributes:
@@ -276,7 +278,7 @@ class Taken(NamedTuple):
         plus4: the four digits behind them.
         text: what stands before the ZIP; the whole line where it has none.
         others: the ZIPs of further addresses in the line, where nothing tells which is meant.
-        damaged: what stands in the place of a ZIP and is none: too short or too long.
+        damaged: what is written where the ZIP belongs and is too short or too long.
     """
 
     zip: str
@@ -286,7 +288,7 @@ class Taken(NamedTuple):
     damaged: str = ""
 
 
-def take_zip(text: str, state: str, known: Known) -> Taken:
+def _take_zip(text: str, state: str, known: Known) -> _Taken:
     """The ZIP of an address line, and the line without it and without what follows.
 
     A number is the ZIP where it is called so, where a state or a known city stands directly
@@ -295,14 +297,14 @@ def take_zip(text: str, state: str, known: Known) -> Taken:
 
     Args:
         text: the line, without its country.
-        state: the state asked for: of two addresses, the one in it is meant.
+        state: the requested state: of two addresses, the one in it is meant.
         known: tells the places of a state.
     """
     labelled = list(_LABEL.finditer(text))
     if len({found[1] for found in labelled}) == 1:
         found = labelled[0]
         before, after = text[: found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
-        return Taken(found[1], found[2] or "", before or after)
+        return _Taken(found[1], found[2] or "", before or after)
     beside: dict[str, re.Match[str]] = {}
     states: dict[str, str] = {}
     others: dict[str, re.Match[str]] = {}
@@ -311,7 +313,7 @@ def take_zip(text: str, state: str, known: Known) -> Taken:
         before, after = text[: found.start()], text[found.end() :]
         if _barred(before, state, known) or _ROAD_NEXT.search(after) or not before.strip(" ,."):
             continue
-        ending = ending_state(without_country(before.rstrip(" ,.:(-")))
+        ending = _ending_state(without_country(before.rstrip(" ,.:(-")))
         if ending and (ending.head or ending.state == state or not after.strip(_EDGE)):
             beside.setdefault(found[1], found)
             states.setdefault(found[1], ending.state)
@@ -323,59 +325,59 @@ def take_zip(text: str, state: str, known: Known) -> Taken:
     if len(others) == 1:
         ((zip5, found),) = others.items()
         before, after = text[: found.start()], text[found.end() :].strip(" ,.")
-        follows = ending_state(after)
+        follows = _ending_state(after)
         if after and (follows is None or follows.head):
-            return Taken("", "", text)
-        if known_end(before, state, known) or _parsed(text, zip5):
-            return Taken(zip5, found[2] or "", f"{before.rstrip(' ,')}, {after}")
+            return _Taken("", "", text)
+        if _known_end(before, state, known) or _parsed(text, zip5):
+            return _Taken(zip5, found[2] or "", f"{before.rstrip(' ,')}, {after}")
     read = None if others else _leading(text, state, known) or _damaged(text, state, known)
-    return read or Taken("", "", text)
+    return read or _Taken("", "", text)
 
 
 def _of_several(
     text: str, beside: dict[str, re.Match[str]], here: list[str], ends: list[int]
-) -> Taken:
-    """The one ZIP behind a state, or of two addresses the one in the state asked for."""
+) -> _Taken:
+    """The one ZIP behind a state, or of two addresses the one in the requested state."""
     chosen = [*beside] if len(beside) == 1 else here
     if len(chosen) != 1:
-        return Taken("", "", text, tuple(beside))
+        return _Taken("", "", text, tuple(beside))
     found = beside[chosen[0]]
     start = max((end for end in ends if end < found.start()), default=0)
     start = start if len(beside) > 1 else 0
     before, after = text[start : found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
-    ending = ending_state(without_country(before))
+    ending = _ending_state(without_country(before))
     if len(beside) == 1 and after and ending and not ending.head:  # "NC 28202 Charlotte"
         before = f"{after}, {before}"
-    return Taken(found[1], found[2] or "", before)
+    return _Taken(found[1], found[2] or "", before)
 
 
-def _leading(text: str, state: str, known: Known) -> Taken | None:
+def _leading(text: str, state: str, known: Known) -> _Taken | None:
     """A ZIP that stands first, before a city or a state and nothing else: "28202 Charlotte NC"."""
     found = _FIVE.match(text.lstrip(" ,.#"))
     if not found:
         return None
     rest = without_country(text.lstrip(" ,.#")[found.end() :].strip(_EDGE))
-    ending = ending_state(rest)
+    ending = _ending_state(rest)
     head = ending.head if ending and ending.state == state else rest
     if not rest or (head and not known(state, head.strip(_EDGE))):
         return None
-    return Taken(found[1], found[2] or "", rest)
+    return _Taken(found[1], found[2] or "", rest)
 
 
-def _damaged(text: str, state: str, known: Known) -> Taken | None:
-    """A number behind a known city and the state asked for that is no ZIP: "Boston MA 2108"."""
+def _damaged(text: str, state: str, known: Known) -> _Taken | None:
+    """A number behind a known city and the requested state that is no ZIP: "Boston MA 2108"."""
     found = _DAMAGED.search(text)
-    ending = ending_state(text[: found.start()]) if found else None
+    ending = _ending_state(text[: found.start()]) if found else None
     if not found or ending is None or ending.state != state:
         return None
-    if not known_end(ending.head, state, known):
+    if not _known_end(ending.head, state, known):
         return None
     before = text[: found.start()].rstrip(_EDGE)
     if found["zip"]:  # only the four digits behind it are damaged
-        return Taken(found["zip"], "", before)
+        return _Taken(found["zip"], "", before)
     if found["short"] and state in _WITH_ZERO:
-        return Taken(f"0{found['short']}", found["plus4"] or "", before)
-    return Taken("", "", before, damaged=found[1])
+        return _Taken(f"0{found['short']}", found["plus4"] or "", before)
+    return _Taken("", "", before, damaged=found[1])
 
 
 def _barred(before: str, state: str, known: Known) -> bool:
@@ -385,9 +387,9 @@ def _barred(before: str, state: str, known: Known) -> bool:
         return False
     if found[1] is None:
         return True
-    if known(state, before.strip(_EDGE)) or known_end(before, state, known, after_street=True):
+    if known(state, before.strip(_EDGE)) or _known_end(before, state, known, after_street=True):
         return False
-    return len(known_end(before, state, known)) <= len(found[1])
+    return len(_known_end(before, state, known)) <= len(found[1])
 
 
 def _parsed(text: str, zip5: str) -> bool:
@@ -412,7 +414,7 @@ _HALF_WRITTEN = {
         ("NH", r"n(?:ew)?\.? ?hamp(?:shire)?"), ("NJ", r"n\.? ?jersey"), ("NY", r"n\.? ?york"),
     )
 }  # fmt: skip
-"""States of two words with one of them short; only where that state is asked for: West Va."""
+"""States of two words, one of them shortened; only where that state is requested: West Va."""
 _CODES = frozenset(STATE_CODES.values())
 _NAMES = {name_key(name): code for name, code in STATE_CODES.items()}
 _END_NAME = re.compile(
@@ -435,7 +437,7 @@ _CANADIAN_CITIES = frozenset({
     "waterloo", "welland", "whitby", "windsor", "woodstock", "bathurst", "dieppe", "edmundston",
     "fredericton", "miramichi", "moncton", "saintjohn",
 })  # fmt: skip
-"""Cities of the provinces that towns of the United States are called like."""
+"""Cities of the provinces whose names towns of the United States share."""
 _NO_CITY = re.compile(
     r"\d|^(?:suite|ste|apt|unit|building|bldg|floor|room|attn)\b"
     r"|\b(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|hwy|highway|way)\.?$",
@@ -448,7 +450,7 @@ _STREET_WORD = re.compile(
 )
 
 
-class Ending(NamedTuple):
+class _Ending(NamedTuple):
     """A state at the end of a text: what stands before it, its code, whether by name or code."""
 
     head: str
@@ -461,51 +463,51 @@ def without_country(text: str) -> str:
     return _COUNTRY.sub("", text).strip(" ,")
 
 
-def pieces_of(text: str) -> list[str]:
+def _pieces_of(text: str) -> list[str]:
     """The parts between commas that hold anything."""
     return [piece.strip() for piece in text.split(",") if piece.strip(" .")]
 
 
 @lru_cache(maxsize=4096)
-def ending_state(text: str) -> Ending | None:
+def _ending_state(text: str) -> _Ending | None:
     """The state that a text ends in, by name, code (`NC`, `N.C.`) or older short form."""
     text = text.strip(" ,")
     found = _END_NAME.search(text)
     if found:
-        return Ending(text[: found.start()].strip(" ,"), _NAMES[name_key(found[1])], named=True)
+        return _Ending(text[: found.start()].strip(" ,"), _NAMES[name_key(found[1])], named=True)
     for pattern in (_END_CODE, _END_APART):
         found = pattern.search(text)
         if found and (code := f"{found[1]}{found[2]}".upper()) in _CODES:
-            return Ending(text[: found.start()].strip(" ,"), code, named=False)
+            return _Ending(text[: found.start()].strip(" ,"), code, named=False)
     found = _END_SHORT.search(text)
     short = (found[1] or found[2]).casefold() if found else ""
     if found and short in _SHORT:
-        return Ending(text[: found.start()].strip(" ,"), _SHORT[short], named=True)
+        return _Ending(text[: found.start()].strip(" ,"), _SHORT[short], named=True)
     return None
 
 
 def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
-    """A text without the state at its end, and the code of that state; `""` where it names none.
+    """A text without the state at its end, and the code of that state; `""` without one.
 
     Indiana is a town in Pennsylvania, Washington a city in the District: the name of a state that
-    is also a place of the state asked for is that place, unless what stands before it reads as
+    is also a place of the requested state is that place, unless what stands before it reads as
     the city of an address.
 
     Args:
         text: an address or a place, without its ZIP and country.
-        state: the state asked for.
+        state: the requested state.
         known: tells the places of a state.
     """
-    ending = ending_state(text)
-    pieces = pieces_of(text)
+    ending = _ending_state(text)
+    pieces = _pieces_of(text)
     if ending is None or not pieces or _before_half_written(text, state):
         return _without_short(text, state, known)
     last = pieces[-1]
-    alone = ending_state(last)
+    alone = _ending_state(last)
     if alone is None:  # the state's name runs over a comma
         return text, ""
     own_code = ending.state == state and not ending.named  # Denver CO is not Denver County
-    cut = own_code and known_end(alone.head, state, known)
+    cut = own_code and _known_end(alone.head, state, known)
     whole = alone.head and known(state, last) and not cut  # Port Washington, Orange Co
     if whole or (not ending.named and _is_a_place(pieces, alone, state, known)):
         return text, ""
@@ -514,49 +516,49 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
     if ending.named:
         place = last[len(alone.head) :].strip()
         before = alone.head or (pieces[-2] if len(pieces) > 1 else "")
-        city_before = bool(known_end(before, ending.state, known)) or (
+        city_before = bool(_known_end(before, ending.state, known)) or (
             not alone.head and len(pieces) >= _WITH_STREET and not _NO_CITY.search(before)
         )
-        longest = known_end(last, state, known, after_street=True) if alone.head else ""
+        longest = _known_end(last, state, known, after_street=True) if alone.head else ""
         if len(longest) > len(place) or (known(state, place) and not city_before):
             return text, ""
     return ending.head, ending.state
 
 
 def _without_short(text: str, state: str, known: Known) -> tuple[str, str]:
-    """Without a short form of the state asked for that stands bare behind its city: Seattle Wash.
+    """Without a bare short form of the requested state behind its city: Seattle Wash.
 
-    Any other bare word is no state: Miss, Penn and Wash end streets and cities too.
+    Any other bare word is not a state: Miss, Penn and Wash end streets and cities too.
     """
     if before := _before_half_written(text, state):
         return before, state
     head, _, last = text.rpartition(" ")
-    own = _SHORT.get(last.casefold()) == state and known_end(head, state, known)
+    own = _SHORT.get(last.casefold()) == state and _known_end(head, state, known)
     return (head.strip(" ,"), state) if own and not known(state, last) else (text, "")
 
 
 def _before_half_written(text: str, state: str) -> str:
-    """What stands before the state asked for, where one of its two words is in short."""
+    """What stands before the requested state, where one of its two words is shortened."""
     half = _HALF_WRITTEN.get(state)
     found = half.search(text) if half else None
     return text[: found.start()].strip(" ,") if found else ""
 
 
-def _is_a_place(pieces: Sequence[str], ending: Ending, state: str, known: Known) -> bool:
+def _is_a_place(pieces: Sequence[str], ending: _Ending, state: str, known: Known) -> bool:
     """Whether what reads as another state's code ends a place: LA is Los Angeles in California."""
     last = pieces[-1]
-    place = known_end(last, state, known)
+    place = _known_end(last, state, known)
     code = last[len(ending.head) :].strip(" .,")
     if ending.state == state or not place.endswith(code):
         return False
     before = ending.head or (pieces[-2] if len(pieces) > 1 else "")
-    street = not before or (_NO_CITY.search(before) and not known_end(before, ending.state, known))
+    street = not before or (_NO_CITY.search(before) and not _known_end(before, ending.state, known))
     return place != code or bool(street)
 
 
-def known_end(text: str, state: str, known: Known, *, after_street: bool = False) -> str:
-    """The longest known place that a text ends in; right behind a street's last word, if asked."""
-    pieces = pieces_of(text)
+def _known_end(text: str, state: str, known: Known, *, after_street: bool = False) -> str:
+    """The longest known place that a text ends in; with `after_street`, only right behind one."""
+    pieces = _pieces_of(text)
     words = pieces[-1].split() if pieces else []
     for count in range(min(len(words), _LONGEST_NAME), 0, -1):
         name = " ".join(words[-count:]).strip(" .")
@@ -576,7 +578,7 @@ def abroad(text: str, state: str, known: Known) -> str:
     """
     if _CANADIAN.search(text.rstrip(" .,")):
         return "Canada"
-    pieces = pieces_of(text)
+    pieces = _pieces_of(text)
     if not pieces:
         return ""
     key = name_key(pieces[-1])

@@ -1,7 +1,9 @@
-"""The book in memory: read once, never changed, indexed for lookups."""
+"""The book in memory: its rows and its ZIPs, indexed for lookups, and how fresh they are.
 
-# MERGED zips: Every ZIP of the covered states: its place, its accepted names, its counties.
-# MERGED freshness: How old and how complete a book is, state by state (WIRE `GET /v1/freshness`).
+`compiled_book` reads the files once in a process. `ZipIndex` joins the postal table (the package
+`zipcodes`) and the census crosswalk: the place, the accepted names and the counties of every ZIP.
+`Book.freshness` says how old and how complete the book is, state by state.
+"""
 
 from __future__ import annotations
 
@@ -39,22 +41,11 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.imports.database import Edition
 
 _GEOGRAPHY = ("zipcodes", "bokeh_sampledata")
+"""Packages whose versions go into the digest."""
 _SCHEMA = "1"
 
-_MAIL = "AE"
 _filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
 _matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
-
-_COVERS = {
-    "A": "the whole rate: no local general sales tax",
-    "B": "state and county rates, and the few cities and districts that add to them",
-    "C": "state, county, city and district rates, a city being told by its name",
-    "D": "state rates, and those of counties and main cities from a transcribed table",
-    "E": "the state part only",
-    "none": "nothing: no state tax, local taxes unknown",
-}
-_TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
-_BEST = {"A": "high", "B": "high", "C": "medium", "D": "low", "E": "low", "none": "none"}
 
 _Row = TypeVar("_Row")
 
@@ -75,12 +66,12 @@ class Book:
         rates: the rate rows of each jurisdiction, the oldest first.
         county_areas: the areas in a county, the first in rank first.
         zips: every ZIP, its place and its counties.
-        own_editions: the user's own files it holds, by state and kind; none in a shipped book.
+        own_editions: the files the user imported, by state and kind; none in a shipped book.
         own_path: the database of those; `None` without any.
         own_zips: the ZIPs that a record of the user's own boundary file of a state holds in the
             quarter of the file, as ranges of first and last, by state.
-        memo: answers to internal questions that depend on the book alone; owned by the modules
-            that fill it, safe to drop.
+        memo: cached results that depend on the book alone; owned by the modules that fill it,
+            safe to drop.
     """
 
     __slots__ = (
@@ -141,17 +132,35 @@ class Book:
         self.index()
 
     def copy(self) -> Book:
-        """Another book of the same rows, for whoever lays other rows over it and indexes it."""
+        """A shallow copy, to lay other rows over and index again."""
         return copy(self)
 
     def index(self) -> None:
-        """Index the areas anew and forget what was remembered of other rows."""
+        """Index the areas again and drop what was cached for other rows."""
         self.county_areas = _by_county(self.areas)
         self.memo = {}
 
     def freshness(self) -> dict[str, object]:
-        """How old and how complete the book is, state by state: JSON for `GET /v1/freshness`."""
-        return freshness_report(self)
+        """How old and how complete the book is, state by state: JSON for `GET /v1/freshness`.
+
+        `history_from` is the day from which every rate of the state is known, `oldest_row` the
+        first day that any of them is known for.
+        """
+        local = _local_rows(self)
+        return {
+            "book": {
+                "edition": self.edition,
+                "digest": self.digest,
+                "loaded_at": self.loaded_at,
+                "states": len(self.states),
+                "jurisdictions": len(self.jurisdictions),
+                "rates": sum(len(rows) for rows in self.rates.values()),
+            },
+            "states": [
+                _state_freshness(self, row, local.get(row.state, []))
+                for _, row in sorted(self.states.items())
+            ],
+        }
 
 
 def _rows(files: Mapping[str, bytes], name: str, row_class: type[_Row]) -> list[_Row]:
@@ -245,7 +254,7 @@ class ZipPlace(NamedTuple):
 class ZipIndex:
     """The postal table and the census crosswalk, indexed by state and ZIP.
 
-    The table is unpacked once; a state's ZIPs are indexed when the first of them is asked for.
+    The table is unpacked once; a state's ZIPs are indexed when the first of them is requested.
     Filling an index twice from two threads gives the same index.
     """
 
@@ -289,7 +298,7 @@ class ZipIndex:
 
     def states_of(self, zip5: str, states: Iterable[str]) -> list[str]:
         """The states, territories or mail regions a ZIP belongs to; empty for an unknown ZIP."""
-        found = {_MAIL if _military(row) else str(row["state"]) for row in _matching(zip5)}
+        found = {"AE" if _military(row) else str(row["state"]) for row in _matching(zip5)}
         return sorted(found | {state for state in states if zip5 + state in self._counties})
 
     def _read(self, state: str) -> dict[str, ZipPlace]:
@@ -328,6 +337,18 @@ def _county_names(counties: Iterable[County]) -> dict[tuple[str, str], str]:
     return full
 
 
+_COVERS = {
+    "A": "the whole rate: no local general sales tax",
+    "B": "state and county rates, and the few cities and districts that add to them",
+    "C": "state, county, city and district rates, a city being told by its name",
+    "D": "state rates, and those of counties and main cities from a transcribed table",
+    "E": "the state part only",
+    "none": "nothing: no state tax, local taxes unknown",
+}
+_TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
+_BEST_CONFIDENCE = {"A": "high", "B": "high", "C": "medium", "D": "low", "E": "low", "none": "none"}
+
+
 class _Records(NamedTuple):
     """How many of a state's ZIPs the user's own boundary file has a record in force of."""
 
@@ -336,30 +357,8 @@ class _Records(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether most lookups there are decided by a record: they are what is claimed then."""
+        """Whether most lookups there are decided by a record, so that records are claimed."""
         return self.zips * 2 >= self.of > 0
-
-
-def freshness_report(book: Book) -> dict[str, object]:
-    """The book's edition and digest, and one entry for each state in order of its code.
-
-    `history_from` is the day from which every rate of the state is known, `oldest_row` the first
-    day that any of them is known for.
-    """
-    local = _local_rows(book)
-    return {
-        "book": {
-            "edition": book.edition,
-            "digest": book.digest,
-            "loaded_at": book.loaded_at,
-            "states": len(book.states),
-            "jurisdictions": len(book.jurisdictions),
-            "rates": sum(len(rows) for rows in book.rates.values()),
-        },
-        "states": [
-            _entry(book, row, local.get(row.state, [])) for _, row in sorted(book.states.items())
-        ],
-    }
 
 
 def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
@@ -376,14 +375,16 @@ def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
     return found
 
 
-def _entry(book: Book, row: StateRow, local: list[tuple[RateRow, ...]]) -> dict[str, object]:
+def _state_freshness(
+    book: Book, row: StateRow, local: list[tuple[RateRow, ...]]
+) -> dict[str, object]:
     own = book.rates[row.state]
     main = _main_source(local) or _main_source([own])
     until = [book.sources[own[-1].source].state_until]
     if local:
         until.append(book.sources[main].local_until)
     third_hand = any(rows[-1].trust == "third_hand" for rows in local)
-    confidence = "medium" if row.tier == "B" and third_hand else _BEST[row.tier]
+    confidence = "medium" if row.tier == "B" and third_hand else _BEST_CONFIDENCE[row.tier]
     towns = row.tier == "none" and bool(local)
     if towns or any(rate.conflict_cap == "low" for rate in own):
         confidence = "low"
@@ -442,8 +443,8 @@ def _missing(row: StateRow, records: _Records | None) -> str:
     if records is None or records.zips == records.of:
         return row.missing
     without = records.of - records.zips
-    said = f"{without:,} of {records.of:,} ZIPs have no boundary record in force."
-    return f"{row.missing} {said}".strip()
+    gap = f"{without:,} of {records.of:,} ZIPs have no boundary record in force."
+    return f"{row.missing} {gap}".strip()
 
 
 def _loaded_at(book: Book, state: str) -> str:

@@ -1,6 +1,7 @@
-"""From an address to the areas it may lie in: by its ZIP, else by its city."""
+"""From an address to the areas it may lie in: by its ZIP, else by its city.
 
-# MERGED zip_city: From a ZIP and the city a caller names beside it: the city chooses, or it contradicts.
+With both, the city chooses among the ZIP's areas, or contradicts the ZIP.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _ZIP = re.compile(r"\W*(\d{5})(?:-(\d{4}))?\W*", re.ASCII)
 _HOLDS_ZIP = re.compile(r"(?<!\d)\d{5}(?!\d)", re.ASCII)
+_OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
+"""A ZIP in the city that is not the one given: by itself it makes the city a mismatch."""
 
 
 def parts_of(book: Book, query: Query) -> Parts | None:
@@ -44,9 +47,9 @@ def parts_of(book: Book, query: Query) -> Parts | None:
         NotResolved: an address that names another state or country, or no one place.
     """
     if query.address is not None:
-        return _read(book, query.state, query.address)
+        return _parts_of_line(book, query.state, query.address)
     if query.street is not None:
-        return _together(book, query.state, query)
+        return _parts_of_fields(book, query.state, query)
     if query.zip is not None:
         zip5, _, plus4 = query.zip.partition("-")
         return Parts(zip=zip5, plus4=plus4)
@@ -56,7 +59,7 @@ def parts_of(book: Book, query: Query) -> Parts | None:
     return None
 
 
-def _read(book: Book, state: str, line: str) -> Parts:
+def _parts_of_line(book: Book, state: str, line: str) -> Parts:
     """The parts of an address in one line."""
     parts = parse_line(line, state, partial(is_place, book))
     _check(parts, state, line)
@@ -69,7 +72,7 @@ def _read(book: Book, state: str, line: str) -> Parts:
     )
 
 
-def _together(book: Book, state: str, query: Query) -> Parts:
+def _parts_of_fields(book: Book, state: str, query: Query) -> Parts:
     """The parts of an address given in parts, without the county and state behind its city."""
     street, written = (query.street or "").strip(), (query.city or "").strip()
     zip5, _, plus4 = (query.zip or "").partition("-")
@@ -101,7 +104,7 @@ def _city_with_zip(book: Book, state: str, text: str) -> Parts:
 
 
 def _check(parts: Parts, state: str, written: str) -> None:
-    """Refuse an address of another state or country, and one that names no one place."""
+    """Refuse an address of another state or country, and one that does not name one place."""
     if parts.unclear:
         raise NotResolved(
             "NOT_FOUND",
@@ -136,7 +139,7 @@ def locate_address(book: Book, state: str, parts: Parts) -> Location:
 
 
 def locate_written(book: Book, state: str, parts: Parts) -> Location:
-    """Where a ZIP, a city, or both lead; a ZIP that leads nowhere leaves it to its city.
+    """Where a ZIP, a city, or both lead; the city decides where the ZIP leads nowhere.
 
     Raises:
         NotResolved: as `locate_address`.
@@ -151,10 +154,10 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
     try:
         if not parts.city:
             return locate_zip(book, state, parts.zip)
-        return locate_zip_and_city(book, state, parts.zip, city)
+        return _locate_zip_and_city(book, state, parts.zip, city)
     except NotResolved as reason:
         elsewhere = "states" in (reason.detail or {})
-        if not parts.city or elsewhere or not goes_by(book, state, parts.zip, city):
+        if not parts.city or elsewhere or not _is_name_of(book, state, parts.zip, city):
             raise
         found = locate_place(book, state, city, codes=False)
         note = zip_not_used(parts.zip, city, reason.message)
@@ -167,12 +170,8 @@ def _used(found: Location, parts: Parts) -> str:
     return (parts.city or found.what).strip()
 
 
-_OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
-"""A ZIP in the city that is not the one given: the city is a mismatch by it alone."""
-
-
-def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Location:
-    """Where a ZIP leads, with the city the caller names beside it.
+def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Location:
+    """Where a ZIP leads, with the city the caller names.
 
     A city that is a name of the ZIP chooses among its areas. Any other is a mismatch: the ZIP
     decides, and where the city would lead becomes a candidate.
@@ -193,8 +192,8 @@ def locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Loc
     return _choose_by(book, state, found, name, keys) if found.options else found
 
 
-def goes_by(book: Book, state: str, zip_code: str, city: str) -> bool:
-    """Whether a city is a name of a ZIP; so is any of one that no table has in the state."""
+def _is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
+    """Whether a city is a name of a ZIP; any is, of a ZIP that no table has in the state."""
     place = book.zips.state(state).get(zip_code)
     keys = keys_of(place_names(book, state), city)
     return place is None or any(name_key(name) in keys for name in _names_of(place))
@@ -235,7 +234,7 @@ def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequenc
 def _also_named(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location:
     """Add the taxing city that is called so and lies elsewhere: its limits are not known."""
     cities = place_names(book, state).cities
-    have = {option.area.id for option in found.options if option.area}
+    have = {area.id for area in found.areas}
     more = [
         Option(area, f"is called {area.name}, the city given")
         for key in keys
@@ -246,9 +245,9 @@ def _also_named(book: Book, state: str, found: Location, keys: Sequence[str]) ->
 
 
 def _across(book: Book, state: str, found: Location, city: str) -> Location:
-    """A ZIP of another state reaches in: only a place of this state there is no mismatch."""
+    """A ZIP of another state that reaches in: any city but one of this state is a mismatch."""
     named = _named(book, state, city)
-    inside = {fips for o in found.options if o.area for fips in o.area.counties} | {found.county}
+    inside = {fips for area in found.areas for fips in area.counties} | {found.county}
     if named is not None and named.county in inside:
         keys = keys_of(place_names(book, state), city)
         return _choose_by(book, state, found, city, keys) if found.options else found
@@ -263,17 +262,16 @@ def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) ->
         counties = [fips for fips in codes if (state, fips) in book.counties]
         named = [f for f in counties if name_key(book.counties[state, f].name) in keys]
         return replace(found, county=named[0]) if named else None
-    touched = [o for o in found.options if o.area is not None and o.area.kind in BASE_KINDS]
-    for option in touched:
-        area = option.area
-        if area and name_key(book.counties[state, area.counties[0]].name) in keys:
+    for area in found.areas:
+        county = book.counties[state, area.counties[0]].name if area.kind in BASE_KINDS else ""
+        if county and name_key(county) in keys:
             return _choose(found, area, "lies in the county given")
     return None
 
 
 def _city_areas(book: Book, state: str, found: Location) -> list[Area]:
     """The city areas of every county the ZIP touches."""
-    bases = (o.area for o in found.options if o.area and o.area.kind in BASE_KINDS)
+    bases = (area for area in found.areas if area.kind in BASE_KINDS)
     counties = {fips: None for area in bases for fips in area.counties}
     counties |= dict.fromkeys(book.zips.touched(found.zip or "", state))
     counties |= dict.fromkeys([found.county] if found.county else [])
@@ -292,7 +290,7 @@ def _choose(found: Location, area: Area, why: str) -> Location:
 
 
 def _named(book: Book, state: str, city: str) -> Location | None:
-    """Where the city would lead without the ZIP; `None` where it is no place of the state."""
+    """Where the city would lead without the ZIP; `None` where the state has no such place."""
     try:
         return locate_place(book, state, _OTHER_ZIP.sub("", city).strip(" ,"), codes=False)
     except NotResolved:
@@ -300,20 +298,20 @@ def _named(book: Book, state: str, city: str) -> Location | None:
 
 
 def _mismatch(book: Book, state: str, found: Location, given: str, resolved: str) -> Location:
-    """Say that the city is not the ZIP's, and add where it would lead."""
+    """Add the warning that the city is not the ZIP's, and where it would lead."""
     named = _named(book, state, given)
-    options = named.options if named else ()
-    have = {option.area.id for option in found.options if option.area}
+    areas = named.areas if named else []
+    have = {area.id for area in found.areas}
     more = tuple(
-        Option(option.area, f"is where {given} lies, the city given")
-        for option in options
-        if option.area and option.area.id not in have
+        Option(area, f"is where {given} lies, the city given")
+        for area in areas
+        if area.id not in have
     )
     return replace(
         found,
         what=f"{found.what} with the city {given}",
         options=(*found.options, *more),
         mismatch=True,
-        named_area=options[0].area.id if options and options[0].area else None,
+        named_area=areas[0].id if areas else None,
         advisories=(*found.advisories, place_mismatch(given, resolved)),
     )

@@ -1,10 +1,10 @@
-"""From an address, a ZIP+4 or a ZIP to what the user's own boundary records say of it.
+"""From an address, a ZIP+4 or a ZIP to the areas that the user's own boundary records name.
 
 The finest record decides: an address record, else a ZIP+4 record, else the records of the ZIP. An
-address without a ZIP is looked for in every ZIP of its city.
-Where the ZIP's records differ, the lowest combined rate is answered (section 305 of the
-Streamlined Sales Tax agreement) and all of them are candidates. What the post office and the
-census say of the place (`usual`) stays: its city, a city that is not the ZIP's, another state.
+address without a ZIP is searched for in every ZIP of its city.
+Where the ZIP's records differ, the lowest combined rate is chosen (section 305 of the Streamlined
+Sales Tax agreement) and all of them are candidates. What the postal and census tables know of the
+place (`usual`) stays: its city, a city that is not the ZIP's, another state.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 _FINER = frozenset({"address_not_matched", "zip_of_another_state"})
 """Warnings that a record of the very address or ZIP+4 settles."""
-_DAY = timedelta(days=1)
-_UNKNOWN_ZIP = "zip_not_used"
-"""Said where no table knows the ZIP; a record that names it does."""
 
 
 class _Composed(NamedTuple):
@@ -54,10 +51,10 @@ class _Composed(NamedTuple):
 
 
 def boundary_edition(book: Book, state: str) -> Edition | None:
-    """The boundary file of a state in the user's own book, if it can answer.
+    """The boundary file of a state in the user's own book, if it is usable.
 
     It names jurisdictions by codes that only the state's own rate file has in full, so without
-    that it answers nothing. Washington's are location codes, which every book has.
+    that it is not used. Washington's are location codes, which every book has.
     """
     if not book.own_editions:
         return None
@@ -124,15 +121,15 @@ def _locate(
             (_compose(book, edition, reader, composite, day), why)
             for composite, why in found.composites
         ]
-    if refusal and not _says_something(edition, composed):
+    if refusal and not _usable(edition, composed):
         raise refusal
     return _decided(book, edition, found, base, composed, day=day)
 
 
-def _says_something(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool:
-    """Whether a composition may be answered: in Washington none without a known location code.
+def _usable(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool:
+    """Whether the compositions have a rate: in Washington only those with a known location code.
 
-    Every place there has one: the state's part alone is the rate of none.
+    Every place there has one: no place has the state's rate alone.
     """
     return edition.state != LOCATION_CODES or not all(one.unknown for one, _ in composed)
 
@@ -146,9 +143,9 @@ def _decided(
     *,
     day: date,
 ) -> Location:
-    """What the records' compositions say, or `base` where they say nothing."""
+    """The location by the records' compositions, or `base` where those have no rate."""
     unknown = tuple(dict.fromkeys(code for one, _ in composed for code in one.unknown))
-    if not _says_something(edition, composed):
+    if not _usable(edition, composed):
         note = codes_without_rate(unknown, edition.file)
         return replace(base, advisories=(*base.advisories, note), unknown_code=True)
     if edition.state == LOCATION_CODES:
@@ -232,14 +229,14 @@ def _composed(
 def _lists_all_from(book: Book, state: str) -> date | None:
     """The first day on which a code without a row in the state's rate file levied nothing.
 
-    Files keep the rates that ended from some day on only, which they do not tell: a tax that
-    ended before is in none. A local rate that ended shows that those since then are there. A file
+    A file has the rates that ended since some day, without naming the day: a tax that ended
+    earlier is in no file. A local rate that ended shows that all since then are there. A file
     without any has the rates of its own quarter.
     """
     key = ("boundary-history", state)
     if key not in book.memo:
         ended = [
-            row.end + _DAY
+            row.end + timedelta(days=1)
             for jurisdiction, rows in book.rates.items()
             if jurisdiction != state and book.jurisdictions[jurisdiction].state == state
             for row in rows
@@ -253,7 +250,7 @@ def _lists_all_from(book: Book, state: str) -> date | None:
 
 
 def _levies_on(book: Book, jurisdiction: str, day: date) -> bool:
-    """Whether a jurisdiction has a rate on a day: one without a row then adds nothing."""
+    """Whether a jurisdiction has a rate on a day; without a row it adds nothing."""
     return any(
         (row.begin is None or row.begin <= day) and (row.end is None or day <= row.end)
         for row in book.rates[jurisdiction]
@@ -267,10 +264,10 @@ def _placed(
     options: list[Option],
     unknown: tuple[str, ...],
 ) -> Location:
-    """The usual way's location with the areas of the records in place of its own."""
+    """The usual location with the areas of the records instead of its own."""
     finer = found.via != "zip5"
     sure = found.decided if len(options) == 1 else "boundary_zip"
-    settled = {_UNKNOWN_ZIP, *(_FINER if finer else ())}
+    settled = {"zip_not_used", *(_FINER if finer else ())}  # a record knows the ZIP
     notes = [note for note in base.advisories if note["code"] not in settled]
     if unknown:
         notes.append(codes_without_rate(unknown, edition.file))

@@ -1,6 +1,4 @@
-"""From a place name to the areas it may mean."""
-
-# MERGED namesakes: What else a place name may mean: counties of that name, ZIPs that carry it elsewhere.
+"""From a place name to the areas it may mean, its namesakes elsewhere in the state included."""
 
 from __future__ import annotations
 
@@ -31,12 +29,10 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
 
 _MOST = 0.75
-_CODE_DIGITS = 4
-"""Washington's codes; a leading zero is easily lost."""
-
 _NEARLY_ALL = 0.9
-"""From this share on the ZIPs elsewhere are outliers: candidates, but no doubt of the name."""
-
+"""From this share on, the ZIPs elsewhere are outliers: candidates that do not cast doubt."""
+_CODE_DIGITS = 4
+"""Of Washington's codes, whose leading zero is easily lost."""
 _CODE = re.compile(
     r"(?:(?:wa|washington|dor|sales|tax|rate|area|location|loc|code|no|number)\b[\s.:#-]*|#\s*)*"
     r"(\d{3,4})",
@@ -54,8 +50,8 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
     Args:
         book: the book.
         state: two-letter code.
-        name: the name as a person writes it, with or without the state behind it.
-        codes: whether it may be an official location code too: a city is none.
+        name: the name as written by a user, with or without the state behind it.
+        codes: whether it may be an official location code too: a city may not.
 
     Raises:
         NotResolved: the name is unknown in the state, names another state, or means places with
@@ -66,12 +62,41 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
     return in_county(book, state, found, county_of(written, state, known))
 
 
+def in_county(book: Book, state: str, found: Location, county: str) -> Location:
+    """What a place leads to with the county that the caller names behind it.
+
+    The county chooses where counties decide the rate, or where nothing else did; one that the
+    place is not known to reach into becomes a candidate.
+
+    Args:
+        book: the book.
+        state: two-letter code.
+        found: where the place leads without the county.
+        county: the county's name; empty where none is given.
+    """
+    names = place_names(book, state)
+    keys = keys_of(names, county) if county and found.options else []
+    fips = next((names.counties[key] for key in keys if key in names.counties), None)
+    first = found.options[0].area if found.options else None
+    if fips is None or first is None or fips in first.counties:
+        return found
+    here = [option for option in found.options if option.area and fips in option.area.counties]
+    if not here:
+        areas = book.county_areas.get((state, fips), ())
+        more = [Option(area, "is the county given") for area in areas if area.kind in BASE_KINDS]
+        return replace(found, options=(*found.options, *more), ambiguous=bool(more))
+    if book.states[state].local != "county" and not found.tied:
+        return found
+    rest = (option for option in found.options if option is not here[0])
+    return replace(found, options=(here[0], *rest), county=fips, tied=())
+
+
 def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
     """Where a place name leads without the county behind it (`whole`)."""
     known = partial(is_place, book)
     text, elsewhere = split_state(whole, state, known)
     if not text:
-        text, elsewhere = whole, ""  # a state's name alone, or "LA": a place, or none at all
+        text, elsewhere = whole, ""  # a state's name alone, or "LA": a place, or unknown
     _check(state, name.strip(), elsewhere, military(whole))
     names = place_names(book, state)
     if codes and names.codes and (code := _CODE.fullmatch(text)):
@@ -87,7 +112,7 @@ def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Lo
     for key in keys:
         if key in names.others:
             found = _further(book, state, key, names)
-            return with_namesakes(book, state, key, found, names)
+            return _with_namesakes(book, state, key, found, names)
     if name_key(text) == name_key(book.states[state].name) and book.states[state].local == "none":
         return Location("state", "state", text)
     raise _unknown(book, state, text, names)
@@ -137,7 +162,7 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
         fips = names.counties[key]
         county = _county(book, state, fips, text, cities)
         alone = not _is_city(book, state, fips)  # Carson City is what ZIPs elsewhere go by too
-        return county if alone else with_namesakes(book, state, key, county, names)
+        return county if alone else _with_namesakes(book, state, key, county, names)
     if book.states[state].local not in {"county", "city"}:
         return _state_only(key, text, names)
     if not cities and key in names.official:
@@ -153,7 +178,7 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
         found = _postal(book, state, key, text, names.preferred[key])
     elif len(bare) == 1:
         found = _county(book, state, bare[0], text, [])
-    return with_namesakes(book, state, key, found, names) if found else None
+    return _with_namesakes(book, state, key, found, names) if found else None
 
 
 def _is_city(book: Book, state: str, fips: str) -> bool:
@@ -162,7 +187,7 @@ def _is_city(book: Book, state: str, fips: str) -> bool:
 
 
 def _state_only(key: str, text: str, names: PlaceNames) -> Location | None:
-    """A name in a state whose own part is all that is known: it only has to exist."""
+    """A name in a state of which only the state rate is known: it only has to exist."""
     for table in (names.preferred, names.others):
         if key in table:
             return _of_zips(text, table[key])
@@ -174,7 +199,7 @@ def _state_only(key: str, text: str, names: PlaceNames) -> Location | None:
 
 def _of_zips(text: str, places: Sequence[ZipPlace]) -> Location:
     """A name of ZIPs where the state alone is known."""
-    counties, cities = set(weigh(places)), {place.city for place in places}
+    counties, cities = set(_count_counties(places)), {place.city for place in places}
     county = counties.pop() if len(counties) == 1 else None
     city = cities.pop() if len(cities) == 1 else text
     return Location("state", "state", text, city=city, county=county)
@@ -206,7 +231,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
 
 def _cities(cities: Sequence[Area], key: str, text: str, places: Sequence[ZipPlace]) -> Location:
     """Areas of one name, in the order of their rank and of how many ZIPs their county has."""
-    counts = weigh(places)
+    counts = _count_counties(places)
     cities = sorted(cities, key=lambda area: (area.rank, -counts[area.counties[0]], area.id))
     first = cities[0]
     options = tuple(
@@ -224,7 +249,7 @@ def _cities(cities: Sequence[Area], key: str, text: str, places: Sequence[ZipPla
 
 
 def _spelled(area: Area, key: str, places: Sequence[ZipPlace]) -> str:
-    """A city's name in full; of several names the one asked for, where its ZIPs go by it."""
+    """A city's name in full; of several names the requested one, where its ZIPs go by it."""
     names = area.cities or (area.name,)
     return next((name for name in names if places and name_key(name) == key), names[0])
 
@@ -234,7 +259,7 @@ def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPla
 
     Where as many lie in another, the boxes decide: they stand at the post office of the town.
     """
-    counts = weigh(places)
+    counts = _count_counties(places)
     if not counts:
         raise _no_county(text, state)
     boxes = Counter(place.county for place in places if place.kind != "STANDARD")
@@ -242,10 +267,11 @@ def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPla
     if bare_county(book.counties[state, counties[0]].name) == key:
         counties = counties[:1]  # Philadelphia: most of its ZIPs are in the county of its name
     else:
-        counties += also_touched(book, state, places, counties)
+        counties += _also_touched(book, state, places, counties)
     also = dict.fromkeys(name_key(name) for place in places for name in place.accepted)
     options = options_for(book, state, counties, (key, *also))
-    more = [area for area in overlays(book, state, key) if area not in [o.area for o in options]]
+    have = [option.area for option in options]
+    more = [area for area in _overlays(book, state, key) if area not in have]
     rivals = [fips for fips in counties if counts[fips] == counts[counties[0]]]
     tied = [fips for fips in rivals if boxes[fips] == boxes[counties[0]]]
     by_city = book.states[state].local == "city"
@@ -281,11 +307,11 @@ def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
     city leads; where the county does, the county without the city's own tax leads.
     """
     places, text = names.others[key], names.spelled[key]
-    counts, called = weigh(places), Counter(name_key(place.city) for place in places)
+    counts, called = _count_counties(places), Counter(name_key(place.city) for place in places)
     counties = tuple(fips for fips, _ in counts.most_common())
     cities = tuple(city for city, _ in called.most_common())
     by_city = book.states[state].local == "city"
-    touched = also_touched(book, state, places, counties)
+    touched = _also_touched(book, state, places, counties)
     options = options_for(book, state, (*counties, *touched), cities)
     if not options:
         raise _no_county(text, state)
@@ -335,7 +361,7 @@ def _unknown(book: Book, state: str, text: str, names: PlaceNames) -> NotResolve
     )
 
 
-def with_namesakes(
+def _with_namesakes(
     book: Book, state: str, key: str, found: Location, names: PlaceNames
 ) -> Location:
     """Add the counties that a name may mean besides those it was found in.
@@ -345,7 +371,7 @@ def with_namesakes(
     """
     if not found.options:
         return found
-    inside = {fips for option in found.options if option.area for fips in option.area.counties}
+    inside = {fips for area in found.areas for fips in area.counties}
     reasons = {
         fips: f"{book.counties[state, fips].name} has the same name"
         for fips in names.bare.get(key, ())
@@ -355,7 +381,7 @@ def with_namesakes(
     for place in places:
         if place.county:
             reasons.setdefault(place.county, f"ZIP {place.zip} there goes by the name")
-    counts = weigh(places)
+    counts = _count_counties(places)
     there = sum(count for fips, count in counts.items() if fips in inside)
     rare = there >= _NEARLY_ALL * counts.total()
     more = tuple(
@@ -371,42 +397,13 @@ def with_namesakes(
     return replace(found, options=(*found.options, *more), ambiguous=ambiguous)
 
 
-def in_county(book: Book, state: str, found: Location, county: str) -> Location:
-    """What a place leads to with the county that the caller names behind it.
-
-    It chooses where the county decides, or where nothing else did; a county that the place is
-    not known to reach into becomes a candidate.
-
-    Args:
-        book: the book.
-        state: two-letter code.
-        found: where the place leads without the county.
-        county: the county's name; empty where none is given.
-    """
-    names = place_names(book, state)
-    keys = keys_of(names, county) if county and found.options else []
-    fips = next((names.counties[key] for key in keys if key in names.counties), None)
-    first = found.options[0].area if found.options else None
-    if fips is None or first is None or fips in first.counties:
-        return found
-    here = [option for option in found.options if option.area and fips in option.area.counties]
-    if not here:
-        areas = book.county_areas.get((state, fips), ())
-        more = [Option(area, "is the county given") for area in areas if area.kind in BASE_KINDS]
-        return replace(found, options=(*found.options, *more), ambiguous=bool(more))
-    if book.states[state].local != "county" and not found.tied:
-        return found
-    rest = (option for option in found.options if option is not here[0])
-    return replace(found, options=(here[0], *rest), county=fips, tied=())
-
-
-def weigh(places: Sequence[ZipPlace]) -> Counter[str]:
-    """How many ZIPs lie in each county; boxes and large users count where there is no other."""
+def _count_counties(places: Sequence[ZipPlace]) -> Counter[str]:
+    """How many ZIPs lie in each county; boxes and large users count only without any other."""
     standard = Counter(p.county for p in places if p.county and p.kind == "STANDARD")
     return standard or Counter(place.county for place in places if place.county)
 
 
-def also_touched(
+def _also_touched(
     book: Book, state: str, places: Sequence[ZipPlace], counties: Sequence[str]
 ) -> list[str]:
     """Further counties that more than half of a place's ZIPs touch: it may lie in them too."""
@@ -416,7 +413,7 @@ def also_touched(
     return sorted(code for code, count in counts.items() if 2 * count > len(within))
 
 
-def overlays(book: Book, state: str, key: str) -> list[Area]:
+def _overlays(book: Book, state: str, key: str) -> list[Area]:
     """The parts of other counties that a city reaches into."""
     memo = ("overlays", state)
     known = book.memo.get(memo)

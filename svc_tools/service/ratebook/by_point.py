@@ -1,6 +1,8 @@
-"""From coordinates to the areas they may lie in."""
+"""From coordinates to the areas they may lie in.
 
-# MERGED geo: Points on the map: the county a point lies in, and the ZIP place nearest to it.
+The county comes from a map of simplified county boundaries (`bokeh_sampledata`, searched with
+shapely), the city from the ZIP place nearest to the point within that county.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.by_zip import has_base, options_for
+from svc_tools.service.ratebook.by_zip import has_base, options_for, zip_name_keys
 from svc_tools.service.ratebook.names import OUTSIDE, name_key, present_county
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import near_map_edge, near_state_line, off_map
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
 
-NEAR_DEGREES = 0.01
-"""Within this (about a kilometre) the simplified boundaries do not tell two counties apart."""
+_NEAR_DEGREES = 0.01
+"""Within this (about a kilometer) the simplified boundaries do not tell two counties apart."""
 _TOWN_DEGREES = 0.05
-"""A place so near (about five kilometres) may reach to a point that lies nearer to another."""
+"""A place this near (about five kilometers) may reach a point that is nearer to another."""
 _EDGE_SHARE = 0.02
 """Slivers between simplified boundaries are no edge of the map."""
 _Places = dict[str, list[tuple[float, float, "ZipPlace"]]]
@@ -52,7 +54,7 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     if not has_base(book, state, inside[0].county):
         near = []  # a town near by does not reach over a county that has no rate
     counties = [hit.county for hit in inside]
-    options = options_for(book, state, counties, _names(near[0]) if near else ())
+    options = options_for(book, state, counties, zip_name_keys(near[0] if near else None))
     options += _cities_near(book, state, counties, near, options)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
@@ -65,11 +67,6 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     )
 
 
-def _names(place: ZipPlace) -> tuple[str, ...]:
-    """Keys of the names that a ZIP place goes by, the preferred one first."""
-    return tuple(name_key(name) for name in (place.city, *place.accepted))
-
-
 def _cities_near(
     book: Book,
     state: str,
@@ -79,7 +76,7 @@ def _cities_near(
 ) -> tuple[Option, ...]:
     """The taxing cities of a point's counties that a place near by is called after."""
     have = {option.area.id for option in options if option.area}
-    called = {key for place in near[1:] for key in _names(place)}
+    called = {key for place in near[1:] for key in zip_name_keys(place)}
     return tuple(
         Option(area, f"is called {area.cities[0]}, near by")
         for fips in counties
@@ -97,7 +94,7 @@ def _base(
     what = f"the point {lat}, {lng}"
     others = sorted({hit.state for hit in hits} - {state})
     outside = own.degrees > 0
-    edge = not outside and map_ends_near(lat, lng)
+    edge = not outside and _map_ends_near(lat, lng)
     notes = []
     if outside:
         notes.append(off_map(what, book.counties[state, own.county].name))
@@ -122,7 +119,7 @@ def _base(
 def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
     if not hits or hits[0].degrees > 0:
-        hint = _meant(book, state, lat, lng, detail)
+        hint = _hint(book, state, lat, lng, detail)
         return NotResolved(
             "NOT_FOUND",
             f"the point {lat}, {lng} lies in no county of the book's map of the United States:"
@@ -139,8 +136,8 @@ def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hi
     return NotResolved("NOT_FOUND", message, detail)
 
 
-def _meant(book: Book, state: str, lat: float, lng: float, detail: dict[str, object]) -> str:
-    """Where in the state the point would be with its numbers exchanged or a sign mended."""
+def _hint(book: Book, state: str, lat: float, lng: float, detail: dict[str, object]) -> str:
+    """Where in the state the point would be with its numbers exchanged or a sign corrected."""
     ways = (
         (lng, lat, "latitude and longitude exchanged"),
         (lat, -lng, "a western longitude, below zero"),
@@ -182,7 +179,7 @@ def _map() -> _Map:
 
 
 def counties_at(lat: float, lng: float) -> list[Hit]:
-    """The counties a point lies in or within about a kilometre of, the nearest first.
+    """The counties a point lies in or within about a kilometer of, the nearest first.
 
     The boundaries reach out over the coastal waters; a point that lies in none is at sea, or in
     another country.
@@ -192,18 +189,18 @@ def counties_at(lat: float, lng: float) -> list[Hit]:
     county_map = _map()
     point = Point(lng, lat)
     hits = []
-    for index in county_map.tree.query(point, predicate="dwithin", distance=NEAR_DEGREES):
+    for index in county_map.tree.query(point, predicate="dwithin", distance=_NEAR_DEGREES):
         state, county = county_map.counties[index]
         hits.append(Hit(state, county, point.distance(county_map.tree.geometries[index])))
     return sorted(hits, key=lambda hit: (hit.degrees, hit.state, hit.county))
 
 
-def map_ends_near(lat: float, lng: float) -> bool:
-    """Whether the map ends within about a kilometre: the sea, Canada or Mexico are that near."""
+def _map_ends_near(lat: float, lng: float) -> bool:
+    """Whether the map ends within about a kilometer: the sea, Canada or Mexico are that near."""
     from shapely import Point, union_all  # noqa: PLC0415 - heavy, and seldom needed
 
     county_map = _map()
-    around = Point(lng, lat).buffer(NEAR_DEGREES)
+    around = Point(lng, lat).buffer(_NEAR_DEGREES)
     near = county_map.tree.query(around, predicate="intersects")
     land = union_all([county_map.tree.geometries[index] for index in near])
     return bool(around.difference(land).area > _EDGE_SHARE * around.area)
@@ -213,7 +210,7 @@ def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> 
     """The ZIP places a point may belong to, the nearest first; empty where none is known.
 
     They are those of its county, or of the state when that has none: the nearest, and each that
-    is not twice as far, or within about five kilometres.
+    is not twice as far, or within about five kilometers.
     """
     by_county = _places(book, state)
     narrow = math.cos(math.radians(lat))

@@ -40,7 +40,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     place = book.zips.state(state).get(zip5)
     touched = book.zips.touched(zip5, state)
     if place is None and not touched:
-        raise _elsewhere(book, state, zip5)
+        raise _not_in_state(book, state, zip5)
     own = place.county if place else ""
     if not own and len(touched) == 1:
         own = touched[0]
@@ -72,7 +72,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             " there: give the place, the county or coordinates instead",
             {"zip": zip5, "state": state},
         )
-    options = options_for(book, state, counties, _names(place))
+    options = options_for(book, state, counties, zip_name_keys(place))
     options += _elsewhere_in_state(book, state, place, options)
     chosen = options[0].area
     by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
@@ -126,7 +126,7 @@ def _counties_of_city(book: Book, place: ZipPlace) -> list[str]:
     return [fips for fips, _ in counts.most_common()] or taxing
 
 
-def _names(place: ZipPlace | None) -> tuple[str, ...]:
+def zip_name_keys(place: ZipPlace | None) -> tuple[str, ...]:
     """Keys of the names a ZIP goes by, the preferred one first."""
     return tuple(name_key(name) for name in (place.city, *place.accepted)) if place else ()
 
@@ -188,7 +188,7 @@ def has_base(book: Book, state: str, fips: str) -> bool:
 
 
 def no_rate(book: Book, state: str, fips: str) -> NotResolved:
-    """Why a place in a county has no answer: the book has no rate for it."""
+    """The error for a place in a county that the book has no rate for."""
     row, name = book.states[state], book.counties[state, fips].name
     detail: dict[str, object] = {"state": state, "county": name}
     if row.tier == "none":
@@ -201,25 +201,18 @@ def no_rate(book: Book, state: str, fips: str) -> NotResolved:
     return NotResolved("NOT_FOUND", f"the book has no rate for {name}, {state}", detail)
 
 
-def _elsewhere(book: Book, state: str, zip5: str) -> NotResolved:
-    """Why a ZIP does not lead anywhere in a state: it lies elsewhere, or nowhere."""
+def _not_in_state(book: Book, state: str, zip5: str) -> NotResolved:
+    """The error for a ZIP that does not lead into a state: it lies elsewhere, or is unknown."""
     states = book.zips.states_of(zip5, book.states)
     name = book.states[state].name
     outside = states[0] if states else ""
-    if states and outside not in OUTSIDE:
-        return NotResolved(
-            "NOT_FOUND",
-            f"ZIP {zip5} is not in {name}: it lies in {' and '.join(states)}",
-            {"zip": zip5, "state": state, "states": states},
-        )
-    if states:
-        return NotResolved(
-            "NOT_FOUND",
-            f"ZIP {zip5} is not in {name}: {OUTSIDE[outside]}",
-            {"zip": zip5, "state": state, "states": [outside]},
-        )
-    return NotResolved(
-        "NOT_FOUND",
-        f"ZIP {zip5} is unknown: no such ZIP in the postal table or the census table",
-        {"zip": zip5, "state": state},
-    )
+    detail: dict[str, object] = {"zip": zip5, "state": state}
+    if not states:
+        message = f"ZIP {zip5} is unknown: no such ZIP in the postal table or the census table"
+    elif outside in OUTSIDE:
+        message = f"ZIP {zip5} is not in {name}: {OUTSIDE[outside]}"
+        detail["states"] = [outside]
+    else:
+        message = f"ZIP {zip5} is not in {name}: it lies in {' and '.join(states)}"
+        detail["states"] = states
+    return NotResolved("NOT_FOUND", message, detail)

@@ -1,4 +1,4 @@
-"""Cities whose rate in a rate file can be read two ways: with a district's in it, or beside it."""
+"""Cities whose rate in a rate file may or may not include a district's rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class CityDoubt(NamedTuple):
-    """What a city's rate may hold already; it is read so, and no source at hand decides.
+    """A district's rate that a city's may include; it is read so, and no source decides.
 
     Attributes:
         units: the district's rate.

@@ -1,7 +1,9 @@
-"""Comparing place names: case, accents, punctuation and the usual short forms do not count."""
+"""Names of places: the keys that compare them, and the names and codes no table has.
 
-# MERGED nicknames: Names that people use and no table has: nicknames, short forms, joined counties.
-# MERGED fips: Codes of places: the states and territories, and counties whose code changed.
+Case, accents, punctuation and the usual short forms do not count in a comparison. The tables here
+are nicknames, joined counties, the codes of states and territories, and counties whose FIPS code
+changed.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _SHORT = {
     "w": "west",
     "co": "county", "cnty": "county", "cty": "county",
 }  # fmt: skip
-"""The usual short forms; both names are written out before they are compared."""
+"""The usual short forms, written out before names are compared."""
 _OTHERWISE = {"pt": "port", "cty": "city", "no": "north", "mt": "mountain"}
 """What a short form may mean too: tried where the first meaning leads nowhere."""
 _KINDS = {
@@ -146,7 +148,7 @@ OUTSIDE = {
     "AE": f"AE (armed forces, Europe and elsewhere) {_MILITARY}",
     "AP": f"AP (armed forces, Pacific) {_MILITARY}",
 }
-"""Codes that mail uses like states and that are none, and why there is no rate for them."""
+"""Codes that mail uses like states but that are not states, and why they have no rate."""
 COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
 """Counties of the 2009 boundaries under their present code: Shannon County is Oglala Lakota
 County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
@@ -216,7 +218,7 @@ def bare_county(name: str) -> str:
 
 
 def title_name(text: str) -> str:
-    """A name of an official table in capitals as a person writes it: `"OAK HARBOR"`."""
+    """A name in capitals, as official tables write it, in title case: `"OAK HARBOR"`."""
     lowered = re.sub(
         r"[A-Za-z]+(?:'[A-Za-z]+)?", lambda found: found.group().capitalize(), text.strip()
     )

@@ -1,6 +1,7 @@
-"""What a lookup asks: one question in exactly one mode (SPEC 4.4)."""
+"""A lookup's query, in exactly one mode (SPEC 4.4), and the `Location` it leads to.
 
-# MERGED location: Where a lookup leads, before any rate is looked at.
+The `by_*` modules turn one into the other, before any rate is read.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +44,16 @@ class Query(NamedTuple):
 
 
 class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404), not a fault
-    """Nothing honest can be answered for a place: HTTP 404.
+    """No rate can honestly be given for a place: HTTP 404.
 
     Attributes:
         code: `STATE_NOT_SUPPORTED` or `NOT_FOUND`.
-        message: a sentence: what was asked, what is the matter, what to do.
+        message: a sentence: the query, what is wrong with it, what to do.
         detail: fields for a program (candidates, the right states), or `None`.
     """
 
     def __init__(self, code: str, message: str, detail: dict[str, object] | None = None) -> None:
-        """Keep the parts; the exception's text is the message."""
+        """Store the parts; the exception's text is the message."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -73,18 +74,18 @@ class Location:
     Attributes:
         via: the finest thing that decides: `address`, `zip4`, `zip5`, `place`, `coordinates`,
             `state` (WIRE `resolved_via`).
-        decided: what decides, as `confidence.Grounds.decided`.
+        decided: what decides, as `rating.Grounds.decided`.
         what: the place in words, for messages.
-        options: the areas it may be, the one to answer for first; empty where the state alone
-            is known.
+        options: the areas it may be, the one whose rate is given first; empty where the state
+            alone is known.
         zip: five digits, where a ZIP was given.
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
         no_crosswalk: the county is the postal table's single one.
         across: the ZIP is one of another state and reaches into this one.
         near_boundary: the point is near a boundary that matters.
-        off_map: the point lies in no county of the map, but beside one of the state.
-        mismatch: the city given is none of the ZIP's.
+        off_map: the point lies in no county of the map, but next to one of the state.
+        mismatch: the city given is not one of the ZIP's.
         named_area: id of the area that the city given would lead to, where it is a mismatch.
         zip_not_used: the ZIP given leads nowhere, and the city decides in its place.
         ambiguous: the name leads to several places, one of them likelier than the rest.
@@ -130,6 +131,11 @@ class Location:
         found = replace(self)
         object.__setattr__(found, "kind", kind)
         return found
+
+    @property
+    def areas(self) -> list[Area]:
+        """The areas of the options."""
+        return [option.area for option in self.options if option.area]
 
     @property
     def by_record(self) -> bool:

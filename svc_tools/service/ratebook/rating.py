@@ -1,11 +1,12 @@
-"""What the rates of one area add up to on one day."""
+"""The rates of an area on a day, the confidence of a result, and its warnings.
 
-# MERGED confidence: How far an answer may be trusted: one table of rules, each with its name and its reason.
-#
-# MERGED confidence: The first rule of `STARTS` that applies gives the level to start from; then every rule of
-# MERGED confidence: `LIMITS` that applies holds it down, in order. `none` is not here: it comes with a 404.
-# MERGED advisories: The warnings of an answer: objects with a `code`, a sentence and the fields behind it (WIRE).
-# MERGED figures: Rates as text, written once: a book has a few hundred different ones.
+- `rate_area` adds up the rows in force.
+- `confidence` follows one table of rules, each with its name and its reason: the first of `STARTS`
+  that applies gives the level, then every one of `LIMITS` that applies lowers it, in order. `none`
+  is not a level here: it comes with a 404.
+- The functions that return an `Advisory` write the warnings: objects with a `code`, a sentence and
+  the fields behind it.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source, StateRow
 
-_MEMO_LIMIT = 100_000
-
 LEVELS = ("low", "medium", "high", "exact")
-"""The levels an answer with a rate may have, the weakest first."""
+"""The confidence levels of a result with a rate, the lowest first."""
 
 Advisory = dict[str, object]
 """One warning, ready for JSON."""
 
-_DAY = timedelta(days=1)
+_MEMO_LIMIT = 100_000
 
 
 class Component(NamedTuple):
@@ -46,7 +45,7 @@ class Rated(NamedTuple):
     Attributes:
         area: the area; `None` for a state whose own part is all there is.
         components: state first, then county, city and districts.
-        state: the parts by the field of the answer they go into; they add up to `combined`.
+        state: the part of this field of the response; the four parts add up to `combined`.
         county: likewise.
         city: likewise.
         district: likewise.
@@ -61,7 +60,7 @@ class Rated(NamedTuple):
         lacks: what the book does not have of the area that day, as `Area.lacks`.
         origin: names and editions of the sources that decide: those of the local rows, where
             there are any.
-        written: the figures as an answer writes them (SPEC 2.2), by field.
+        written: the rates as a response has them (SPEC 2.2), by field.
     """
 
     area: Area | None
@@ -178,7 +177,8 @@ def _pick(rows: tuple[RateRow, ...], day: date) -> tuple[RateRow | None, date | 
     """The row for a day, and the oldest dated day where the day lies before it."""
     first = rows[0]
     if first.begin is None and first.end and day <= first.end:
-        return first, first.end + _DAY  # it held before that day; since when is not known
+        # it held before that day; since when is not known
+        return first, first.end + timedelta(days=1)
     if first.begin and day < first.begin:
         return first, first.begin
     for row in reversed(rows):
@@ -199,7 +199,7 @@ def _between(rows: tuple[RateRow, ...], day: date) -> bool:
 
 
 class Grounds(NamedTuple):
-    """What an answer rests on.
+    """What a result rests on.
 
     Attributes:
         tier: the state's tier: `A`, `B`, `C`, `D`, `E`, or `none`.
@@ -209,7 +209,7 @@ class Grounds(NamedTuple):
         several: more than one area is possible.
         no_crosswalk: the ZIP is not in the crosswalk; its county is the postal table's.
         across: the ZIP is one of another state.
-        mismatch: the city given is none of the ZIP's: `same` where it has the same rate or no
+        mismatch: the city given is not one of the ZIP's: `same` where it has the same rate or no
             known one, `differs` where it has another; empty without a mismatch.
         zip_not_used: the ZIP given is unknown or damaged, and the city decided in its place.
         overlay: a part of the county is under a further district whose limits are not known.
@@ -364,23 +364,18 @@ LIMITS = (
     Rule("state_part_there", lambda g: g.state_part, "low", "only the state part is known there"),
     Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
 )
-"""What holds confidence down: every one that applies, in order."""
+"""What limits confidence: every one that applies, in order."""
 
 
 @lru_cache(maxsize=1024)
 def confidence(grounds: Grounds) -> str:
-    """The level an answer on these grounds may claim."""
+    """The confidence of a result on these grounds."""
     level = LEVELS.index(next(rule.level for rule in STARTS if rule.applies(grounds)))
     for rule in LIMITS:
         if rule.applies(grounds):
-            level = max(level - 1, 0) if rule.level == "down" else min(level, _INDEX[rule.level])
+            below = rule.level == "down"
+            level = max(level - 1, 0) if below else min(level, LEVELS.index(rule.level))
     return LEVELS[level]
-
-
-_INDEX = {level: index for index, level in enumerate(LEVELS)}
-
-_DOUBTS = frozenset({"place_input_mismatch", "address_not_matched", "zip_not_used"})
-"""Warnings that say what decided in place of what was given."""
 
 
 def place_mismatch(given: str, resolved: str) -> Advisory:
@@ -409,7 +404,7 @@ def several_areas(what: str, rated: Sequence[Rated]) -> Advisory:
 
 
 def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory:
-    """The post office counts the ZIP to another state; some of it lies in the one asked for."""
+    """The post office counts the ZIP to another state; part of it lies in the requested one."""
     return {
         "code": "zip_of_another_state",
         "message": f"ZIP {zip5} belongs to {' and '.join(homes)}; only a part of it lies in"
@@ -420,7 +415,7 @@ def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory
 
 
 def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> Advisory:
-    """Some of the ZIP lies in another state, whose rates are not in the answer."""
+    """Some of the ZIP lies in another state, whose rates are not in the result."""
     return {
         "code": "zip_crosses_state_line",
         "message": f"A part of ZIP {zip5} lies in {' and '.join(others)}: the rate is that of its"
@@ -430,9 +425,13 @@ def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> Advis
     }
 
 
+_PLACE_REPLACED = frozenset({"place_input_mismatch", "address_not_matched", "zip_not_used"})
+"""Warnings that name what decided instead of what was given."""
+
+
 def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
-    """A warning of a doubt about the place, with the lowest and highest rate that are at stake."""
-    if advisory["code"] not in _DOUBTS:
+    """A warning about the place, with the lowest and highest of the possible rates."""
+    if advisory["code"] not in _PLACE_REPLACED:
         return advisory
     combined = [option.combined for option in rated]
     return {
@@ -462,7 +461,7 @@ def near_map_edge(what: str) -> Advisory:
 
 
 def off_map(what: str, county: str) -> Advisory:
-    """The point lies in no county, and the nearest one answers."""
+    """The point lies in no county; the rate is that of the nearest one."""
     return {
         "code": "point_off_map",
         "message": f"{what[0].upper()}{what[1:]} lies in no county of the map: it may be at sea or"
@@ -472,7 +471,7 @@ def off_map(what: str, county: str) -> Advisory:
 
 
 def local_rates_not_covered(state: StateRow) -> Advisory:
-    """The answer is the state part alone, and there is more to pay."""
+    """The rate is the state part alone; local tax is due on top of it."""
     return {
         "code": "local_rates_not_covered",
         "message": f"Only the state part is known: {state.name} also has local rates that this"
@@ -485,13 +484,13 @@ def districts_not_covered(state: StateRow, until: date) -> Advisory:
     """Districts had rates on that day and the book cannot say where they applied."""
     still = until == date.max
     span = "have" if still else "had"
-    told: Advisory = {
+    advisory: Advisory = {
         "code": "districts_not_covered",
         "message": f"{'S' if still else f'Until {until} s'}pecial districts of {state.name} {span}"
         " rates that the book cannot place on the map: the rate may be too low.",
         "state": state.state,
     }
-    return told if still else {**told, "until": until.isoformat()}
+    return advisory if still else {**advisory, "until": until.isoformat()}
 
 
 def districts_possible(state: StateRow, area: str) -> Advisory:
@@ -593,5 +592,8 @@ def source_conflict(component: Component) -> Advisory:
 
 @lru_cache(maxsize=4096)
 def rate_text(units: int) -> str:
-    """The five-decimal string of a rate in units of 10^-5: `8250` gives `"0.08250"`."""
+    """The five-decimal string of a rate in units of 10^-5: `8250` gives `"0.08250"`.
+
+    Cached: a book has a few hundred different rates.
+    """
     return units_to_rate(units)

@@ -1,6 +1,7 @@
-"""Answering one lookup: locate it, rate the areas it may lie in, say how sure that is."""
+"""Resolving one lookup: locate it, rate the areas it may lie in, grade the confidence.
 
-# MERGED answer: An answer: the rate of a place on a day, what it rests on, and how it is written (SPEC 2).
+`Answer` holds the rate of a place on a day with what it rests on, and writes it as JSON (SPEC 2).
+"""
 
 from __future__ import annotations
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.rating import Advisory, Component
     from svc_tools.service.ratebook.schema import StateRow
 
-_ZERO = "0.00000"
-
 
 class _Verdict(NamedTuple):
     """What is the same for all places of one kind on a day.
@@ -55,23 +54,23 @@ _STATE_ALONE = (Option(None, "the state part is all the book has"),)
 
 
 def resolve(book: Book, query: Query, *, today: date) -> Answer:
-    """Answer one lookup from a book.
+    """Resolve one lookup against a book.
 
     Args:
         book: the rates.
-        query: what is asked, in exactly one mode.
+        query: the lookup, in exactly one mode.
         today: the day a query without `as_of` is for.
 
     Returns:
         The rate with its confidence and warnings.
 
     Raises:
-        NotResolved: nothing honest can be said; HTTP 404.
+        NotResolved: no rate can honestly be given; HTTP 404.
     """
     state = _supported(book, query.state)
     day = query.as_of or today
     location = _locate(book, query, day)
-    verdict = _judged(book, state, location, day)
+    verdict = _verdict(book, state, location, day)
     notes = location.advisories
     if verdict.several:
         possible = [option for option, _ in verdict.rated]
@@ -89,8 +88,8 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     )
 
 
-def _judged(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
-    """The verdict about a place; that about a kind of place is remembered."""
+def _verdict(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
+    """The verdict about a place; cached for a kind of place."""
     if not location.kind:
         return _judge(book, state, location, day)
     key = ("verdict", location.kind, day)
@@ -108,13 +107,11 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     rates = {option.combined for option, _ in rated}
     several = len(rates) > 1 if location.by_record else len(rated) > 1
     ambiguous = location.ambiguous and len(_rates_of_the_name(location, rated)) > 1
-    settled = location.by_record
-    conflicts = [c for c in chosen.conflicts if not (settled and is_city_doubt(c.row))]
+    conflicts = [c for c in chosen.conflicts if not (location.by_record and is_city_doubt(c.row))]
     caps = [component.row.conflict_cap for component in conflicts]
     unplaced = _unplaced(state, location, day)
     lacks = "" if location.by_record else chosen.lacks
     end = min(chosen.edition_end, location.edition_end or date.max)
-    after = day > end
     history = max(filter(None, (chosen.history_from, location.history_from)), default=None)
     level = confidence(
         Grounds(
@@ -133,7 +130,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
             districts_unplaced=unplaced,
             before_history=history is not None,
-            after_edition=after,
+            after_edition=day > end,
             unknown_code=location.unknown_code,
             state_part=lacks == "local",
         )
@@ -152,7 +149,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     notes += [rating.source_conflict(component) for component in conflicts]
     if history:
         notes.append(rating.before_history(day, history))
-    if after:
+    if day > end:
         notes.append(rating.after_edition(day, end))
     return _Verdict(rated, several, level, tuple(notes))
 
@@ -176,7 +173,7 @@ def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
 
 
 def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...]) -> set[int]:
-    """The rates that the name may mean: beside a ZIP, of the areas called so, not of the rest."""
+    """The rates that the name may mean: with a ZIP, only those of the areas of that name."""
     chosen = rated[0][0].area
     if not location.zip or chosen is None or not chosen.cities:
         return {option.combined for option, _ in rated}
@@ -185,7 +182,7 @@ def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...])
 
 
 def _overlay(rated: tuple[tuple[Rated, str], ...]) -> bool:
-    """Whether the answer is a county's and one of its overlays may be the right one."""
+    """Whether the rate is a county's and one of its overlays may be the right one."""
     if len(rated) == 1:
         return False
     kinds = [option.area.kind for option, _ in rated if option.area]
@@ -208,15 +205,18 @@ def _supported(book: Book, code: str) -> StateRow:
 
 
 def _locate(book: Book, query: Query, day: date) -> Location:
-    """By the records of the user's own boundary file where it has some, else the usual way."""
+    """Locate by the records of the user's own boundary file where it has some, else without."""
     parts = parts_of(book, query)
     edition = boundary_edition(book, query.state)
     if edition and parts and (parts.zip or (parts.street and parts.city)):
-        return locate_by_boundary(book, edition, parts, day, lambda: _usual(book, query, parts))
-    return _usual(book, query, parts)
+        return locate_by_boundary(
+            book, edition, parts, day, lambda: _locate_unaided(book, query, parts)
+        )
+    return _locate_unaided(book, query, parts)
 
 
-def _usual(book: Book, query: Query, parts: Parts | None) -> Location:
+def _locate_unaided(book: Book, query: Query, parts: Parts | None) -> Location:
+    """Locate without boundary records."""
     if parts is not None and (query.address is not None or query.street is not None):
         return locate_address(book, query.state, parts)
     if query.location is not None:
@@ -233,7 +233,7 @@ def _usual(book: Book, query: Query, parts: Parts | None) -> Location:
 def _rate(
     book: Book, state: StateRow, location: Location, day: date
 ) -> tuple[tuple[Rated, str], ...]:
-    """The rates of every possible area on the day, the answered one first."""
+    """The rates of every possible area on the day, the chosen one first."""
     rated: list[tuple[Rated, str]] = []
     for number, (area, why) in enumerate(location.options or _STATE_ALONE):
         found = rate_area(book, state.state, area, day)
@@ -251,7 +251,7 @@ def _rate(
 
 
 def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]) -> None:
-    """Answer nothing where places of one name have different rates and nothing decides."""
+    """Refuse a name whose places have different rates where nothing decides between them."""
     if not location.tied:
         return
     between = [one for one, _ in rated if one.area and one.area.id in location.tied]
@@ -292,7 +292,7 @@ class Answer(NamedTuple):
         book: the book it came from.
         state: what the book claims for the state.
         location: where the lookup led.
-        rated: the rates of the possible areas with why each is one, the answered one first.
+        rated: the rates of the possible areas with why each is one, the chosen one first.
         day: the day the rate is for.
         confidence: `low`, `medium`, `high` or `exact`.
         advisories: the warnings.
@@ -310,7 +310,7 @@ class Answer(NamedTuple):
 
     @property
     def chosen(self) -> Rated:
-        """The rates that are answered."""
+        """The rates of the likeliest area."""
         return self.rated[0][0]
 
     def simple(self) -> dict[str, object]:
@@ -337,7 +337,7 @@ class Answer(NamedTuple):
             "city": location.city,
             "county": _county_name(self.book, self.state.state, location.county),
             "country": "US",
-            "country_rate": _ZERO,
+            "country_rate": rate_text(0),
             **rated.written,
             "freight_taxable": self.state.freight_taxable,
         }
@@ -362,7 +362,7 @@ class Answer(NamedTuple):
         return meta
 
     def _accepted_names(self) -> list[str]:
-        """The further names a ZIP goes by: a caller's city that is one of them is no mismatch."""
+        """The further names of a ZIP: a caller's city that is one of them is not a mismatch."""
         zip5 = self.location.zip
         place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
         return [*place.accepted, *place.refused] if place else []

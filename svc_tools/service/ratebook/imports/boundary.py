@@ -43,7 +43,7 @@ class Found(NamedTuple):
 
     Attributes:
         via: `address`, `zip4` or `zip5` (WIRE `resolved_via`).
-        decided: as `confidence.Grounds.decided`, if there is one composition only; within a
+        decided: as `rating.Grounds.decided`, if there is one composition only; within a
             search also `vague`, as `matching` says.
         composites: the compositions by number, each with why it is one.
         zip: the ZIP of the records; empty where they are of several.
