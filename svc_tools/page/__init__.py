@@ -29,26 +29,26 @@ def serve_page(
     """Serve the panel as a page on 127.0.0.1 until Ctrl+C.
 
     The page answers only with the token of the address that `say` gets, or the cookie that follows
-    it. Each opened page has a process of its own, which ends with it. Results that the panel writes
-    stay in the user's data folder; uploads are deleted.
+    it. Each opened page has its own process, which ends with it. Results that the panel writes stay
+    in the user's data folder; uploads are deleted.
 
     Args:
         port: the port; 0 takes a free one.
         browser: whether the browser is opened.
-        embedded: whether it asks the embedded service, whatever is configured.
+        embedded: whether it uses the embedded service, whatever is configured.
         register: a register of nexus registrations (CSV or XLSX) that the panel opens with.
-        say: takes each line that a person reads.
+        say: prints a line for the user.
 
     Raises:
         ConfigurationError: only one of key and address is configured.
         FileNotFoundError: there is no such register.
-        ImportError: the extra `page`, or the embedded service that is wanted, is not installed.
+        ImportError: the extra `page`, or the requested embedded service, is not installed.
         OSError: the port is taken, or the user's data folder cannot be written.
     """
     if register is not None and not register.is_file():
         raise FileNotFoundError(f"There is no register {str(register)!r}; expected a CSV or XLSX")
     service = _service(embedded=embedded)
-    if find_spec("ipykernel") is None:  # else each page would say so, and nothing here
+    if find_spec("ipykernel") is None:  # reported here, not only on each page
         raise ImportError(f"{INSTALL_PAGE} (No module named 'ipykernel')")
     try:
         from platformdirs import user_data_path  # noqa: PLC0415 - of the extra
@@ -62,15 +62,15 @@ def serve_page(
         browser=browser,
         embedded=embedded,
         register=register,
-        kept=user_data_path("svc-tools", appauthor=False) / "panel",
+        folder=user_data_path("svc-tools", appauthor=False) / "panel",
         say=say,
     )
 
 
 def _service(*, embedded: bool) -> str:
-    """The sentence that says whom the page asks."""
+    """A sentence that names the service of the page."""
     if embedded:
-        if find_spec("fastapi") is None:  # said here, not on a page that cannot help
+        if find_spec("fastapi") is None:  # reported here, not on a page that cannot help
             raise ImportError(config.INSTALL_SERVICE)
         return "The page asks the embedded service."
     account = config.configured()

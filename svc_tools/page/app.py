@@ -1,6 +1,7 @@
-"""Voila as this project serves it: one notebook, for one user, with nothing from the internet."""
+"""The page's server: Voila with one notebook, for one user, and nothing from the internet.
 
-# MERGED server: Serving the page until Ctrl+C.
+`serve` runs it until Ctrl+C; `PageApp` is Voila with this project's handlers, headers and limits.
+"""
 
 from __future__ import annotations
 
@@ -65,14 +66,13 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_LOOPBACK = "127.0.0.1"
 _LOCK = ".lock"
 _TITLE = "US sales tax: rates and registrations"
 _CELL = """\
 import html, os, tempfile
 from IPython.display import HTML, display
 
-os.chdir({start!r})  # a path that a person types counts from where the page was started
+os.chdir({start!r})  # a path that a user types counts from where the page was started
 try:
     import svc_tools
 
@@ -89,7 +89,7 @@ try:
 except Exception as error:
     what = html.escape(str(error) or type(error).__name__)
     display(HTML("<div class='svc-page-trouble' role='alert'><h1>The panel cannot open</h1><p>"
-        + what + "</p><p>Mend that, end the page with Ctrl+C and start it again.</p></div>"))
+        + what + "</p><p>Fix that, end the page with Ctrl+C and start it again.</p></div>"))
 """
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -113,7 +113,7 @@ class _Identity(IdentityProvider):
         return super().get_user(handler)
 
     def get_token(self, handler: web.RequestHandler) -> str | None:
-        """The token of a request; bytes that are no text are none, rather than an error."""
+        """The token of a request; none, rather than an error, where its bytes are not text."""
         try:
             return super().get_token(handler)
         except web.HTTPError:
@@ -214,12 +214,12 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         return f"http://127.0.0.1:{self.port}/?token={token}"
 
     def setup_template_dirs(self) -> None:
-        """Our template before Voila's."""
+        """This package's template before Voila's."""
         super().setup_template_dirs()
         self.template_paths = [str(_TEMPLATES), *self.template_paths]
 
     def init_settings(self) -> dict[str, Any]:
-        """Voila's settings, with our headers and limits."""
+        """Voila's settings, with this page's headers and limits."""
         settings: dict[str, Any] = super().init_settings()
         return settings | {
             # Jupyter's templates need static files that Voila does not serve
@@ -228,14 +228,14 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "disable_check_xsrf": True,  # _Identity refuses what another page sends
             "headers": _HEADERS,
             "websocket_max_message_size": UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
-            # no signs of life: on loopback a busy machine or a sleeping laptop is late, not gone
+            # no pings: on loopback a busy machine or a sleeping laptop is late, not gone
             "ws_ping_interval": 0,
             "ws_ping_timeout": 0,
             "log_function": _no_log,
         }
 
     def init_handlers(self) -> list[tuple[Any, ...]]:
-        """Voila's handlers and ours, without the web socket that needs no token."""
+        """Voila's handlers and this page's, without the web socket that needs no token."""
         files = (f"{self.base_url}{FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
         handlers = [
             one for one in super().init_handlers() if one[1] is not RequestInfoSocketHandler
@@ -299,7 +299,7 @@ def serve(
     browser: bool,
     embedded: bool,
     register: Path | None,
-    kept: Path,
+    folder: Path,
     say: Callable[[str], None],
 ) -> None:
     """Serve the page until Ctrl+C.
@@ -307,23 +307,23 @@ def serve(
     Args:
         port: the port; 0 takes a free one.
         browser: whether the browser is opened.
-        embedded: whether the panel asks the embedded service, whatever is configured.
+        embedded: whether the panel uses the embedded service, whatever is configured.
         register: a register of nexus registrations that the panel opens with.
-        kept: the folder in which the folder of this run is made.
-        say: takes each line that a person reads.
+        folder: where the folder of this run is made.
+        say: prints a line for the user.
 
     Raises:
-        OSError: the port is taken, or `kept` cannot be written.
+        OSError: the port is taken, or `folder` cannot be written.
     """
-    sockets = _bound(port)
-    work = _made_in(kept)
+    sockets = _bound_sockets(port)
+    work = _work_folder(folder)
     with FileLock(work / _LOCK), tempfile.TemporaryDirectory(prefix="svc-panel-") as run:
         notebook = Path(run) / "panel.ipynb"
         notebook.write_text(_notebook(work, register, embedded=embedded), encoding="utf-8")
         app = PageApp(notebook, work=work)
         with suppress(KeyboardInterrupt):  # Windows knows no other end
             asyncio.run(_until_stopped(app, sockets, browser=browser, say=say))
-    left = _without_uploads(work)
+    left = _delete_uploads(work)
     say("The page is closed." + (f" Its results are kept in {left}" if left else ""))
 
 
@@ -382,36 +382,32 @@ def _notebook(folder: Path, register: Path | None, *, embedded: bool) -> str:
     )
 
 
-def _bound(port: int) -> list[socket.socket]:
+def _bound_sockets(port: int) -> list[socket.socket]:
     try:
-        return bind_sockets(port, _LOOPBACK)
+        return bind_sockets(port, "127.0.0.1")
     except OSError as error:
         raise OSError(
             f"Port {port} cannot be opened ({error.strerror}); leave --port out for a free one"
         ) from error
 
 
-def _made_in(kept: Path) -> Path:
+def _work_folder(folder: Path) -> Path:
+    """A new folder for this run; uploads of runs that crashed are deleted on the way."""
     try:
-        kept.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _tidy_what_crashed(kept)
-        return Path(tempfile.mkdtemp(prefix="panel-", dir=kept))
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for work in folder.glob("panel-*"):
+            with suppress(Timeout, OSError), FileLock(work / _LOCK, timeout=0):  # not running
+                _delete_uploads(work)
+        return Path(tempfile.mkdtemp(prefix="panel-", dir=folder))
     except OSError as error:
         raise OSError(
-            f"The folder for results, {kept}, cannot be written ({error.strerror});"
+            f"The folder for results, {folder}, cannot be written ({error.strerror});"
             " make it writable for yourself"
         ) from error
 
 
-def _tidy_what_crashed(kept: Path) -> None:
-    """Uploads of runs that ended without a word are deleted; runs that go on hold their lock."""
-    for work in kept.glob("panel-*"):
-        with suppress(Timeout, OSError), FileLock(work / _LOCK, timeout=0):
-            _without_uploads(work)
-
-
-def _without_uploads(work: Path) -> Path | None:
-    """Delete all that is no result; the folder where results are left."""
+def _delete_uploads(work: Path) -> Path | None:
+    """Delete everything but results; the folder, where results are left."""
     for path in sorted(work.rglob("*"), reverse=True):
         if RESULTS in path.relative_to(work).parts[:-1] and path.is_file():
             continue

@@ -1,6 +1,6 @@
-"""Work beside the page: a thread for each job, and its results delivered in order, one at a time.
+"""Background jobs of the panel: a thread for each, results delivered in order, one at a time.
 
-Nothing here waits in the thread that handles the page, so a job that hangs blocks nobody.
+Nothing here waits in the thread that handles the page, so a job that hangs does not block it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextvars
 import logging
 import threading
 from collections import deque
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE = 0.5
-"""How many seconds news wait for a busy event loop (a cell runs) before their own thread tells."""
+"""Seconds that a result waits for a busy event loop (a cell runs) before its thread delivers."""
 
 _log = logging.getLogger(__name__)
 
 
 class Job:
-    """A piece of work that was started.
+    """Work that was started.
 
-    `cancel()` drops its result and what it still tells: the page goes on at once. The thread itself
-    cannot be ended; it ends when its request does (the client's timeout).
+    `cancel()` drops its result and further progress: the page is free at once. The thread itself
+    cannot be stopped; it ends when its request does (the client's timeout).
     """
 
     def __init__(self, background: Background) -> None:
@@ -49,35 +48,29 @@ class Job:
         return not (self._cancelled or self._over)
 
     def cancel(self) -> None:
-        """Drop the result. Cancelling what is over, or twice, does nothing."""
+        """Drop the result. To cancel a job that is over, or twice, does nothing."""
         if not self._over:
             self._cancelled = True
-            self._background._changed()  # noqa: SLF001 - the two are one thing
+            self._background._changed()  # noqa: SLF001 - the two classes work together
 
     def _finish(self) -> None:
         self._over = True
         self._background._changed()  # noqa: SLF001 - as above
 
 
-@dataclass(frozen=True, slots=True)
-class _News:
-    tell: Callable[[], object]
-    at: float
-
-
 class Background:
-    """Starts jobs, and delivers what becomes of them.
+    """Starts jobs, and delivers their progress and results.
 
-    News are delivered on the event loop of the thread that started the job (the kernel's), where
-    one runs; without one, in the job's own thread. A loop that is busy because a cell runs does not
-    hold them back: the job's thread delivers them then. They come in order, one at a time.
+    Delivery is on the event loop of the thread that started the job (the kernel's), where one runs;
+    without one, in the job's own thread. A loop that is busy because a cell runs does not delay it:
+    the job's thread delivers then. All come in order, one at a time.
     """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._jobs: set[Job] = set()
-        self._news: deque[_News] = deque()
-        self._telling = False
+        self._waiting: deque[tuple[Callable[[], object], float]] = deque()  # each with its moment
+        self._delivering = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._broken: list[BaseException] = []
         self._current: contextvars.ContextVar[Job | None] = contextvars.ContextVar(
@@ -91,10 +84,10 @@ class Background:
         done: Callable[[T], object],
         failed: Callable[[BaseException], object],
     ) -> Job:
-        """Begin a piece of work in a thread of its own, and return at once.
+        """Start work in a thread, and return at once.
 
         Args:
-            work: what to do; it must touch no widget.
+            work: the work; it must touch no widget.
             done: called with its result, unless the job was cancelled.
             failed: called with what it raised instead.
         """
@@ -116,18 +109,18 @@ class Background:
         return job
 
     def tell(self, function: Callable[..., object], *args: Any) -> None:  # noqa: ANN401 - as given
-        """Have `function(*args)` called where results are delivered: progress of running work.
+        """Call `function(*args)` where results are delivered: progress of running work.
 
-        May be called from any thread. What a cancelled job tells is dropped.
+        May be called from any thread. Progress of a cancelled job is dropped.
         """
         self._add(self._current.get(), lambda: function(*args))
 
     def settle(self, timeout: float = 30) -> None:
-        """Wait until no job runs and all news are delivered; for tests, and for scripts.
+        """Wait until no job runs and everything is delivered; for tests and scripts.
 
         Raises:
-            TimeoutError: it did not come to that within `timeout` seconds.
-            BaseException: what a delivery raised: an error of the page.
+            TimeoutError: that takes more than `timeout` seconds.
+            BaseException: the error of a delivery: a defect of the page.
         """
         with self._condition:
             if not self._condition.wait_for(self._settled, timeout):
@@ -145,32 +138,32 @@ class Background:
         self._current.set(job)
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - told to the page, whatever it is
-            trouble = error
-            self._add(job, lambda: failed(trouble), last=True)
+        except BaseException as error:  # noqa: BLE001 - shown on the page, whatever it is
+            raised = error
+            self._add(job, lambda: failed(raised), last=True)
         else:
             self._add(job, lambda: done(result), last=True)
         self._wait_for_delivery()
 
-    def _add(self, job: Job | None, tell: Callable[[], object], *, last: bool = False) -> None:
-        def told() -> None:
+    def _add(self, job: Job | None, call: Callable[[], object], *, last: bool = False) -> None:
+        def deliver() -> None:
             try:
                 if job is None or not job.cancelled:
                     if last and job is not None:
-                        job._over = True  # noqa: SLF001 - one thing; `running` is over in `done`
-                    tell()
+                        job._over = True  # noqa: SLF001 - so that `done` finds it not running
+                    call()
             finally:
                 if last and job is not None:
                     job._finish()  # noqa: SLF001 - as above
 
         with self._condition:
-            self._news.append(_News(told, monotonic()))
-            overdue = monotonic() - self._news[0].at > _PATIENCE
+            self._waiting.append((deliver, monotonic()))
+            overdue = monotonic() - self._waiting[0][1] > _PATIENCE
         if overdue or not self._call_soon():
             self._deliver()
 
     def _call_soon(self) -> bool:
-        """Whether an event loop was asked to deliver."""
+        """Have the event loop deliver; whether there is one."""
         loop = self._loop
         if loop is None or not loop.is_running():
             return False
@@ -181,32 +174,32 @@ class Background:
         return True
 
     def _wait_for_delivery(self) -> None:
-        """Deliver from this thread where the loop does not come to it."""
+        """Deliver from this thread where the loop does not in time."""
         with self._condition:
-            if self._condition.wait_for(lambda: not (self._news or self._telling), _PATIENCE):
+            if self._condition.wait_for(lambda: not (self._waiting or self._delivering), _PATIENCE):
                 return
         self._deliver()
 
     def _settled(self) -> bool:
-        return not (self._jobs or self._news or self._telling)
+        return not (self._jobs or self._waiting or self._delivering)
 
     def _deliver(self) -> None:
-        """Tell what there is to tell; who is at it already goes on with what comes meanwhile."""
+        """Deliver what waits; a thread that delivers already goes on with what comes meanwhile."""
         with self._condition:
-            if self._telling:
+            if self._delivering:
                 return
-            self._telling = True
+            self._delivering = True
         while True:
             with self._condition:
-                if not self._news:
-                    self._telling = False
+                if not self._waiting:
+                    self._delivering = False
                     self._condition.notify_all()
                     return
-                news = self._news.popleft()
+                deliver, _ = self._waiting.popleft()
             try:
-                news.tell()
+                deliver()
             except BaseException as error:  # noqa: BLE001 - a panel must go on; it is logged
-                _log.exception("the panel could not show what became of a job")
+                _log.exception("the panel could not show the result of a job")
                 self._broken.append(error)
 
     def _changed(self) -> None:

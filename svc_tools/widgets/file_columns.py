@@ -1,8 +1,8 @@
-"""Which column says what: a field for each argument of the lookup, filled in where it is clear."""
+"""The fields of the tab "File" that map columns, and messages in terms of those fields.
 
-# MERGED file_layout: How the parts of the tab "File" lie: fields in columns, buttons in a line.
-# MERGED file_plan: What asking for a file will take, before anything is asked.
-# MERGED file_spoken: What the tools say of a file, in the words of the tab "File": its fields, not Python's. Pure.
+There is a field for each argument of the lookup, filled in where the file is clear. `reworded`
+turns what the tools say to Python and command line into the names of these fields.
+"""
 
 from __future__ import annotations
 
@@ -15,32 +15,22 @@ import ipywidgets
 from svc_sdk import SvcError
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
-from svc_tools.widgets.parts import field, heading, note, table, table_html, told
+from svc_tools.widgets.parts import (
+    field,
+    grid,
+    heading,
+    note,
+    set_visible,
+    table,
+    table_html,
+    trouble_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.enriching import FileView
-    from svc_tools.lookup.errors import Trouble
-    from svc_tools.lookup.plan import Plan
-
-_CHOOSE = ("choose", "")
-_NONE = ("none", "")
-_ONE = ("one", "")
-_TODAY = ("today", "")
-_FORMATS = ["%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%m-%d-%Y", "%d.%m.%Y", "%Y%m%d", "%b %d, %Y"]
-_ZONES = [
-    "America/New_York",
-    "America/Chicago",
-    "America/Denver",
-    "America/Phoenix",
-    "America/Los_Angeles",
-    "America/Anchorage",
-    "Pacific/Honolulu",
-    "UTC",
-]
-
-_MOST = 6
+    from svc_tools.lookup.outcomes import Trouble
 
 FIELDS: Mapping[str, str] = {
     "state": "State",
@@ -63,19 +53,33 @@ _OTHERS: Mapping[str, str] = {
     "delimiter": "Between the cells of a CSV",
     "encoding": "Encoding of a CSV",
 }
-_READ = "under “How the file is read”"
 _LABELS = {**FIELDS, **_OTHERS}
+_CHOOSE = ("choose", "")
+_NONE = ("none", "")
+_ONE = ("one", "")
+_TODAY = ("today", "")
+_FORMATS = ["%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%m-%d-%Y", "%d.%m.%Y", "%Y%m%d", "%b %d, %Y"]
+_ZONES = [
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Phoenix",
+    "America/Los_Angeles",
+    "America/Anchorage",
+    "Pacific/Honolulu",
+    "UTC",
+]
 
 
 class NotChosenError(ValueError):
-    """A field that only a person can decide was left open."""
+    """A field that only the user can decide was left open."""
 
 
 class ColumnsForm:
     """Map the columns of a file.
 
     Args:
-        changed: called when something was chosen otherwise.
+        changed: called when a choice was changed.
 
     Attributes:
         roles: a dropdown for each argument of the lookup, and for the amount; its values are pairs,
@@ -127,7 +131,7 @@ class ColumnsForm:
         self._show_extras()
 
     def show(self, view: FileView) -> None:
-        """Offer the columns of a file, those that are clear already chosen."""
+        """Offer the columns of a file, and choose those that are clear."""
         self._filling = True
         try:
             self._columns = view.columns
@@ -149,9 +153,7 @@ class ColumnsForm:
             self.one_state.value = self.date_format.value = self.tz.value = ""
             self.prefix.value = ""
             self.one_date.value = None
-            self.question.value = ""
-            if view.unclear:
-                self.question.value = note(_question(view)).value
+            self.question.value = note(_question(view)).value if view.unclear else ""
             rows = [[*map(plain, row)] for row in view.rows]
             caption = "The first rows, as they are read" if view.more else "The rows, as read"
             self.preview.value = table_html(
@@ -183,7 +185,7 @@ class ColumnsForm:
                 given[role] = "today"
             elif kind == "one":
                 given[role] = self._one(role)
-            elif any(found == role for found in map(_role, set(self._columns) - used)):
+            elif any(_role(column) == role for column in set(self._columns) - used):
                 given[role] = False
         return given
 
@@ -197,7 +199,7 @@ class ColumnsForm:
         return self.date_format.value.strip() or None if self._dated() else None
 
     def zone(self) -> str | None:
-        """Whose calendar decides the date of a moment; `None` where nobody said so."""
+        """Whose calendar decides the date of a moment; `None` where none is given."""
         return self.tz.value.strip() or None if self._dated() else None
 
     def _dated(self) -> bool:
@@ -235,7 +237,7 @@ class ColumnsForm:
             self._format: column,
             self._tz: column,
         }.items():
-            box.layout.display = "" if shown else "none"
+            set_visible(box, shown)
 
 
 def _role(column: str) -> str | None:
@@ -253,75 +255,14 @@ def _question(view: FileView) -> str:
     )
 
 
-def grid(*fields: ipywidgets.Widget) -> ipywidgets.GridBox:
-    """Fields in as many columns as the width allows."""
-    box = ipywidgets.GridBox(fields)
-    box.add_class("svc-grid")
-    return box
-
-
-def line(*parts: ipywidgets.Widget) -> ipywidgets.Box:
-    """Parts beside each other, as wide as they are; below each other where it is narrow."""
-    box = ipywidgets.Box(parts)
-    box.add_class("svc-line")
-    return box
-
-
-class PlanView:
-    """The plan of a file.
-
-    Attributes:
-        text: the plan as HTML; empty while there is none.
-    """
-
-    def __init__(self) -> None:
-        self.text = ipywidgets.HTML()
-        self.view = ipywidgets.VBox([heading("Plan", 4), self.text])
-        self.hide()
-
-    def hide(self) -> None:
-        """Show no plan."""
-        self.text.value = ""
-        self.view.layout.display = "none"
-
-    def show(self, plan: Plan, name: str) -> None:
-        """Show what asking will take for the file of this name, and what is never asked for."""
-        rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
-        if plan.cached is not None:
-            rows.append(("Answered from the cache", f"{plan.cached:,}"))
-        rows.append(("To be asked: billable lookups", f"{plan.to_ask:,}"))
-        if plan.quota_remaining is not None:
-            rows.append(("Lookups left this month, when last told", f"{plan.quota_remaining:,}"))
-        refused = sum(one.rows for one in plan.refused)
-        if refused:
-            rows.append(("Rows that are never asked for", f"{refused:,}"))
-        parts = [note(f"Service: {plan.service}").value]
-        parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
-        if plan.fits_quota is False:
-            parts.append(note("The account has not enough lookups left for it.").value)
-        if refused:
-            alike = plan.refused_alike()
-            told = [(f"{one.rows:,}", one.status, spoken(one.reason)) for one in alike[:_MOST]]
-            rest = sum(one.rows for one in alike[_MOST:])
-            if rest:
-                told.append((f"{rest:,}", "", "Other reasons."))
-            heads = (">Rows", "Status", "~Reason")
-            parts.append(table_html(heads, told, "Why rows are never asked for"))
-        if not plan.rows:
-            parts.append(note("The file has no rows below the names of its columns.").value)
-        notes = dict.fromkeys(spoken(text, name) for text in plan.notes)
-        parts += [note(text).value for text in notes]
-        self.text.value = "".join(parts)
-        self.view.layout.display = ""
-
-
 _ROLE = "|".join(FIELDS)
 _ARGUMENT = re.compile(rf"^({'|'.join(_LABELS)}): ")
 _USED = re.compile(rf"\b({_ROLE}) from column (?=['\"\d])")
 _FIXED = re.compile(rf"\b({_ROLE})=(.{{1,40}}?) for all rows")
-_SAID: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(said), instead)
-    for said, instead in (
+_READ = "under “How the file is read”"
+_REWORDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(message), instead)
+    for message, instead in (
         (r"with --(?:sheet|delimiter|encoding) \([^()]*\)", _READ),
         (r"say so with --encoding ([\w-]+) \([^()]*\)", rf"choose \1 {_READ}"),
         (r"or name the delimiter$", f"or say what lies between the cells, {_READ}"),
@@ -365,19 +306,19 @@ _SAID: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^((?:\w+: )?)(the|a) frame\b", r"\1\2 file"),
     )
 )
-"""What is said to those who write Python or commands, and what the panel says instead."""
+"""Messages for Python and the command line, and what the panel says instead."""
 
 
-def spoken(text: str, name: str = "") -> str:
-    """A message about a file as a sentence that speaks of the panel's own fields.
+def reworded(text: str, name: str = "") -> str:
+    """A message about a file as a sentence in terms of the panel's fields.
 
     Args:
         text: the message.
-        name: the name of the file, which keeps its letters where the sentence begins with it.
+        name: the file's name, which is not capitalized where the sentence begins with it.
     """
     line = " ".join(text.split())
-    for said, instead in _SAID:
-        line = said.sub(instead, line)
+    for message, instead in _REWORDED:
+        line = message.sub(instead, line)
     line = _ARGUMENT.sub(lambda found: f"{_LABELS[found[1]]}: ", line)
     line = _USED.sub(lambda found: f"{FIELDS[found[1]]} from column ", line)
     line = _FIXED.sub(lambda found: f"{FIELDS[found[1]]} {found[2]} for all rows", line)
@@ -387,8 +328,8 @@ def spoken(text: str, name: str = "") -> str:
 
 
 def file_trouble(error: BaseException, name: str = "") -> Trouble:
-    """What to say of an error of this tab; `name` is that of the file."""
-    said = told(error)
+    """An error of this tab in words; `name` is that of the file."""
+    trouble = trouble_of(error)
     if isinstance(error, SvcError) or not isinstance(error, ValueError):
-        return said
-    return replace(said, text=spoken(str(error), name))
+        return trouble
+    return replace(trouble, text=reworded(str(error), name))

@@ -1,6 +1,7 @@
-"""What became of a file: counts by status, the rows that need a person, the files to take away."""
+"""What the tab "File" shows of a run: its plan, its progress, and its result.
 
-# MERGED file_progress: How far a file is, on the page: a bar, the figures and the time that is left.
+The result has the counts by status, the rows that require review, and the files to download.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,16 @@ from svc_tools.display import (
 from svc_tools.frames.files.result import review_page
 from svc_tools.frames.meanings import meaning_of, urgency, what_to_do
 from svc_tools.lookup import STATUSES
-from svc_tools.widgets.file_columns import line, spoken
+from svc_tools.widgets.file_columns import reworded
 from svc_tools.widgets.parts import (
     DownloadButton,
+    MessageArea,
     button,
     field,
     heading,
-    message_area,
+    line,
     note,
+    set_visible,
     table,
     table_html,
 )
@@ -45,8 +48,62 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.job import Stage
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
+    from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.background import Background
     from svc_tools.widgets.session import Session
+
+_MOST_REASONS = 6
+
+
+class PlanView:
+    """The plan of a file.
+
+    Attributes:
+        text: the plan as HTML; empty while there is none.
+    """
+
+    def __init__(self) -> None:
+        self.text = ipywidgets.HTML()
+        self.view = ipywidgets.VBox([heading("Plan", 4), self.text])
+        self.hide()
+
+    def hide(self) -> None:
+        """Show no plan."""
+        self.text.value = ""
+        set_visible(self.view, visible=False)
+
+    def show(self, plan: Plan, name: str) -> None:
+        """Show what a run takes for the file of this name, and what is never requested."""
+        rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
+        if plan.cached is not None:
+            rows.append(("Answered from the cache", f"{plan.cached:,}"))
+        rows.append(("To be asked: billable lookups", f"{plan.to_ask:,}"))
+        if plan.quota_remaining is not None:
+            rows.append(("Lookups left this month, when last told", f"{plan.quota_remaining:,}"))
+        refused = sum(one.rows for one in plan.refused)
+        if refused:
+            rows.append(("Rows that are never asked for", f"{refused:,}"))
+        parts = [note(f"Service: {plan.service}").value]
+        parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
+        if plan.fits_quota is False:
+            parts.append(note("The account has not enough lookups left for it.").value)
+        if refused:
+            alike = plan.refused_alike()
+            reasons = [
+                (f"{one.rows:,}", one.status, reworded(one.reason)) for one in alike[:_MOST_REASONS]
+            ]
+            rest = sum(one.rows for one in alike[_MOST_REASONS:])
+            if rest:
+                reasons.append((f"{rest:,}", "", "Other reasons."))
+            heads = (">Rows", "Status", "~Reason")
+            parts.append(table_html(heads, reasons, "Why rows are never asked for"))
+        if not plan.rows:
+            parts.append(note("The file has no rows below the names of its columns.").value)
+        notes = dict.fromkeys(reworded(text, name) for text in plan.notes)
+        parts += [note(text).value for text in notes]
+        self.text.value = "".join(parts)
+        set_visible(self.view, visible=True)
+
 
 _ALL = ""
 _KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
@@ -55,13 +112,6 @@ _NUMBERS = (
     "Rows are counted from 1, below the names of the columns. The file holds all reasons of every"
     " row: lookup_review_reason."
 )
-_MANY = 200
-"""Characters of a reason that are shown; a service may send a page."""
-
-_EVERY = 0.25
-"""Seconds between two messages to the page."""
-_SURE_AFTER = 1.0
-"""Seconds after which a speed says something: the first burst does not."""
 
 
 class FileResult:
@@ -88,7 +138,7 @@ class FileResult:
         self._columns: Sequence[str] = ()
         self._prefix = ""
         self._start = 0
-        self._asked, self._reading = 0, False
+        self._requested, self._reading = 0, False
         self._filling = False
         self.summary = ipywidgets.HTML()
         self.statuses = table((), (), "")
@@ -96,7 +146,7 @@ class FileResult:
         self.reason = ipywidgets.Dropdown(description="Rows that need review")
         self.before, self.after = button("Rows before", "plain"), button("Further rows", "plain")
         self.reasons, self.review = table((), (), ""), table((), (), "")
-        self.message = message_area()
+        self.message = MessageArea()
         self.download = DownloadButton("Download")
         self.make_workbook = button("Make an Excel workbook too", "plain")
         self.workbook = DownloadButton("Download Excel workbook")
@@ -122,7 +172,7 @@ class FileResult:
     def hide(self) -> None:
         """Show no run."""
         self._run = None
-        self.view.layout.display = "none"
+        set_visible(self.view, visible=False)
         self.download.show(None)
         self.workbook.show(None)
 
@@ -131,16 +181,16 @@ class FileResult:
         """The file that is shown; `None` for none."""
         return None if self._run is None else self._run.written
 
-    def keep(self) -> None:
-        """Show the run, but let nothing more be made of it: its file is let go of."""
-        self.make_workbook.layout.display = "none"
+    def close(self) -> None:
+        """Keep showing the run, but offer no workbook: its file is closed."""
+        set_visible(self.make_workbook, visible=False)
 
     def show(self, run: FileRun, columns: Sequence[str], prefix: str = "") -> None:
-        """Show what became of a file.
+        """Show the result of a run.
 
         Args:
             run: the run.
-            columns: the user's columns by which a row is known again.
+            columns: the user's columns that identify a row.
             prefix: stands before the names of the added columns.
         """
         if run.written is None:
@@ -156,30 +206,33 @@ class FileResult:
         self.download.show(run.written, url=self._url(run.written))
         self.workbook.show(None)
         whole = run.written.suffix.lower() != ".xlsx"
-        self.make_workbook.layout.display = "" if whole else "none"
+        set_visible(self.make_workbook, whole)
         self._offer_reasons(run)
-        self.view.layout.display = ""
+        set_visible(self.view, visible=True)
 
     def show_workbook(self, path: Path) -> None:
         """Offer the Excel workbook too."""
-        self.make_workbook.layout.display = "none"
+        set_visible(self.make_workbook, visible=False)
         self.workbook.show(path, url=self._url(path))
 
     def _offer_reasons(self, run: FileRun) -> None:
         totals = run.totals
-        self._review.layout.display = "" if totals.review else "none"
+        set_visible(self._review, bool(totals.review))
         codes = sorted(totals.review_codes, key=urgency)
         every = f"All {counted(totals.review, 'row')}"
         self.reasons.value = table_html(
             (">Rows", "~Why rows need review", "~What to do"),
-            [(f"{totals.review_codes[code]:,}", _said(code), what_to_do(code)) for code in codes],
+            [
+                (f"{totals.review_codes[code]:,}", _meaning(code), what_to_do(code))
+                for code in codes
+            ],
             "Reasons, the most pressing first",
         )
         self._filling = True
         try:
             self.reason.options = [
                 (every, _ALL),
-                *((f"{_said(code)} ({totals.review_codes[code]:,})", code) for code in codes),
+                *((f"{_meaning(code)} ({totals.review_codes[code]:,})", code) for code in codes),
             ]
             self.reason.value = _ALL
         finally:
@@ -200,21 +253,21 @@ class FileResult:
         self._read()
 
     def _read(self) -> None:
-        """Read a page of the rows to review, beside the page."""
+        """Read a page of the rows to review in the background."""
         path, columns = self.written, self._columns
         code, start, prefix = self.reason.value or None, self._start, self._prefix
         if path is None:
             return
-        self._asked += 1
-        asked, self._reading = self._asked, True
+        self._requested += 1
+        number, self._reading = self._requested, True
 
         def done(page: ReviewPage) -> None:
-            if asked == self._asked:  # else the person has chosen another reason meanwhile
+            if number == self._requested:  # else another reason was chosen meanwhile
                 self._reading = False
                 self._draw(page)
 
         def failed(error: BaseException) -> None:
-            if asked == self._asked:
+            if number == self._requested:
                 self._reading = False
                 self.message.show_trouble(error)
 
@@ -229,7 +282,7 @@ class FileResult:
     def _draw(self, page: ReviewPage) -> None:
         last = self._start + len(page.rows)
         self.before.disabled, self.after.disabled = self._start == 0, not page.more
-        self._pages.layout.display = "" if page.more or self._start else "none"
+        set_visible(self._pages, page.more or self._start > 0)
         # the reason before the place: it is seen where the page is narrow, too
         first, *others = map(plain, self._columns)
         heads = (">Row", first, "Status", ">Rate", "~Why", *others)
@@ -254,25 +307,29 @@ class FileResult:
         return self._session.files_url + quote(below.as_posix())
 
 
-def _said(code: str) -> str:
+def _meaning(code: str) -> str:
     """A code in words; one that is not known here stays as it is."""
     return capital(meaning_of(code)) or code
 
 
 def _percent(rate: str) -> str:
-    """A rate as one reads it: 0.08250 is 8.25 %."""
+    """A rate for people: 0.08250 is 8.25 %."""
     return percent(Decimal(rate)) if rate else NOTHING
 
 
+_MANY = 200
+"""Characters of a reason that are shown; a service may send a whole page."""
+
+
 def _why(row: ReviewRow, chosen: str) -> str:
-    """The reason that was chosen, else the most pressing one, and what the answer itself says."""
+    """The chosen reason, else the most urgent one, and the error of the row."""
     codes = sorted(row.codes, key=urgency)
     first = chosen if chosen in codes else next(iter(codes), "")
-    told = [meaning_of(first) or first] if first else []
-    told += [meaning_of(row.error) or _cut(row.error)] if row.error else []
+    reasons = [meaning_of(first) or first] if first else []
+    reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
     more = len(codes) - 1
-    told += [counted(more, "further reason")] if more > 0 else []
-    return " ".join(dict.fromkeys(map(spoken, told)))
+    reasons += [counted(more, "further reason")] if more > 0 else []
+    return " ".join(dict.fromkeys(map(reworded, reasons)))
 
 
 def _cut(text: str) -> str:
@@ -316,6 +373,12 @@ def _money(run: FileRun) -> str:
     return table_html(("What", ">Sum"), rows, "Tax")
 
 
+_EVERY = 0.25
+"""Seconds between two messages to the page."""
+_SURE_AFTER = 1.0
+"""Seconds after which the speed is reliable: the first burst is not."""
+
+
 class FileProgress:
     """Progress of the stages of a run; it is called in the run's own thread.
 
@@ -333,24 +396,24 @@ class FileProgress:
         self.hide()
 
     def show(self, words: str) -> None:
-        """Begin: show the bar, empty, and these words. It says to the page that it is busy."""
+        """Show the bar, empty, and these words, and mark the page as busy."""
         self._draw(0.0, words)
-        self.view.layout.display = ""
+        set_visible(self.view, visible=True)
         self.view.add_class("svc-busy")
 
     def hide(self) -> None:
-        """It is over."""
-        self.view.layout.display = "none"
+        """Hide the bar: the work is over."""
+        set_visible(self.view, visible=False)
         self.view.remove_class("svc-busy")
 
     @contextlib.contextmanager
     def __call__(self, stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:
         """Show one stage for the length of the block."""
         name, unit = STAGES[stage]
-        began = told = time.monotonic()
+        began = drawn = time.monotonic()
         done = 0
 
-        def tell(now: float) -> None:
+        def draw(now: float) -> None:
             elapsed = now - began
             speed = done / elapsed if elapsed > _SURE_AFTER else None
             share = 0.0 if not total else min(done / total, 1.0)
@@ -358,18 +421,18 @@ class FileProgress:
             self._background.tell(self._draw, share, words)
 
         def advance(count: int) -> None:
-            nonlocal done, told
+            nonlocal done, drawn
             done += count
             now = time.monotonic()
-            if now - told >= _EVERY:
-                told = now
-                tell(now)
+            if now - drawn >= _EVERY:
+                drawn = now
+                draw(now)
 
         if total != 0:
-            tell(began)
+            draw(began)
         yield advance
         if total != 0:
-            tell(time.monotonic())
+            draw(time.monotonic())
 
     def _draw(self, share: float, words: str) -> None:
         self.bar.value = share

@@ -1,10 +1,8 @@
-"""The tab "File": choose a file, map its columns, see the plan, run it, take the result away.
+"""The tab "File": choose a file, map its columns, see the plan, run it, download the result.
 
-All of it is a `FileJob`, whose steps `enrich_file` takes one after the other.
+`FileChoice` takes an upload or a path. The rest are the steps of a `FileJob`, which `enrich_file`
+takes one after the other, and which the tab shows as a call of it.
 """
-
-# MERGED file_choice: Which file: chosen in the browser, or named by its path; and how it is read.
-# MERGED file_words: What the tab "File" says of a run, and the run as Python. Pure.
 
 from __future__ import annotations
 
@@ -22,23 +20,25 @@ from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.files.reading import kind_to_read
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.errors import Trouble
-from svc_tools.lookup.outcomes import STOPPED
-from svc_tools.widgets.file_columns import ColumnsForm, PlanView, file_trouble, grid, line, spoken
-from svc_tools.widgets.file_result import FileProgress, FileResult
+from svc_tools.lookup.outcomes import STOPPED, Trouble
+from svc_tools.widgets.file_columns import ColumnsForm, file_trouble, reworded
+from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (
+    CodeView,
     Disclosure,
     Entry,
     Form,
+    MessageArea,
     Name,
     as_code,
     button,
     field,
+    grid,
     heading,
-    message_area,
+    line,
     note,
-    shown_code,
-    told_size,
+    set_visible,
+    size_text,
 )
 from svc_tools.widgets.uploads import UploadButton, free_name
 
@@ -53,13 +53,12 @@ if TYPE_CHECKING:
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 
-_LONGEST = 100
-"""Bytes of a file's name that stand in that of its result: systems allow 255 for all of it."""
+_NO_SERVICE = Trouble(
+    "There is no service to ask",
+    "No key was given, and the embedded service was not chosen.",
+    "Do one of the two at the top of the panel, then try again.",
+)
 _OTHER_SERVICE = "Another service is used now: show the plan again."
-
-_KINDS = ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq"
-
-_TAKE_IT = " Take the result away: what is kept here is removed when the panel's kernel ends."
 
 T = TypeVar("T")
 
@@ -72,16 +71,16 @@ class FileTab:
 
     Attributes:
         choice: which file.
-        columns: which column says what.
+        columns: what each column is.
         target: where the result is written; empty for the folder of the panel.
-        plan_button: reads the file and shows what asking will take; asks nothing.
-        plan: what asking will take.
-        run_button: asks, and writes the result.
-        stop_button: ends what runs; what was found is kept.
-        progress: how far it is.
+        plan_button: reads the file and shows the plan; sends no request.
+        plan: what a run will take.
+        run_button: looks up the places, and writes the result.
+        stop_button: stops what runs; results so far are stored.
+        progress: the progress of what runs.
         message: what happened.
-        result: what became of the file.
-        code: the same as Python.
+        result: the result of the run.
+        code: the same in Python.
     """
 
     def __init__(self, session: Session) -> None:
@@ -94,11 +93,11 @@ class FileTab:
         self.run_button = button("Run")
         self.stop_button = button("Stop", "danger")
         self.progress = FileProgress(session.background)
-        self.message = message_area()
+        self.message = MessageArea()
         self.result = FileResult(session, self._write_workbook)
-        self.code = shown_code()
+        self.code = CodeView()
         self._job: FileJob | None = None
-        self._asks: Svc | None = None  # the service that the plan is for
+        self._planned_for: Svc | None = None
         self._work: Job | None = None
         self._is_running = False
         self._stop: threading.Event | None = None
@@ -118,41 +117,37 @@ class FileTab:
         self.run_button.on_click(lambda _: self._run())
         self.stop_button.on_click(lambda _: self._end())
         session.on_change(self._changed)
-        self._show_mapping(shown=False)
+        set_visible(self._mapping, visible=False)
         self._idle()
 
     # the steps
 
     def _open(self) -> None:
-        """Look at the chosen file."""
+        """Open the chosen file."""
         path, reading = self.choice.current, self.choice.reading()
         if path is None:
             return
         self._forget()
-        self._show_mapping(shown=False)
-        self._start(
-            f"Opening {path.name}…",
-            lambda: view_of_file(path, **reading),
-            self._opened,
-        )
+        set_visible(self._mapping, visible=False)
+        self._start(f"Opening {path.name}…", lambda: view_of_file(path, **reading), self._opened)
 
     def _opened(self, view: FileView) -> None:
         self.columns.show(view)
         self.choice.offer(view)
         uploaded = self.choice.uploaded
         self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
-        self._show_mapping(shown=True)
-        notes = (spoken(text, view.path.name) for text in view.notes)
+        set_visible(self._mapping, visible=True)
+        notes = (reworded(text, view.path.name) for text in view.notes)
         self.message.show_note(" ".join([f"{view.path.name} is open.", *notes]))
 
     def _show_plan(self) -> None:
-        """Read the file once, and say what asking will take; nothing is asked."""
+        """Read the file once, and show what a run will take; no request is sent."""
         if self._is_running:
             return
         client, source = self.session.client, self.choice.current
         self._forget()
         if client is None or source is None:
-            self.message.show_trouble(NO_SERVICE)
+            self.message.show_trouble(_NO_SERVICE)
             return
         reading = self.choice.reading()
         try:
@@ -164,11 +159,11 @@ class FileTab:
                 tz=self.columns.zone(),
             )
             output = self._output(source)
-            self.code.show(code_of(client, source, output, terms, reading))
+            self.code.show(_code_of(client, source, output, terms, reading))
         except (ValueError, OSError) as error:
             self._failed(error)
             return
-        stop, self._asks = threading.Event(), client
+        stop, self._planned_for = threading.Event(), client
 
         def work() -> tuple[FileJob, Plan] | None:
             job = FileJob(source, output, terms, progress=self.progress, **reading)
@@ -189,7 +184,7 @@ class FileTab:
             self.message.show_note("It was stopped; nothing was asked.")
             return
         self._job, plan = planned
-        if self._asks is not self.session.client:
+        if self._planned_for is not self.session.client:
             self._forget()
             self.message.show_note(_OTHER_SERVICE)
             return
@@ -198,15 +193,15 @@ class FileTab:
         self.message.show_note("This is the plan. Nothing was asked yet; “Run” asks.")
 
     def _run(self) -> None:
-        """Ask for what is not known, and write the result."""
+        """Look up what is not cached, and write the result."""
         job, client = self._job, self.session.client
         if self._is_running:
             return
         if job is None or client is None:
-            self.message.show_trouble(NO_SERVICE)
+            self.message.show_trouble(_NO_SERVICE)
             return
-        if self._asks is not client:
-            self._forget(all_of_it=False)
+        if self._planned_for is not client:
+            self._forget(result=False)
             self.message.show_note(_OTHER_SERVICE)
             return
         stop = threading.Event()
@@ -214,7 +209,7 @@ class FileTab:
 
         def work() -> tuple[FileRun, Plan]:
             started = time.monotonic()
-            if job.output.exists():  # of the run before: it stays
+            if job.output.exists():  # the result of an earlier run is not replaced
                 job.aim(_free(job.output))
             with opened_cache() as cache:
                 job.ask(client, cache, stop=stop)
@@ -234,14 +229,14 @@ class FileTab:
         if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
             self.run_button.focus()
         below = run.written is not None and self.session.folder in run.written.parents
-        told = ended(run, goes=below and not self.session.folder_stays)
-        if isinstance(told, Trouble):
-            self.message.show_trouble(told)
+        message = _run_message(run, temporary=below and not self.session.folder_stays)
+        if isinstance(message, Trouble):
+            self.message.show_trouble(message)
         else:
-            self.message.show_note(told)
+            self.message.show_note(message)
 
     def _write_workbook(self) -> None:
-        """Write what was found as an Excel workbook too; nothing is asked."""
+        """Write the result as an Excel workbook too; no request is sent."""
         job, written = self._job, self.result.written
         if job is None or written is None or self._is_running:
             return
@@ -276,7 +271,7 @@ class FileTab:
             self._idle()
             self.message.show_note("It was stopped; nothing was asked.")
 
-    # what goes on
+    # the work under way
 
     def _start(
         self,
@@ -287,14 +282,14 @@ class FileTab:
         *,
         waits: bool = False,
     ) -> None:
-        """Do some work beside the page; until it is over, nothing else can be begun.
+        """Run some work in the background; until it is over, nothing else can be started.
 
         Args:
-            words: what is done.
+            words: what is being done.
             work: the work.
             done: takes its result.
             stop: set by the button "Stop".
-            waits: whether a stop waits for the result, because it holds what was found.
+            waits: whether a stop waits for the result, which holds what was found so far.
         """
         self._stop, self._waits, self._is_running = stop, waits, True
         self.message.clear()
@@ -312,7 +307,7 @@ class FileTab:
         self._work = self.session.background.start(work, done=finished, failed=failed)
 
     def _idle(self) -> None:
-        """Nothing runs: the page can be used."""
+        """Nothing runs: enable the page."""
         self._stop, self._waits, self._is_running = None, False, False
         self.progress.hide()
         self._enable(idle=True)
@@ -321,10 +316,10 @@ class FileTab:
         self.choice.set_enabled(enabled=idle)
         self.columns.set_enabled(enabled=idle)
         self.target.disabled = not idle
-        # the buttons stay as they are, and do nothing meanwhile: a disabled one loses the focus
-        self.run_button.layout.display = "" if self._job is not None else "none"
+        # the other buttons stay enabled and do nothing meanwhile: disabled they lose the focus
+        set_visible(self.run_button, self._job is not None)
         self.stop_button.disabled = idle
-        self.stop_button.layout.display = "none" if idle else ""
+        set_visible(self.stop_button, not idle)
 
     def _failed(self, error: BaseException) -> None:
         if self.choice.current is None:
@@ -335,29 +330,26 @@ class FileTab:
         self.message.show_trouble(file_trouble(error, self.choice.current.name))
 
     def _changed(self) -> None:
-        """Something is wanted otherwise: the plan does not hold any more."""
+        """A setting was changed: the plan is no longer valid."""
         if self._job is not None and not self._is_running:
-            self._forget(all_of_it=False)
+            self._forget(result=False)
             below = " The result below is of before." if self.result.written else ""
             self.message.show_note(f"Something was changed: show the plan again.{below}")
 
-    def _forget(self, *, all_of_it: bool = True) -> None:
-        """Let go of the file and of what was said of it; of its result only with `all_of_it`."""
+    def _forget(self, *, result: bool = True) -> None:
+        """Close the file and drop its plan; with `result` hide the result too."""
         if self._job is not None:
             self._job.rows.close()
         self._job = None
         self.run_button.description = "Run"
         self.plan.hide()
-        if all_of_it:
+        if result:
             self.result.hide()
         else:
-            self.result.keep()
+            self.result.close()
         self.code.show("")
         self.message.clear()
         self._enable(idle=not self._is_running)
-
-    def _show_mapping(self, *, shown: bool) -> None:
-        self._mapping.layout.display = "" if shown else "none"
 
     def _output(self, source: Path) -> Path:
         """Where the result is to be written."""
@@ -375,19 +367,19 @@ def _plan_of(job: FileJob, client: Svc) -> Plan:
 
 
 def _result_of(source: Path, folder: Path) -> Path:
-    """The usual name of a result."""
+    """The usual path of a result; its name has at most 100 bytes of the source's."""
     stem = source.name.lower().removesuffix(".gz")
     stem = source.name[: len(Path(stem).stem)]
-    return folder / f"{stem.encode()[:_LONGEST].decode(errors='ignore')}-rates.csv"
+    return folder / f"{stem.encode()[:100].decode(errors='ignore')}-rates.csv"
 
 
 def _free(path: Path) -> Path:
-    """This path, or one with a number where there is such a file."""
+    """This path, or one with a number where the file exists."""
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
 
 
 class Reading(TypedDict, total=False):
-    """How a file is read, as `enrich_file` takes it; what is left out is found."""
+    """How a file is read, as `enrich_file` takes it; what is left out is detected."""
 
     sheet: str
     delimiter: str
@@ -395,19 +387,19 @@ class Reading(TypedDict, total=False):
 
 
 class FileChoice:
-    """Choose a file; nothing of it is kept in the page.
+    """Choose a file; the page stores nothing of it.
 
     Args:
         session: whose folder takes uploads.
-        opened: called once a file is chosen, and again when it is to be read another way.
-        failed: called with what kept an upload from being saved.
+        opened: called when a file is chosen, and when it is to be read another way.
+        failed: called with the error of an upload.
 
     Attributes:
-        upload: the button that chooses a file of the reader's machine.
+        upload: the button that chooses a file of the user's machine.
         path: the form that takes the path of a file on the kernel's machine.
         sheet: the sheet of a workbook; empty for the first that is not hidden.
-        delimiter: what separates the cells of a CSV; empty where it is to be found.
-        encoding: the encoding of a CSV; empty where it is to be found.
+        delimiter: what separates the cells of a CSV; empty to detect it.
+        encoding: the encoding of a CSV; empty to detect it.
         again: the button that reads the chosen file once more.
         current: the chosen file.
         uploaded: whether it was uploaded.
@@ -419,13 +411,13 @@ class FileChoice:
         opened: Callable[[], object],
         failed: Callable[[Exception], object],
     ) -> None:
-        self._session, self._opened, self._failed = session, opened, failed
+        self._opened, self._failed = opened, failed
         self.current: Path | None = None
         self.uploaded = False
         self._enabled = True
         self.upload = UploadButton(
             "Choose a file",
-            _KINDS,
+            ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq",
             folder=lambda: session.folder / "uploads",
             done=lambda path: self._take(path, uploaded=True),
             failed=failed,
@@ -462,22 +454,12 @@ class FileChoice:
         self.again = button("Read it again", "plain")
         self._of_book = field(self.sheet, "Empty: the first one that is not hidden.")
         self._of_text = (field(self.delimiter), field(self.encoding, "Empty: found by itself."))
-        options = ipywidgets.VBox(
-            [
-                grid(self._of_book, *self._of_text),
-                line(self.again),
-            ]
-        )
+        options = ipywidgets.VBox([grid(self._of_book, *self._of_text), line(self.again)])
         self.options = Disclosure("How the file is read", options)
         self.again.on_click(self._read_again)
-        self.view = ipywidgets.VBox(
-            [
-                self.upload,
-                note(self._limit()),
-                self.path,
-                self.options.view,
-            ]
-        )
+        most = "" if session.upload_limit is None else f", up to {size_text(session.upload_limit)}"
+        limit = f"CSV, Excel workbook or Parquet{most}. For a very large file give its path."
+        self.view = ipywidgets.VBox([self.upload, note(limit), self.path, self.options.view])
         self._show_options()
 
     def reading(self) -> Reading:
@@ -498,15 +480,10 @@ class FileChoice:
             self.options.reveal(opened=True)
 
     def set_enabled(self, *, enabled: bool) -> None:
-        """Whether another file may be chosen now."""
+        """Set whether another file may be chosen."""
         self._enabled = enabled
         self.upload.disabled = self.again.disabled = not enabled
         self.path.busy = not enabled
-
-    def _limit(self) -> str:
-        limit = self._session.upload_limit
-        most = "" if limit is None else f", up to {told_size(limit)}"
-        return f"CSV, Excel workbook or Parquet{most}. For a very large file give its path."
 
     def _named(self, given: Values) -> None:
         """Take the path that was typed."""
@@ -523,7 +500,7 @@ class FileChoice:
         self._take(path, uploaded=False)
 
     def _take(self, path: Path, *, uploaded: bool) -> None:
-        if not self._enabled:  # it was on its way when something else began
+        if not self._enabled:  # it was being uploaded when something else began
             self._failed(
                 ValueError(f"{path.name} was not opened: stop what runs, and choose again")
             )
@@ -536,26 +513,19 @@ class FileChoice:
         self._opened()
 
     def _show_options(self) -> None:
-        """Only what is of the chosen file's kind."""
+        """Show only the options of the chosen file's kind."""
         kind = None if self.current is None else kind_to_read(self.current)
-        self.options.view.layout.display = "" if kind in {"csv", "xlsx"} else "none"
-        self._of_book.layout.display = "" if kind == "xlsx" else "none"
+        set_visible(self.options.view, kind in {"csv", "xlsx"})
+        set_visible(self._of_book, kind == "xlsx")
         for box in self._of_text:
-            box.layout.display = "" if kind == "csv" else "none"
+            set_visible(box, kind == "csv")
 
     def _read_again(self, _button: object) -> None:
         if self.current is not None:
             self._opened()
 
 
-NO_SERVICE = Trouble(
-    "There is no service to ask",
-    "No key was given, and the embedded service was not chosen.",
-    "Do one of the two at the top of the panel, then try again.",
-)
-
-
-def code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
+def _code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Reading) -> str:
     """The call of `enrich_file` that does what the tab does; never the key."""
     embedded = isinstance(client, EmbeddedSvc)
     connect = as_code("svc_tools.connect", *(["embedded"] if embedded else []))
@@ -575,15 +545,17 @@ def code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Read
     return f"{head}\n\nclient = {connect}\nrun = {call}"
 
 
-def ended(run: FileRun, *, goes: bool) -> Trouble | str:
+def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
     """How a run ended, and what can be done now.
 
     Args:
         run: the run.
-        goes: whether the result goes with the panel.
+        temporary: whether the result is deleted with the panel.
     """
     if run.stopped is None:
-        return f"{_done(run)}{_TAKE_IT if goes else ''}"
+        if not temporary:
+            return _done(run)
+        return f"{_done(run)} Download the result: it is deleted when the panel's kernel ends."
     left = run.totals.statuses["not_attempted"]
     there = "No file was written."
     if run.written is not None:

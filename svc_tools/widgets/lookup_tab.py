@@ -1,8 +1,7 @@
-"""The tab "Lookup": one place, its rate as a card, and the lookups of the session."""
+"""The tab "Lookup": a form, the rate as a card, and the history of the session's lookups.
 
-# MERGED lookup_form: What is asked in the tab "Lookup": its fields, and the question that they make. Pure.
-# MERGED lookup_history: The lookups of a session: what was asked, when, and what came.
-# MERGED card: The card of a lookup in the panel: with the service, the time and the reasons for a review.
+`query_of` turns the fields of the form into a `LookupQuery`, or into messages at the fields.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +24,15 @@ from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, review_reasons
 from svc_tools.places import STATES, Cells, Place, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
+    CodeView,
     CopyButton,
     Entry,
     Form,
+    MessageArea,
     Values,
     as_code,
-    message_area,
-    shown_code,
-    told,
+    set_visible,
+    trouble_of,
 )
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ _NEEDED = {
 _CITY = "the line is too short or too long for an address; give the city beside the street"
 _NO_STATE = "Give the state, such as TX or Texas: only a ZIP Code can tell it."
 
-_MOST = 200
-"""How many lookups are kept, the newest of them."""
+_HISTORY_LIMIT = 200
+"""Lookups in the history; older ones are dropped."""
 
 _NO_SERVICE = Trouble(
     "No service is connected",
-    "There is nobody to ask.",
+    "No rate can be looked up without one.",
     "Give a key above, or use the embedded service.",
 )
 
@@ -70,11 +70,11 @@ class LookupTab:
     """Look up one place.
 
     Attributes:
-        form: the question; "Cancel" while it is asked.
+        form: the query; "Cancel" while it is under way.
         message: what is under way, or went wrong.
-        card: the answer.
-        copy_rate: copies the rate as it came.
-        code: the same question in Python.
+        card: the result.
+        copy_rate: copies the rate as the service sent it.
+        code: the same lookup in Python.
         history: the lookups of this session.
     """
 
@@ -84,16 +84,16 @@ class LookupTab:
         self.form = Form(
             ENTRIES,
             submit="Look up",
-            on_submit=self._ask,
+            on_submit=self._look_up,
             cancel="Cancel",
             on_cancel=self._cancel,
             label="Look up a rate",
         )
-        self.message = message_area()
+        self.message = MessageArea()
         self.card = ipywidgets.HTML()
         self.copy_rate = CopyButton("Copy rate", "")
         self.copy_code = CopyButton("Copy as code", "")
-        self.code = shown_code()
+        self.code = CodeView()
         self.history = History(self._show)
         copies = ipywidgets.HBox([self.copy_rate, self.copy_code])
         copies.add_class("svc-copies")
@@ -103,25 +103,25 @@ class LookupTab:
         self.view.add_class("svc-lookup")
         self._hide()
 
-    def _ask(self, values: Values) -> None:
-        question = asked(values.texts)
-        self._hide()  # an old rate must not stand beside a new question
+    def _look_up(self, values: Values) -> None:
+        query = query_of(values.texts)
+        self._hide()  # an old rate must not be shown with a new query
         self.message.clear()
-        self.form.errors = question if isinstance(question, dict) else {}
-        if isinstance(question, dict):
+        self.form.errors = query if isinstance(query, dict) else {}
+        if isinstance(query, dict):
             return
         client = self.session.client
         if client is None:
             self.message.show_trouble(_NO_SERVICE)
             return
         self.form.busy = True
-        asked_one = the_service(self.session.service_name)
-        self.message.show_note(f"Asking {asked_one} about {question.words} …")
-        service, code = self.session.service_name, _code(self.session, question)
+        service = self.session.service_name
+        code = f"{self.session.code}\n{query.code()}"
+        self.message.show_note(f"Asking {the_service(service)} about {query.words} …")
         self.job = self.session.background.start(
-            lambda: _answer(client, question),
-            done=lambda pair: self._answered(question, *pair, service=service, code=code),
-            failed=lambda error: self._failed(question, error, code=code),
+            lambda: _look_up(client, query),
+            done=lambda pair: self._show_result(query, *pair, service=service, code=code),
+            failed=lambda error: self._show_error(query, error, code=code),
         )
 
     def _cancel(self) -> None:
@@ -131,80 +131,75 @@ class LookupTab:
         self.form.busy = False
         self.message.show_note("Cancelled: its answer is not shown when it comes.")
 
-    def _answered(
-        self, question: Asked, answer: TaxResponse, outcome: Outcome, *, service: str, code: str
+    def _show_result(
+        self, query: LookupQuery, result: TaxResponse, outcome: Outcome, *, service: str, code: str
     ) -> None:
         at = outcome.looked_up_at or datetime.now(UTC)
-        day = _day(question)
+        day = _day(query)
         if outcome.status == "failed":
             trouble = Trouble(
                 "The answer cannot be used",
                 f"{outcome.error or ''}.".removeprefix("the answer cannot be used: "),
                 "Show it to whoever runs the service; no rate is taken from it.",
             )
-            past = Past(at, question.words, day, "no rate", "failed", code=code, trouble=trouble)
+            past = PastLookup(at, query.words, day, "no rate", "failed", code=code, trouble=trouble)
         else:
             notes: tuple[str, ...] = ()
-            if question.state_from_zip:
-                notes = (f"No state was given; the ZIP Code lies in {question.place.state}.",)
-            past = Past(
+            if query.state_from_zip:
+                notes = (f"No state was given; the ZIP Code lies in {query.place.state}.",)
+            past = PastLookup(
                 at,
-                question.words,
+                query.words,
                 day,
-                rate_headline(answer),
+                rate_headline(result),
                 outcome.status,
-                answer_card(answer, outcome, service=service, day=question.day, notes=notes),
-                answer.combined_rate_string or "" if outcome.status == "ok" else "",
+                result_card(result, outcome, service=service, day=query.day, notes=notes),
+                result.combined_rate_string or "" if outcome.status == "ok" else "",
                 code,
             )
         self._finish(past)
 
-    def _failed(self, question: Asked, error: BaseException, *, code: str) -> None:
+    def _show_error(self, query: LookupQuery, error: BaseException, *, code: str) -> None:
         status = failed(error).status if isinstance(error, SvcError) else "failed"
-        day = _day(question)
-        at = datetime.now(UTC)
+        at, trouble = datetime.now(UTC), trouble_of(error)
         self._finish(
-            Past(at, question.words, day, "no rate", status, code=code, trouble=told(error))
+            PastLookup(at, query.words, _day(query), "no rate", status, code=code, trouble=trouble)
         )
 
-    def _finish(self, past: Past) -> None:
+    def _finish(self, past: PastLookup) -> None:
         self.form.busy = False
         self.history.add(past)
         self._show(past)
 
-    def _show(self, past: Past) -> None:
+    def _show(self, past: PastLookup) -> None:
         self.card.value = past.card
         self.copy_rate.text = past.rate_text
-        self.copy_rate.layout.display = "" if past.rate_text else "none"
+        set_visible(self.copy_rate, bool(past.rate_text))
         self.copy_code.text = past.code
         self.code.show(past.code)
-        self.answer.layout.display = ""
+        set_visible(self.answer, visible=True)
         if past.trouble is not None:
             self.message.show_trouble(past.trouble)
         else:
             self.message.announce(f"{past.rate} for {past.what}, {past.day}.")
 
     def _hide(self) -> None:
-        self.answer.layout.display = "none"
+        set_visible(self.answer, visible=False)
         self.card.value = ""
         self.copy_rate.text = ""
         self.copy_code.text = ""
         self.history.shown = -1
 
 
-def _answer(client: Svc, question: Asked) -> tuple[TaxResponse, Outcome]:
-    """Ask; in a thread of its own, so it touches no widget."""
-    place = question.place
-    answer = client.lookup(place.state, **place.arguments())
-    return answer, of_answer(place, answer, at=datetime.now(UTC))
+def _look_up(client: Svc, query: LookupQuery) -> tuple[TaxResponse, Outcome]:
+    """Look up; in a background thread, so it touches no widget."""
+    place = query.place
+    result = client.lookup(place.state, **place.arguments())
+    return result, of_answer(place, result, at=datetime.now(UTC))
 
 
-def _day(question: Asked) -> str:
-    return str(question.day or datetime.now().astimezone().date())
-
-
-def _code(session: Session, question: Asked) -> str:
-    return f"{session.code}\n{question.code()}"
+def _day(query: LookupQuery) -> str:
+    return str(query.day or datetime.now().astimezone().date())
 
 
 ENTRIES = (
@@ -289,8 +284,8 @@ ENTRIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One question, ready to be asked.
+class LookupQuery:
+    """One query, ready to be sent.
 
     Attributes:
         place: the place and the day.
@@ -302,12 +297,12 @@ class Asked:
 
     @property
     def day(self) -> date | None:
-        """The day that the rate is asked for; `None` for today."""
+        """The day of the rate; `None` for today."""
         return self.place.as_of
 
     @property
     def words(self) -> str:
-        """The place in a few words, as it is asked for."""
+        """The place in a few words."""
         place = self.place
         if place.mode == _POINT:
             return f"{place.state}, {place.lat}, {place.lng}"
@@ -317,18 +312,18 @@ class Asked:
         return f"{before}, {where}" if before else where
 
     def code(self) -> str:
-        """The call that asks the same."""
+        """The same lookup as a call."""
         return as_code("client.lookup", self.place.state, **self.place.arguments())
 
 
-def asked(values: Mapping[str, str]) -> Asked | dict[str, str]:
-    """The question that the fields make; else what is wrong, by the name of a field.
+def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
+    """The query that the fields make; else what is wrong, by the name of a field.
 
     Only the fields of the chosen mode count. Nothing is sent for what cannot be a place.
     """
     mode = values.get("mode") or _ZIP
     errors = {
-        name: said for name, said in _NEEDED[mode].items() if not values.get(name, "").strip()
+        name: message for name, message in _NEEDED[mode].items() if not values.get(name, "").strip()
     }
     if mode != _ZIP and not values.get("state", "").strip():
         errors["state"] = _NO_STATE
@@ -344,9 +339,9 @@ def asked(values: Mapping[str, str]) -> Asked | dict[str, str]:
     found = question(cells, dated=day is not None)
     if isinstance(found, Refusal):
         return _refused(found.reason, mode)
-    if found.place.mode != mode:  # of a line that is no address something else would be asked
+    if found.place.mode != mode:  # a line that is not an address would be another query
         return {"address": _sentence(_CITY)}
-    return Asked(found.place, state_from_zip=found.state_from_zip)
+    return LookupQuery(found.place, state_from_zip=found.state_from_zip)
 
 
 def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
@@ -376,18 +371,18 @@ def _sentence(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A lookup that was made.
+class PastLookup:
+    """A lookup of the history.
 
     Attributes:
         at: when.
         what: the place in words.
-        day: the day asked for, as 2026-05-01.
+        day: the day of the rate, as 2026-05-01.
         rate: the rate in words, or that there is none.
         status: its status (`svc_tools.lookup.STATUSES`).
         card: its card; empty where there is none.
-        rate_text: the rate as it came, for the clipboard; empty where there is none.
-        code: the Python that asks the same.
+        rate_text: the rate as the service sent it, for the clipboard; empty where there is none.
+        code: the same lookup in Python.
         trouble: what went wrong, else `None`.
     """
 
@@ -407,7 +402,7 @@ class History(anywidget.AnyWidget):
 
     Attributes:
         rows: their numbers and cells.
-        shown: the number of the one whose answer is shown; -1 for none.
+        shown: the number of the one whose result is shown; -1 for none.
     """
 
     _esm = HERE / "history.js"
@@ -417,19 +412,19 @@ class History(anywidget.AnyWidget):
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     shown = traitlets.Int(-1).tag(sync=True)
 
-    def __init__(self, on_show: Callable[[Past], object]) -> None:
+    def __init__(self, on_show: Callable[[PastLookup], object]) -> None:
         self._on_show = on_show
         self._next = 0
-        self.past: dict[int, Past] = {}
+        self.past: dict[int, PastLookup] = {}
         super().__init__()
         self.on_msg(self._received)
 
-    def add(self, past: Past) -> None:
-        """Put a lookup on top; it is the one that is shown."""
+    def add(self, past: PastLookup) -> None:
+        """Add a lookup on top; it is the one that is shown."""
         self.past[self._next] = past
         self.shown = self._next
         self._next += 1
-        while len(self.past) > _MOST:
+        while len(self.past) > _HISTORY_LIMIT:
             del self.past[min(self.past)]
         self.rows = [
             {
@@ -446,7 +441,7 @@ class History(anywidget.AnyWidget):
         ]
 
     def show(self, number: int) -> None:
-        """Show the answer of a past lookup again, as its button does; nothing is asked."""
+        """Show the result of a past lookup again, as its button does; no request is sent."""
         if number in self.past:
             self.shown = number
             self._on_show(self.past[number])
@@ -457,8 +452,8 @@ class History(anywidget.AnyWidget):
             self.show(number)
 
 
-def answer_card(
-    answer: TaxResponse,
+def result_card(
+    result: TaxResponse,
     outcome: Outcome,
     *,
     service: str,
@@ -468,47 +463,41 @@ def answer_card(
     """The card as HTML without JavaScript; everything from the service is escaped.
 
     Args:
-        answer: the answer.
-        outcome: what became of the question; its reasons for a review are said.
-        service: who answered.
-        day: the day that was asked for; `None` for today.
-        notes: what else to say of the question.
+        result: the service's response.
+        outcome: the same as an outcome, whose reasons for a review are shown.
+        service: the name of the service.
+        day: the day of the rate; `None` for today.
+        notes: further remarks about the query.
     """
     facts = [("Service", service)]
     at = outcome.looked_up_at
     if at is not None:
         facts.append(("Answered", at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z").strip()))
     return card(
-        answer,
-        day=day_in_words(day),
+        result,
+        day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",
         facts=facts,
         notes=(*notes, *_reasons(outcome, day)),
         meanings=MEANINGS,
     )
 
 
-def day_in_words(day: date | None) -> str:
-    """The day that a rate was asked for."""
-    return f"today, {datetime.now().astimezone().date()}" if day is None else f"on {day}"
-
-
 def _reasons(outcome: Outcome, day: date | None) -> tuple[str, ...]:
-    """Why a person should look at the answer, where its own warnings do not say so."""
+    """Why the result requires review, where its own warnings do not say so."""
     found = outcome.found
     if found is None:
         return ()
-    own_day = day or datetime.now().astimezone().date()
-    codes = review_reasons(outcome, found.warnings, own_day)
-    unsaid = [code for code in codes if code not in found.warnings and code != "partial"]
-    unsaid += [code for code in found.warnings if code == "parts_do_not_add_up"]
-    return tuple(_reason(code, found) for code in unsaid)
+    codes = review_reasons(outcome, found.warnings, day or datetime.now().astimezone().date())
+    further = [code for code in codes if code not in found.warnings and code != "partial"]
+    further += [code for code in found.warnings if code == "parts_do_not_add_up"]
+    return tuple(_reason(code, found) for code in further)
 
 
 def _reason(code: str, found: Found) -> str:
-    said = f"{REVIEW_REASONS[code][0]}."
+    reason = REVIEW_REASONS[code][0]
     if code == "several_rates" and found.low is not None and found.high is not None:
         low, high = (
             percent(rate_to_decimal(units_to_rate(units))) for units in (found.low, found.high)
         )
-        said = f"{REVIEW_REASONS[code][0]}, from {low} to {high}."
-    return f"{said} {what_to_do(code)}"
+        reason = f"{reason}, from {low} to {high}"
+    return f"{reason}. {what_to_do(code)}"

@@ -12,11 +12,12 @@ from IPython.core.error import UsageError
 
 from svc_sdk import SvcError
 from svc_tools.config import configured, connect, running_embedded
-from svc_tools.widgets.lookup_tab import Asked, asked
-from svc_tools.widgets.parts import told
+from svc_tools.widgets.lookup_tab import query_of
+from svc_tools.widgets.parts import trouble_of
 
 if TYPE_CHECKING:
     from svc_sdk import Svc, TaxResponse
+    from svc_tools.places import Place
 
 _USAGE = (
     "Expected a state, a place and, unless it is today, a date: %svc TX 78701,"
@@ -31,7 +32,7 @@ def register(shell: Any) -> None:  # noqa: ANN401 - IPython's shell has no types
 
 
 def svc(line: str) -> TaxResponse:
-    """Look up a rate: `%svc STATE PLACE [DATE]`; `result = %svc TX 78701` keeps the result.
+    """Look up a rate: `%svc STATE PLACE [DATE]`; `result = %svc TX 78701` assigns the result.
 
     The place is a ZIP Code, which needs no state, coordinates, the name of a place, or an address.
 
@@ -39,18 +40,17 @@ def svc(line: str) -> TaxResponse:
         UsageError: the line cannot be read, or the lookup failed; IPython shows one line.
     """
     try:
-        place = _query(line).place
+        place = _place(line)
         return _client().lookup(place.state, **place.arguments())
     except (SvcError, ValueError, ImportError) as error:
-        trouble = told(error)
+        trouble = trouble_of(error)
         reference = f" Support reference: {trouble.reference}" if trouble.reference else ""
-        raise UsageError(
-            f"{trouble.title}. {trouble.text} {trouble.what_to_do}{reference}"
-        ) from None
+        message = f"{trouble.title}. {trouble.text} {trouble.what_to_do}{reference}"
+        raise UsageError(message) from None
 
 
-def _query(line: str) -> Asked:
-    """The query of a line such as `TX 78701 2024-05-01`."""
+def _place(line: str) -> Place:
+    """The place and day of a line such as `TX 78701 2024-05-01`."""
     words = shlex.split(line)
     dated = bool(words) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", words[-1]) is not None
     values = {"when": "date", "as_of": words.pop()} if dated else {}
@@ -64,19 +64,18 @@ def _query(line: str) -> Asked:
         values |= {"mode": "address", "address": place}
     else:
         values |= {"mode": "place", "location": place}
-    query = asked(values)
+    query = query_of(values)
     if isinstance(query, dict):
         raise ValueError(f"{' '.join(query.values())} {_USAGE}")  # noqa: TRY004 - messages
-    return query
+    return query.place
 
 
 @cache
 def _client() -> Svc:
-    """The client of the session: later lookups query the same service."""
+    """The client of the session: later lookups use the same service."""
     if configured() is not None:
         return connect()
-    client: Svc | None = running_embedded()
-    if client is None:  # nobody has chosen it
-        client = connect("embedded")
+    running = running_embedded()
+    if running is None:
         sys.stdout.write("No service is configured: the rates are those of the embedded service.\n")
-    return client
+    return running or connect("embedded")

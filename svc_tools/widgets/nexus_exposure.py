@@ -1,8 +1,8 @@
-"""Step 2 of the Nexus tab: how near the sales in each state come to its threshold."""
+"""Step 2 of the Nexus tab: how near the sales in each state come to its threshold.
 
-# MERGED nexus_exposure_table: The exposure of each state as a table: standing in words and a mark, share used as a bar. Pure.
-#
-# MERGED nexus_exposure_table: What cannot be said stays unsaid: a missing figure is a dash, never a 0.
+The table shows the standing in words and a mark, and the share used as a bar. A missing figure is
+a dash, never a 0.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +17,18 @@ import pandas as pd
 
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
-from svc_tools.widgets.nexus_section import Section, actions, shown
-from svc_tools.widgets.parts import Entry, Form, Name, as_code, button, field, note, shown_code
+from svc_tools.widgets.nexus_section import Section, actions, box_html
+from svc_tools.widgets.parts import (
+    CodeView,
+    Entry,
+    Form,
+    Name,
+    as_code,
+    button,
+    field,
+    note,
+    set_visible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +75,7 @@ class ExposureSection(Section):
             which the sales are complete, the user's own thresholds over those that ship, and the
             button that computes.
         upload: or the file itself.
-        columns: which column of the file is what, where its name does not say.
+        columns: what each column of the file is, where its name does not tell.
         columns_button: reads the file's columns, to choose from.
         result: the states as a table.
         code: the same in Python.
@@ -125,9 +135,9 @@ class ExposureSection(Section):
         self._mapping = w.VBox([field(one) for one in self.columns.values()])
         self.columns_button = button("Choose the columns", kind="plain")
         self.result = w.HTML()
-        self.code = shown_code()
+        self.code = CodeView()
         self.columns_button.on_click(lambda _: self.read_columns())
-        shown(self._mapping, visible=False)
+        set_visible(self._mapping, visible=False)
         self.compose(
             note(_HELP),
             self.file,
@@ -187,9 +197,9 @@ class ExposureSection(Section):
         )
 
     def register_changed(self) -> None:
-        """The exposure says which states have a record: of another register it is another one."""
+        """Report that the exposure, which shows the states with a record, is outdated."""
         if self.cleanup.exposure is not None:
-            self.message.show_note("The register has changed: compute the exposure anew.")
+            self.message.show_note("The register has changed: compute the exposure again.")
 
     def _uploaded(self, path: Path) -> None:
         self.file.values = {**self._texts, "path": str(path)}
@@ -206,7 +216,7 @@ class ExposureSection(Section):
             former = dropdown.value
             dropdown.options = [(_BY_NAME, None), *((name, name) for name in names)]
             dropdown.value = former if former in names else None
-        shown(self._mapping, visible=True)
+        set_visible(self._mapping, visible=True)
         self.message.show_note(
             "Choose a column only where its name does not say what it is, then compute."
         )
@@ -214,7 +224,7 @@ class ExposureSection(Section):
     def _computed(
         self, sent: dict[str, Any], exposure: pd.DataFrame, thresholds: Thresholds | None
     ) -> None:
-        self._sent = sent  # only now: what failed or was given up is not what is shown
+        self._sent = sent  # only now: what failed or was canceled is not shown
         self.cleanup.thresholds = thresholds
         self.cleanup.exposure, self.cleanup.as_of = exposure, sent.get("as_of")
         self._show_code()
@@ -239,7 +249,7 @@ class ExposureSection(Section):
 
 
 class _NotADayError(ValueError):
-    """A day that is none, or only one of two that go together."""
+    """A text that is not a day, or only one of two days that go together."""
 
     def __init__(self, name: str, message: str) -> None:
         self.name = name
@@ -308,20 +318,20 @@ def _is_quiet(row: Mapping[Any, Any]) -> bool:
 
 
 def exposure_notes(exposure: pd.DataFrame) -> str:
-    """What the figures are of: the day, the first and last sale, the rows left out and why."""
-    said = exposure.attrs.get("svc_exposure", {})
+    """What the figures cover: the day, the first and last sale, the rows left out and why."""
+    facts = exposure.attrs.get("svc_exposure", {})
     sentences = []
-    if "as_of" in said:
-        sentences.append(f"As of {said['as_of']}.")
-    first, last = said.get("first_day"), said.get("last_day")
+    if "as_of" in facts:
+        sentences.append(f"As of {facts['as_of']}.")
+    first, last = facts.get("first_day"), facts.get("last_day")
     if first is not None and last is not None:
         sentences.append(f"Sales from {first} to {last}.")
-    left_out = sum(int(one["rows"]) for one in said.get("left_out", ()))
+    left_out = sum(int(one["rows"]) for one in facts.get("left_out", ()))
     if left_out:
         sentences.append(f"{counted(left_out, 'row')} left out: in no figure below.")
-    looks = "svc-box svc-trouble" if left_out else "svc-box svc-said"
-    notes = "".join(f"<li>{escape(str(note))}</li>" for note in said.get("notes", ()))
-    return f'<div class="{looks}"><p>{escape(" ".join(sentences))}</p><ul>{notes}</ul></div>'
+    notes = "".join(f"<li>{escape(str(note))}</li>" for note in facts.get("notes", ()))
+    box = f"<p>{escape(' '.join(sentences))}</p><ul>{notes}</ul>"
+    return box_html(box, trouble=left_out > 0)
 
 
 def share_of(used: object) -> str:
@@ -356,8 +366,9 @@ def _row(row: Mapping[Any, Any]) -> str:
         _of(_whole(row["transactions"]), _whole(row["threshold_transactions"])),
     )
     certainty = escape(_text(row.get("certainty")) or NOTHING)
+    band = str(row["band"]).replace(" ", "-")
     return (
-        f'<tr class="svc-band-{_class(row["band"])}"><th scope="row">{escape(row["state"])}</th>'
+        f'<tr class="svc-band-{band}"><th scope="row">{escape(row["state"])}</th>'
         f"<td>{standing}</td>"
         + "".join(f'<td class="svc-number">{number}</td>' for number in numbers)
         + f"<td>{escape(crossed)}</td><td>{certainty}</td></tr>"
@@ -388,10 +399,6 @@ def _text(value: object) -> str:
 
 def _missing(value: object) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or value != value  # noqa: PLR0124  # NaN
-
-
-def _class(band: object) -> str:
-    return str(band).replace(" ", "-")
 
 
 def _number(head: str) -> str:

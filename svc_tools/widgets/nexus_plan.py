@@ -1,13 +1,9 @@
-"""Step 3 of the Nexus tab: the plan, a row for each record, and the person's ticks."""
-
-# MERGED nexus_rows: The rows of a plan with their ticks: one page of them at a time, always in the same widgets.
-#
-# MERGED nexus_rows: Making widgets is what costs time in a notebook, so a page is made once and filled anew.
-# MERGED nexus_whole_state: Apart from the plan: removing the records of every type of one state, once its code is typed.
+"""Step 3 of the Nexus tab: the plan, a row for each record, and the user's ticks."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,26 +12,17 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import config, nexus
-from svc_tools.display import NOTHING, counted
+from svc_tools.display import counted
 from svc_tools.nexus.journal import JournalError
-from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
-from svc_tools.places import STATES
 from svc_tools.widgets.nexus_section import (
-    DECISIONS,
-    Confirmation,
-    ConfirmBox,
-    Filter,
     Section,
     actions,
-    carried,
-    keep,
-    kept,
-    listed_if_it_lists,
-    listed_since,
-    page_of,
-    shown,
+    box_html,
+    store_plan,
+    stored_plan,
 )
 from svc_tools.widgets.parts import (
+    CodeView,
     Disclosure,
     DownloadButton,
     Entry,
@@ -45,40 +32,35 @@ from svc_tools.widgets.parts import (
     button,
     field,
     note,
-    shown_code,
-    table_html,
-    told,
+    set_visible,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from svc_sdk import Svc
-    from svc_tools.nexus import Abilities, Plan, PlanRow, Receipt, Register
+    from svc_tools.nexus import Abilities, Plan, PlanRow
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
 _EVERY = [("All", "")]
-
-PAGE = 20
-"""Rows on a page."""
-_MARKS = {"candidate": "\N{BLACK UP-POINTING TRIANGLE}", "review": "?", "keep": "\N{CHECK MARK}"}
-"""Before a decision's word, so that it can be told apart without colour."""
-_SOURCE = "; source: "
-"""Where the evidence of a row goes over to its sources, which are long and folded away."""
+_DECISIONS = {"candidate": "Candidate", "review": "Review", "keep": "Keep"}
+"""A decision of the plan, as the tab shows it."""
 
 
 class PlanSection(Section):
-    """Makes the plan, shows its rows with why, and takes the ticks. Nothing is ticked in advance.
+    """Makes the plan, shows its rows and their reasons, and takes the ticks.
+
+    Nothing is ticked in advance.
 
     Attributes:
-        make_button: makes the plan of the register and the exposure.
+        make_button: makes the plan from the register and the exposure.
         reopen, file, upload: open a plan file that was ticked elsewhere.
         decision, state, nexus_type, text: which rows are shown.
         rows: the rows of the page, with their checkboxes.
         back_button, next_button: other pages.
-        tick_button: ticks the candidates that the filter lets through, on all pages.
-        untick_button: takes all ticks away.
+        tick_button: ticks the candidates that match the filter, on all pages.
+        untick_button: removes all ticks.
         download: the plan as a file.
         code: the same in Python.
     """
@@ -109,7 +91,7 @@ class PlanSection(Section):
         self.missing = w.HTML()
         self.summary = w.HTML()
         self.decision = w.Dropdown(
-            options=[*_EVERY, *((words, code) for code, words in DECISIONS.items())],
+            options=[*_EVERY, *((words, code) for code, words in _DECISIONS.items())],
             description="Decision",
         )
         self.state = w.Dropdown(options=_EVERY, description="State")
@@ -124,7 +106,7 @@ class PlanSection(Section):
         self.tick_button = button("Tick all shown candidates", kind="plain")
         self.untick_button = button("Untick all", kind="plain")
         self.download = DownloadButton("Download the plan")
-        self.code = shown_code()
+        self.code = CodeView()
         self._connect()
         filters = w.HBox([field(one) for one in self._filters])
         filters.add_class("svc-filters")
@@ -163,7 +145,7 @@ class PlanSection(Section):
         self.untick_button.on_click(lambda _: self.untick())
 
     def make(self) -> None:
-        """Make the plan of what is known now."""
+        """Make the plan from what is known now."""
         register, listed = self.cleanup.register, self.cleanup.listed
         if register is None:
             self.message.show_note("There is no register yet: list the records, or read a file.")
@@ -210,7 +192,7 @@ class PlanSection(Section):
         )
 
     def tick_candidates(self) -> None:
-        """Tick the candidates that the filter lets through, and no other row."""
+        """Tick the candidates that match the filter, and no other row."""
         if self.cleanup.plan is None:
             return
         rows = [row for row in self._shown if row.decision == "candidate" and not row.action]
@@ -219,7 +201,7 @@ class PlanSection(Section):
             self._use(self.cleanup.plan.tick(*(row.number for row in rows)), "ticks")
 
     def untick(self) -> None:
-        """Take all ticks away."""
+        """Remove all ticks."""
         if self.cleanup.plan is not None:
             self.message.show_note("Nothing is ticked.")
             self._use(self.cleanup.plan.untick(), "ticks")
@@ -227,7 +209,7 @@ class PlanSection(Section):
     def show(self) -> None:
         """Show the plan as it is now."""
         plan = self.cleanup.plan
-        shown(self._body, plan is not None)
+        set_visible(self._body, plan is not None)
         self._show_code()
         if plan is None:
             return
@@ -254,20 +236,20 @@ class PlanSection(Section):
         )
         self.back_button.disabled, self.next_button.disabled = first == 0, last >= len(self._shown)
         for one in (self.back_button, self.next_button):
-            shown(one, len(self._shown) > PAGE)
+            set_visible(one, len(self._shown) > PAGE)
 
     def register_changed(self) -> None:
-        """A plan of the former register stays, with its ticks, and is said to be old."""
+        """Keep a plan of the former register, with its ticks, and report that it is outdated."""
         if self.cleanup.plan is not None:
             self.message.show_note(
-                "The register or the exposure has changed since this plan was made. Make it anew:"
+                "The register or the exposure has changed since this plan was made. Make it again:"
                 " your ticks stay on records that are the same."
             )
 
     def _made(self, client: Svc | None, made: Plan, able: Abilities | None) -> None:
-        # another account may be in use by now: what its service can do is another question
+        # another account may be in use by now, whose service has other abilities
         self.cleanup.abilities = able if client is self.session.client else None
-        plan, lost = carried(self.cleanup.plan, made)
+        plan, lost = carry_ticks(self.cleanup.plan, made)
         if lost:
             self.message.show_note(
                 f"{counted(lost, 'tick')} of the former plan could not be kept: the record, or"
@@ -291,20 +273,20 @@ class PlanSection(Section):
     def _use(self, plan: Plan, what: Literal["plan", "ticks"]) -> None:
         self.cleanup.plan = plan
         self.show()
-        self.cleanup.changed(what)  # first: no preview of other ticks may outlive a full disk
+        self.cleanup.changed(what)  # first: a full disk must not leave a preview of other ticks
         self._save(plan)
 
     def _save(self, plan: Plan) -> None:
-        """Write it at each change: a tick is work that is not to be lost."""
+        """Write the plan at each change: ticks are work that must not be lost."""
         try:
-            if plan.ticked or kept(plan.plan_id):
-                keep(plan)
+            if plan.ticked or stored_plan(plan.plan_id):
+                store_plan(plan)
             folder = self.session.folder / "results"
             folder.mkdir(parents=True, exist_ok=True)
             self.download.show(plan.write(folder / f"{plan.plan_id}.csv"))
         except (JournalError, OSError, ValueError) as error:
             self.download.show(None)
-            self.message.show_trouble(told(error))
+            self.message.show_trouble(error)
 
     def _tick(self, row: PlanRow, action: str) -> None:
         plan = self.cleanup.plan
@@ -367,46 +349,117 @@ def _missing_html(plan: Plan) -> str:
     if not plan.missing:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in plan.missing)
-    return (
-        '<div class="svc-box svc-trouble">'
-        "<p><strong>Above the threshold, and no record:</strong></p>"
-        f"<ul>{items}</ul></div>"
+    return box_html(
+        f"<p><strong>Above the threshold, and no record:</strong></p><ul>{items}</ul>", trouble=True
     )
 
 
-class _Looks:
-    """Layouts and styles that all rows share: each of its own would be one more message each."""
+def carry_ticks(former: Plan | None, plan: Plan) -> tuple[Plan, int]:
+    """A new plan with the ticks of the former one, and how many of them are lost.
 
-    def __init__(self) -> None:
-        self.box = w.Layout(width="auto")
-        self.facts = w.Layout()
-        self.box_style = w.Checkbox.style.klass()
-        self.facts_style = w.HTML.style.klass()
+    A tick is carried over only where the very same record, decision and reasons are in both.
+    """
+    if former is None:
+        return plan, 0
+    ticked, lost = plan, 0
+    for old in former.ticked:
+        same = [
+            row
+            for row in plan.rows
+            if (row.state, row.nexus_type, row.registered_at, row.address, row.notes)
+            == (old.state, old.nexus_type, old.registered_at, old.address, old.notes)
+            and (row.decision, row.reasons) == (old.decision, old.reasons)
+        ]
+        if len(same) == 1 and old.action == "remove":
+            ticked = ticked.tick(same[0].number)
+        else:
+            lost += 1
+    return ticked, lost
 
-    def checkbox(self) -> w.Checkbox:
-        return w.Checkbox(
-            False,  # noqa: FBT003 - the widget's own first argument: nothing is ticked in advance
-            indent=False,
-            layout=self.box,
-            style=self.box_style,
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of a plan are shown; an empty value matches every row."""
+
+    decision: str = ""
+    state: str = ""
+    nexus_type: str = ""
+    text: str = ""
+
+    def rows(self, plan: Plan) -> list[PlanRow]:
+        """The rows that match, in the plan's order: candidates first, then those to review."""
+        return [row for row in plan.rows if self._matches(row)]
+
+    def _matches(self, row: PlanRow) -> bool:
+        words = self.text.casefold().split()
+        text = " ".join(
+            str(part)
+            for part in (
+                row.state,
+                row.nexus_type,
+                row.registered_at,
+                row.address,
+                row.notes,
+                *row.why,
+                row.evidence,
+            )
+            if part
+        ).casefold()
+        return (
+            self.decision in {"", row.decision}
+            and self.state in {"", row.state}
+            and self.nexus_type in {"", row.nexus_type}
+            and all(word in text for word in words)
         )
 
-    def html(self) -> w.HTML:
-        return w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
+
+def page_of(number: int, count: int, size: int) -> tuple[int, int, int]:
+    """The nearest existing page, and the first and the end of its rows, counted from 0."""
+    pages = max(1, -(-count // size))
+    page = min(max(number, 0), pages - 1)
+    return page, page * size, min(count, (page + 1) * size)
+
+
+PAGE = 20
+"""Rows on a page."""
+
+
+class PlanRows:
+    """A page of rows. `show` fills it; `ticked(row, action)` is called when a row is ticked.
+
+    Making widgets is what costs time in a notebook: those of a page are made once and reused.
+    """
+
+    def __init__(self, ticked: Callable[[PlanRow, str], object]) -> None:
+        self.rows: tuple[RowOfPlan, ...] = ()
+        self._ticked = ticked
+        self._looks = _SharedLooks()
+        self.view = w.VBox()
+        self.view.add_class("svc-plan-rows")
+
+    def show(self, rows: Sequence[PlanRow], *, replaceable: Callable[[PlanRow], bool]) -> None:
+        """Show these rows, at most a page of them."""
+        if len(self.rows) < min(len(rows), PAGE):
+            more = range(len(self.rows), min(len(rows), PAGE))
+            self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
+            self.view.children = [one.view for one in self.rows]
+        for place, widgets in enumerate(self.rows):
+            row = rows[place] if place < len(rows) else None
+            widgets.fill(row, replaceable=row is not None and replaceable(row))
 
 
 class RowOfPlan:
     """The widgets of one row: a checkbox to remove it, perhaps one to replace it, and its facts.
 
     Attributes:
-        remove: ticked to have the record removed.
-        replace: ticked to have all of this state and type removed and this one added again; in
+        remove: ticked to remove the record.
+        replace: ticked to remove all records of this state and type and add this one again; in
             `view` only where that is offered.
-        facts: the decision, why, and on what evidence.
-        row: what is shown, or `None`.
+        facts: the decision, its reasons and its evidence.
+        row: the row that is shown, or `None`.
     """
 
-    def __init__(self, ticked: Callable[[PlanRow, str], object], looks: _Looks) -> None:
+    def __init__(self, ticked: Callable[[PlanRow, str], object], looks: _SharedLooks) -> None:
         self.row: PlanRow | None = None
         self._ticked = ticked
         self._looks = looks
@@ -422,7 +475,7 @@ class RowOfPlan:
         self._filling = True
         try:
             self.row = row
-            self.view.layout.display = "none" if row is None else None
+            set_visible(self.view, row is not None)
             if row is None:
                 return
             with self.remove.hold_sync():
@@ -455,30 +508,36 @@ class RowOfPlan:
         self._ticked(self.row, action if change["new"] else "")
 
 
-class PlanRows:
-    """A page of rows. `show` fills it; `ticked(row, action)` is called when a person ticks."""
+class _SharedLooks:
+    """Layouts and styles that all rows share: one for each row would be one more message each."""
 
-    def __init__(self, ticked: Callable[[PlanRow, str], object]) -> None:
-        self.rows: tuple[RowOfPlan, ...] = ()
-        self._ticked = ticked
-        self._looks = _Looks()
-        self.view = w.VBox()
-        self.view.add_class("svc-plan-rows")
+    def __init__(self) -> None:
+        self.box = w.Layout(width="auto")
+        self.facts = w.Layout()
+        self.box_style = w.Checkbox.style.klass()
+        self.facts_style = w.HTML.style.klass()
 
-    def show(self, rows: Sequence[PlanRow], *, replaceable: Callable[[PlanRow], bool]) -> None:
-        """Show these rows, at most a page of them."""
-        if len(self.rows) < min(len(rows), PAGE):
-            more = range(len(self.rows), min(len(rows), PAGE))
-            self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
-            self.view.children = [one.view for one in self.rows]
-        for place, widgets in enumerate(self.rows):
-            row = rows[place] if place < len(rows) else None
-            widgets.fill(row, replaceable=row is not None and replaceable(row))
+    def checkbox(self) -> w.Checkbox:
+        return w.Checkbox(
+            False,  # noqa: FBT003 - the widget's own first argument: nothing is ticked in advance
+            indent=False,
+            layout=self.box,
+            style=self.box_style,
+        )
+
+    def html(self) -> w.HTML:
+        return w.HTML(layout=self.facts, style=self.facts_style, _dom_classes=["svc-plan-facts"])
+
+
+_MARKS = {"candidate": "\N{BLACK UP-POINTING TRIANGLE}", "review": "?", "keep": "\N{CHECK MARK}"}
+"""Before a decision's word, so that color alone does not carry it."""
+_SOURCE = "; source: "
+"""Where the sources begin in the evidence of a row; they are long and folded away."""
 
 
 def facts_html(row: PlanRow) -> str:
-    """The decision, why and on what evidence, and what the record says of itself; escaped."""
-    said = [
+    """The decision, its reasons and evidence, and the fields of the record; escaped."""
+    fields = [
         f"registered {row.registered_at}" if row.registered_at else "no day of registration",
         row.address or "no address",
         row.notes or "",
@@ -486,7 +545,7 @@ def facts_html(row: PlanRow) -> str:
     mark = (
         f'<span class="svc-mark svc-mark-{escape(row.decision)}">'
         f'<span aria-hidden="true">{_MARKS.get(row.decision, "")}</span>'
-        f" {escape(DECISIONS.get(row.decision, row.decision))}</span>"
+        f" {escape(_DECISIONS.get(row.decision, row.decision))}</span>"
     )
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in row.why)
     why = f'<ul class="svc-plan-why">{items}</ul>' if items else ""
@@ -499,129 +558,5 @@ def facts_html(row: PlanRow) -> str:
             '<details class="svc-plan-evidence"><summary>Source</summary>'
             f"<p>{escape(source)}</p></details>"
         )
-    record = escape(" \N{MIDDLE DOT} ".join(part for part in said if part))
+    record = escape(" \N{MIDDLE DOT} ".join(part for part in fields if part))
     return f'<p class="svc-plan-record">{mark} <span>{record}</span></p>{why}{evidence}'
-
-
-class WholeStateSection(Section):
-    """Removes all types of a state in one request: a separate act with its own confirmation.
-
-    Attributes:
-        opening: shows the section.
-        state: which state.
-        preview_button: shows what would be removed; nothing is sent but questions.
-        preview: what would be removed.
-        confirm: the state's code has to be typed.
-        code: the same in Python.
-    """
-
-    def __init__(self, session: Session, cleanup: Cleanup) -> None:
-        super().__init__(session, cleanup, "Every record of one state")
-        self._asked: tuple[str, Svc] | None = None
-        self.state = w.Dropdown(options=[("Choose a state", "")], description="State to clear")
-        self.preview_button = button("Preview the removal of the state", kind="plain")
-        self.preview = w.HTML()
-        self.confirm = ConfirmBox(self._confirmed)
-        self.code = shown_code()
-        self.preview_button.on_click(lambda _: self.ask())
-        self.state.observe(lambda _: self.drop(), "value")
-        inside = w.VBox(
-            [
-                note(ALL_TYPES_NOTE),
-                field(self.state),
-                self.preview_button,
-                self.preview,
-                self.confirm.view,
-                self.said,
-                self.code,
-            ]
-        )
-        self.opening = Disclosure("Remove every record of one state", inside)
-        self.compose(self.opening.view)
-        self.show()
-
-    def show(self) -> None:
-        """Offer the states that the service lists, or all where it does not say."""
-        listed, former = self.cleanup.listed, self.state.value
-        states = sorted(STATES if listed is None else listed.states)
-        self.state.options = [("Choose a state", ""), *((state, state) for state in states)]
-        self.state.value = former if former in states else ""
-        self.drop()
-
-    def ask(self) -> None:
-        """Preview: the service is asked what is there, and nothing is removed."""
-        state, client = self.state.value, self.session.client
-        self.drop()
-        if not state:
-            self.message.show_note("Choose a state.")
-            return
-        if client is None:
-            self.message.show_note("No service is connected: give a key above.")
-            return
-
-        def work() -> tuple[Receipt, Register | None]:
-            dry = nexus.remove_state(client, state, typed=state, dry_run=True)
-            return dry, listed_if_it_lists(client)
-
-        self.run(
-            "Asking the service what is there\N{HORIZONTAL ELLIPSIS}",
-            work,
-            lambda found: self._previewed(state, client, *found),
-        )
-
-    def drop(self) -> None:
-        """The preview no longer holds."""
-        self._asked = None
-        self.preview.value = ""
-        self.confirm.rest()
-
-    def _previewed(self, state: str, client: Svc, dry: Receipt, listed: Register | None) -> None:
-        if state != self.state.value or client is not self.session.client:
-            return
-        self._asked = (state, client)
-        what = "<p>This service does not list its records: what is there is not known.</p>"
-        if listed is not None:
-            heads = ("State", "Type", "Registered", "~Address", "~Notes")
-            cells = [
-                (one.state, one.nexus_type, one.registered_at, one.address, one.notes)
-                for one in listed.records
-                if one.state == state
-            ]
-            shown_cells = [[NOTHING if cell is None else cell for cell in row] for row in cells]
-            what = table_html(heads, shown_cells, "What will be removed, with one request")
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in BEFORE_REMOVING)
-        self.preview.value = (
-            f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"
-            " without a type.</p>"
-            f'<div class="svc-box svc-{"said" if dry.can_restore else "trouble"}">'
-            f"<p><strong>{escape(dry.restore_note)}</strong></p>{said}</div>"
-        )
-        self.code.show(
-            "receipt = "
-            + as_code("nexus.remove_state", Name("client"), state, typed=state, dry_run=False)
-        )
-        if any(item.status == "planned" for item in dry.items):
-            prompt = f"Type {state}, the state, to remove all of its records."
-            self.confirm.ask(Confirmation(state, prompt), f"Remove every record of {state}")
-        else:
-            self.message.show_note("There is nothing to remove.")
-
-    def _confirmed(self, typed: str) -> None:
-        if self._asked is None or self.busy:
-            return
-        state, client = self._asked
-
-        def work() -> tuple[Receipt, Register | None]:
-            receipt = nexus.remove_state(client, state, typed=typed.upper(), dry_run=False)
-            return receipt, listed_since(client)
-
-        self.run(
-            f"Removing the records of {state}\N{HORIZONTAL ELLIPSIS}",
-            work,
-            lambda result: self._removed(client, *result),
-            vital=True,
-        )
-
-    def _removed(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
-        self.cleanup.ended(receipt, listed if client is self.session.client else None)
-        self.message.show_note(receipt.sentence)

@@ -1,6 +1,4 @@
-"""Step 5 of the Nexus tab: the receipt, and the undo where the service can add."""
-
-# MERGED nexus_history: Earlier receipts of this computer, listed and opened again.
+"""Step 5 of the Nexus tab: the receipt, its undo where the service can add, earlier receipts."""
 
 from __future__ import annotations
 
@@ -15,24 +13,27 @@ from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
 from svc_tools.nexus.apply import requests_of
 from svc_tools.widgets.nexus_section import (
+    MOST_ROWS,
     ConfirmBox,
     Running,
     Section,
     actions,
+    box_html,
     confirmation_of,
-    kept,
-    listed_since,
+    list_after_change,
+    more_html,
     requests_html,
-    shown,
+    stored_plan,
 )
 from svc_tools.widgets.parts import (
+    CodeView,
     DownloadButton,
     Name,
     as_code,
     button,
     field,
     note,
-    shown_code,
+    set_visible,
     table_html,
 )
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
-_MARKS = {
+_OUTCOMES = {
     "done": ("\N{CHECK MARK}", "Done"),
     "not_done": ("\N{MULTIPLICATION SIGN}", "Not done"),
     "unknown": ("?", "Not known"),
@@ -60,7 +61,6 @@ _TO_DO = {
     ),
     "restore": "What to do: preview the undo of the same receipt again; it adds only what is gone.",
 }
-_MOST = 200
 
 
 class ReceiptSection(Section):
@@ -70,11 +70,11 @@ class ReceiptSection(Section):
         result: the receipt in words and as a table.
         download: the receipt's file.
         download_records: the records as they were, in the format of a register.
-        plan_button: opens the plan of a receipt that is not finished, to go on with it.
+        plan_button: opens the plan of an unfinished receipt, to continue it.
         undo_button: previews the undo: nothing is added yet.
         undo: what would be added again.
         confirm: what has to be typed, and the button that adds.
-        running: how far the undo is, and the button that ends it after the request under way.
+        running: the progress of the undo, and the button that stops it.
         code: the same in Python.
     """
 
@@ -84,7 +84,7 @@ class ReceiptSection(Section):
         super().__init__(session, cleanup, "5. The receipt")
         self._open_plan = open_plan
         self._plan: Path | None = None
-        self._asked: tuple[Receipt, Svc] | None = None
+        self._previewed_for: tuple[Receipt, Svc] | None = None
         self.result = w.HTML()
         self.download = DownloadButton("Download the receipt")
         self.download_records = DownloadButton("Download the records as they were")
@@ -93,7 +93,7 @@ class ReceiptSection(Section):
         self.undo = w.HTML()
         self.confirm = ConfirmBox(self._confirmed, kind="primary")
         self.running = Running(self.message)
-        self.code = shown_code()
+        self.code = CodeView()
         self._files = actions([self.download, self.download_records])
         self.plan_button.on_click(lambda _: self.open_plan())
         self.undo_button.on_click(lambda _: self.ask())
@@ -111,19 +111,19 @@ class ReceiptSection(Section):
         self.show()
 
     def show(self) -> None:
-        """Show the receipt as it is now, or nothing while there is none."""
+        """Show the current receipt; nothing while there is none."""
         receipt = self.cleanup.receipt
         self.drop()
-        shown(self.view, receipt is not None)
+        set_visible(self.view, receipt is not None)
         if receipt is None:
             return
         self.message.clear()
         self.result.value = _receipt_html(receipt)
         self.download.show(receipt.path)
         self.download_records.show(receipt.restore_file)
-        shown(self.undo_button, receipt.undoable)
-        self._plan = _plan_to_go_on_with(receipt, self.cleanup.plan)
-        shown(self.plan_button, self._plan is not None)
+        set_visible(self.undo_button, receipt.undoable)
+        self._plan = _plan_to_continue(receipt, self.cleanup.plan)
+        set_visible(self.plan_button, self._plan is not None)
         read = "receipt = " + as_code("nexus.read_receipt", receipt.path) if receipt.path else ""
         undo = as_code("nexus.restore", Name("receipt"), Name("client"), dry_run=False)
         self.code.show("\n".join(filter(None, [read, undo if receipt.undoable else ""])))
@@ -135,12 +135,10 @@ class ReceiptSection(Section):
             self.message.show_note("Its plan is shown above: preview the requests of it again.")
 
     def ask(self) -> None:
-        """Preview the undo: the service is asked what is there, and nothing is sent to it."""
-        receipt, client = self.cleanup.receipt, self.session.client
-        if receipt is None:
-            return
-        if client is None:
-            self.message.show_note("No service is connected: give a key above.")
+        """Preview the undo: only reads."""
+        receipt = self.cleanup.receipt
+        client = None if receipt is None else self.connected_client()
+        if receipt is None or client is None:
             return
         self.drop()
         self.run(
@@ -150,8 +148,8 @@ class ReceiptSection(Section):
         )
 
     def drop(self) -> None:
-        """The preview of the undo no longer holds."""
-        self._asked = None
+        """Drop the preview of the undo: it is no longer valid."""
+        self._previewed_for = None
         self.undo.value = ""
         self.confirm.rest()
 
@@ -166,16 +164,16 @@ class ReceiptSection(Section):
         if not planned:
             self.message.show_note("There is nothing to add again.")
             return
-        self._asked = (receipt, client)
+        self._previewed_for = (receipt, client)
         self.confirm.ask(
             confirmation_of([item.state for item in planned], "add {} again"),
             f"Add {counted(len(planned), 'record')} again",
         )
 
     def _confirmed(self, _typed: str) -> None:
-        if self._asked is None or self.busy:
+        if self._previewed_for is None or self.busy:
             return
-        receipt, client = self._asked
+        receipt, client = self._previewed_for
         self.running.begin(len(receipt.restorable))
         tell = self.session.background.tell
 
@@ -187,7 +185,7 @@ class ReceiptSection(Section):
                 on_progress=lambda *how_far: tell(self._moved, *how_far),
                 stop=self.running.stop,
             )
-            return restored, listed_since(client)
+            return restored, list_after_change(client)
 
         self.run(
             "Adding the records again\N{HORIZONTAL ELLIPSIS}",
@@ -197,27 +195,27 @@ class ReceiptSection(Section):
             vital=True,
         )
 
-    def _moved(self, item: ReceiptItem, through: int, total: int) -> None:
-        self.running.moved(through, total)
-        self.message.show_note(f"{through} of {total}: {item.state} {item.nexus_type}.")
+    def _moved(self, item: ReceiptItem, done: int, total: int) -> None:
+        self.running.moved(done, total)
+        self.message.show_note(f"{done} of {total}: {item.state} {item.nexus_type}.")
 
     def _restored(self, client: Svc, receipt: Receipt, listed: Register | None) -> None:
-        self.cleanup.ended(receipt, listed if client is self.session.client else None)
+        self.show_receipt(receipt, client, listed)
         self.message.show_note(receipt.sentence)
 
 
-def _plan_to_go_on_with(receipt: Receipt, opened: Plan | None) -> Path | None:
+def _plan_to_continue(receipt: Receipt, opened: Plan | None) -> Path | None:
+    """The stored plan of an unfinished receipt, unless it is open already."""
     if receipt.kind != "apply" or receipt.finished or receipt.dry_run:
         return None
     is_open = opened is not None and opened.plan_id == receipt.plan_id
-    return None if is_open else kept(receipt.plan_id)
+    return None if is_open else stored_plan(receipt.plan_id)
 
 
 def _receipt_html(receipt: Receipt) -> str:
-    """The receipt: its sentence, what to know, and a row for each request; escaped."""
-    flagged = receipt.counts["flagged"]
-    unknown = receipt.counts["unknown"]
-    bad = bool(flagged or unknown or receipt.counts["not_done"])
+    """The receipt: its sentence, remarks, and a row for each request; escaped."""
+    flagged, unknown = receipt.counts["flagged"], receipt.counts["unknown"]
+    trouble = bool(flagged or unknown or receipt.counts["not_done"])
     sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in receipt.sentences)
     look = (
         f"<p><strong>{counted(flagged, 'row')} to look at</strong>, marked with \N{BLACK FLAG}.</p>"
@@ -225,28 +223,23 @@ def _receipt_html(receipt: Receipt) -> str:
         else ""
     )
     to_do = f"<p>{_TO_DO.get(receipt.kind, '')}</p>" if unknown or not receipt.finished else ""
-    looks = "trouble" if bad else "said"
-    return (
-        f'<div class="svc-box svc-{looks}"><p><strong>{escape(receipt.sentence)}</strong></p>'
-        f"{look}{to_do}</div>{_items_html(receipt, 'Receipt')}"
-        f'<div class="svc-note">{sentences}</div>'
-    )
+    box = f"<p><strong>{escape(receipt.sentence)}</strong></p>{look}{to_do}"
+    items = _items_html(receipt, "Receipt")
+    return f'{box_html(box, trouble=trouble)}{items}<div class="svc-note">{sentences}</div>'
 
 
 def _items_html(receipt: Receipt, caption: str) -> str:
-    rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:_MOST]]
-    left = len(receipt.items) - len(rows)
-    more = f'<p class="svc-note">and {left:,} more, in the file</p>' if left else ""
+    rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:MOST_ROWS]]
     heads: tuple[str, ...]
     heads = ("State", "Type", "Outcome", ">Expected", ">Deleted", "~What happened", "Reference")
     if receipt.dry_run:  # nothing was deleted, and nothing has a reference
         heads = (*heads[:3], "~What would happen")
         rows = [(*row[:3], row[5]) for row in rows]
-    return table_html(heads, rows, caption) + more
+    return table_html(heads, rows, caption) + more_html(len(receipt.items), ", in the file")
 
 
 def _row(item: ReceiptItem) -> tuple[str, ...]:
-    mark, words = _PLANNED if item.status == "planned" else _MARKS[item.outcome]
+    mark, words = _PLANNED if item.status == "planned" else _OUTCOMES[item.outcome]
     flag = "\N{BLACK FLAG} " if item.flagged else ""
     return (
         item.state,
@@ -273,7 +266,7 @@ class HistorySection(Section):
         self.list_button = button("Show earlier receipts", kind="plain")
         self.chosen = w.Dropdown(description="Receipt")
         self.open_button = button("Open this receipt", kind="plain")
-        self.code = shown_code()
+        self.code = CodeView()
         self._found = w.VBox([field(self.chosen), self.open_button])
         self.list_button.on_click(lambda _: self.list())
         self.open_button.on_click(lambda _: self.open())
@@ -286,15 +279,11 @@ class HistorySection(Section):
             self.said,
             self.code,
         )
-        shown(self._found, visible=False)
+        set_visible(self._found, visible=False)
 
     def list(self) -> None:
         """List the receipts."""
-        self.run(
-            "Reading the receipts\N{HORIZONTAL ELLIPSIS}",
-            nexus.receipts,
-            self._listed,
-        )
+        self.run("Reading the receipts\N{HORIZONTAL ELLIPSIS}", nexus.receipts, self._listed)
 
     def open(self) -> None:
         """Open the chosen one."""
@@ -309,11 +298,11 @@ class HistorySection(Section):
 
     def _listed(self, receipts: pd.DataFrame) -> None:
         self.code.show("from svc_tools import nexus\n\n" + as_code("nexus.receipts"))
-        rows = receipts.head(_MOST).to_dict("records")
+        rows = receipts.head(MOST_ROWS).to_dict("records")
         self.chosen.options = [(_label(row), str(row["path"])) for row in rows]
         if rows and self.chosen.index is None:
             self.chosen.index = 0  # as the page shows it
-        shown(self._found, bool(rows))
+        set_visible(self._found, bool(rows))
         self.message.show_note(
             f"{counted(len(receipts), 'receipt')}, the newest first."
             if rows

@@ -1,11 +1,11 @@
-"""What the sections of the Nexus tab have in common: a heading, a message, work off the kernel."""
+"""What the sections of the Nexus tab share.
 
-# MERGED nexus_view: What the Nexus tab shows and what it asks to be typed: functions of values. Pure.
-# MERGED nexus_requests: Requests as they will be sent, as a table. Pure.
-# MERGED nexus_kept: Ticked plans, kept beside the receipts: a tick is work, and outlives the page and the kernel.
-# MERGED nexus_cleanup: What the sections of the Nexus tab know together, and who is told when it changes.
-# MERGED nexus_confirm: A confirmation: the button rests until what has to be typed was typed.
-# MERGED nexus_running: How far a removal or an undo is, and the button that ends it after the request under way.
+- `Cleanup`: the state of one cleanup, and its listeners.
+- `Section`: the base class, with a heading, a message and work in the background.
+- `ConfirmBox` and `Running`: the typed confirmation and the progress of what changes records.
+- Tables of requests and records.
+- Ticked plans, stored next to the receipts: ticks are work and survive the page and the kernel.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from svc_sdk import SvcError
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
 from svc_tools.nexus.journal import private_folder
-from svc_tools.widgets.parts import button, field, heading, message_area, table_html, told
+from svc_tools.widgets.parts import MessageArea, button, field, heading, set_visible, table_html
 from svc_tools.widgets.uploads import UploadButton
 
 if TYPE_CHECKING:
@@ -39,31 +39,70 @@ if TYPE_CHECKING:
         PlanRow,
         Receipt,
         Register,
+        Registration,
         Thresholds,
     )
     from svc_tools.widgets.background import Job
-    from svc_tools.widgets.parts import Form, MessageArea
+    from svc_tools.widgets.parts import Form
     from svc_tools.widgets.session import Session
 
-DECISIONS = {"candidate": "Candidate", "review": "Review", "keep": "Keep"}
-"""A decision of the plan, as the tab writes it."""
-_NAMED = 3
-"""So many states are named in a sentence; more of them are counted."""
-
-_LOOKED_AT = 20
-"""So many of the newest plans are looked at; an older one is opened by its file."""
-
 Change = Literal["register", "exposure", "plan", "ticks", "receipt", "account"]
-
 T = TypeVar("T")
+
+
+class Cleanup:
+    """One cleanup: the registers, the exposure, the plan, the receipt.
+
+    Attributes:
+        mine: the register from the user's own file, or `None`.
+        mine_path: the path of that file.
+        listed: the service's own list, or `None` where it was not requested or does not list.
+        use_mine: whether the plan is made from the user's own register, where there are both: it
+            then shows where the service's list differs, and what only that has.
+        exposure: one row for each state, or `None`.
+        thresholds: the thresholds that it was computed with, where they are the user's own.
+        as_of: the day for which it was computed; `None` for the last day of the sales.
+        plan: the plan with its ticks, or `None`.
+        abilities: whether the service lists and adds; `None` where unknown.
+        receipt: the receipt that is shown, or `None`.
+    """
+
+    def __init__(self) -> None:
+        self.mine: Register | None = None
+        self.mine_path: str = ""
+        self.listed: Register | None = None
+        self.use_mine = True
+        self.exposure: pd.DataFrame | None = None
+        self.thresholds: Thresholds | None = None
+        self.as_of: date | None = None
+        self.plan: Plan | None = None
+        self.abilities: Abilities | None = None
+        self.receipt: Receipt | None = None
+        self._listeners: list[Callable[[Change], object]] = []
+
+    @property
+    def register(self) -> Register | None:
+        """The register that a plan is made from."""
+        if self.use_mine and self.mine is not None:
+            return self.mine
+        return self.listed if self.listed is not None else self.mine
+
+    def on_change(self, listener: Callable[[Change], object]) -> None:
+        """Call a function after each change, with what changed."""
+        self._listeners.append(listener)
+
+    def changed(self, what: Change) -> None:
+        """Call the listeners."""
+        for listener in self._listeners:
+            listener(what)
 
 
 class Section:
     """One step of the cleanup.
 
     Attributes:
-        message: where it says what happened, and what went wrong.
-        cancel_button: gives up a question that takes long.
+        message: what happened, or went wrong.
+        cancel_button: cancels a request that takes long.
         said: the message, and that button while it is needed.
         view: all of its widgets.
     """
@@ -71,17 +110,17 @@ class Section:
     def __init__(self, session: Session, cleanup: Cleanup, title: str) -> None:
         self.session = session
         self.cleanup = cleanup
-        self.message = message_area()
+        self.message = MessageArea()
         self.cancel_button = button("Cancel", kind="plain")
         self.cancel_button.add_class("svc-late")
         self.cancel_button.on_click(lambda _: self.give_up())
-        shown(self.cancel_button, visible=False)
+        set_visible(self.cancel_button, visible=False)
         self.said = w.HBox([self.message, self.cancel_button])
         self.said.add_class("svc-told")
         self._title = title
         self._job: Job | None = None
         self._vital = False
-        self._rested: Callable[[], object] = _nothing
+        self._rested: Callable[[], object] = lambda: None
         self.view = w.VBox()
         self.view.add_class("svc-section")
 
@@ -96,9 +135,26 @@ class Section:
             accept,
             folder=lambda: self.session.folder / "uploads",
             done=done,
-            failed=lambda error: self.message.show_trouble(told(error)),
+            failed=self.message.show_trouble,
             limit=self.session.upload_limit,
         )
+
+    def connected_client(self) -> Svc | None:
+        """The client of the session; without one `None`, and a message."""
+        if self.session.client is None:
+            self.message.show_note("No service is connected: give a key above.")
+        return self.session.client
+
+    def show_receipt(self, receipt: Receipt, client: Svc, listed: Register | None) -> None:
+        """Show the receipt of a change, and what the service lists since then.
+
+        The list is that of `client`: it is dropped where another account is in use by now.
+        """
+        self.cleanup.receipt = receipt
+        self.cleanup.changed("receipt")
+        if listed is not None and client is self.session.client:
+            self.cleanup.listed = listed
+            self.cleanup.changed("register")
 
     @property
     def busy(self) -> bool:
@@ -106,9 +162,9 @@ class Section:
         return self._job is not None and self._job.running
 
     def cancel(self) -> bool:
-        """Drop the question under way, if there is one: its result will not be shown.
+        """Cancel the work under way, if there is any: its result will not be shown.
 
-        What changes records is not dropped: it has to be seen to its end.
+        What changes records is not cancelled: it runs to its end.
         """
         if self._job is None or not self._job.running or self._vital:
             return False
@@ -117,7 +173,7 @@ class Section:
         return True
 
     def give_up(self) -> None:
-        """Drop the question under way, and say so."""
+        """Cancel the work under way, with a message."""
         if self.cancel():
             self.message.show_note("Cancelled. Nothing was changed; the answer is not waited for.")
 
@@ -133,15 +189,15 @@ class Section:
     ) -> None:
         """Work in the background; a second click while it runs does nothing.
 
-        No button is disabled meanwhile: it would lose the focus of whoever works by keyboard.
+        No button is disabled meanwhile: it would lose the keyboard focus.
 
         Args:
-            saying: what is said while it runs.
-            work: what is done; it touches no widget.
-            done: what is shown of its result.
-            forms: those that rest meanwhile.
-            always: called when it is over, however it went.
-            vital: whether it changes records, and is not to be cut off: it cannot be cancelled,
+            saying: the message while it runs.
+            work: the work; it touches no widget.
+            done: called with its result.
+            forms: those that are busy meanwhile.
+            always: called when it is over, even where it failed.
+            vital: whether it changes records and must not be interrupted: it cannot be cancelled,
                 and the page asks before it is closed.
         """
         if self.busy:
@@ -149,7 +205,7 @@ class Section:
 
         def rested() -> None:
             self.said.remove_class("svc-busy")
-            shown(self.cancel_button, visible=False)
+            set_visible(self.cancel_button, visible=False)
             for form in forms:
                 form.busy = False
             if always is not None:
@@ -162,37 +218,18 @@ class Section:
 
         def failed(error: BaseException) -> None:
             rested()
-            self.message.show_trouble(told(error))
+            self.message.show_trouble(error)
 
         self._rested, self._vital = rested, vital
-        if vital:  # on a box: a widget of our own script does not pass a later class on to the page
+        if (
+            vital
+        ):  # on a box: a widget with its own script does not pass a later class on to the page
             self.said.add_class("svc-busy")
-        shown(self.cancel_button, visible=not vital)
+        set_visible(self.cancel_button, visible=not vital)
         for form in forms:
             form.busy = True
         self.message.show_note(saying)
         self._job = self.session.background.start(work, done=succeeded, failed=failed)
-
-
-def _nothing() -> None:
-    """What there is to do after no work."""
-
-
-def shown(widget: w.Widget, visible: bool) -> None:  # noqa: FBT001 - says whether, at each call
-    """Show a widget, or take it away from the page and from the keyboard."""
-    widget.layout.display = None if visible else "none"
-
-
-def actions(children: Sequence[w.Widget]) -> w.HBox:
-    """Buttons beside each other, and below each other where it is narrow."""
-    row = w.HBox(children)
-    row.add_class("svc-actions")
-    return row
-
-
-def in_words(names: Sequence[str]) -> str:
-    """`A`, `A and B`, `A, B and C`."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +238,14 @@ class Confirmation:
 
     Attributes:
         expected: the text: a state's code, or the number of records.
-        prompt: what the person is asked to do, in a sentence.
+        prompt: what to type and what for, in a sentence.
     """
 
     expected: str
     prompt: str
 
     def fits(self, typed: str) -> bool:
-        """Whether that is what was typed: blanks around it and the case of letters are free."""
+        """Whether that was typed: blanks around it and the case of letters do not count."""
         return bool(self.expected) and typed.strip().upper() == self.expected
 
 
@@ -226,209 +263,11 @@ def confirmation_of(states: Iterable[str], act: str) -> Confirmation:
     if len(distinct) == 1:
         state, what = distinct[0], act.format(counted(len(each), "record"))
         return Confirmation(state, f"Type {state}, the state, to {what}.")
-    where = in_words(distinct) if len(distinct) <= _NAMED else counted(len(distinct), "state")
+    where = counted(len(distinct), "state")
+    if len(distinct) <= 3:  # noqa: PLR2004 - more would make the sentence long
+        where = f"{', '.join(distinct[:-1])} and {distinct[-1]}"
     prompt = f"Type {len(each)}, the number of records, to {act.format('them')} in {where}."
     return Confirmation(str(len(each)), prompt)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which rows of a plan are shown; an empty value lets everything through."""
-
-    decision: str = ""
-    state: str = ""
-    nexus_type: str = ""
-    text: str = ""
-
-    def rows(self, plan: Plan) -> list[PlanRow]:
-        """The rows that fit, in the plan's order: candidates first, then those to review."""
-        return [row for row in plan.rows if self._fits(row)]
-
-    def _fits(self, row: PlanRow) -> bool:
-        words = self.text.casefold().split()
-        said = " ".join(
-            str(part)
-            for part in (
-                row.state,
-                row.nexus_type,
-                row.registered_at,
-                row.address,
-                row.notes,
-                *row.why,
-                row.evidence,
-            )
-            if part
-        ).casefold()
-        return (
-            self.decision in {"", row.decision}
-            and self.state in {"", row.state}
-            and self.nexus_type in {"", row.nexus_type}
-            and all(word in said for word in words)
-        )
-
-
-def page_of(number: int, count: int, size: int) -> tuple[int, int, int]:
-    """Which page it is (the nearest that there is), and the first and last row on it, from 0.
-
-    The last is not included.
-    """
-    pages = max(1, -(-count // size))
-    page = min(max(number, 0), pages - 1)
-    return page, page * size, min(count, (page + 1) * size)
-
-
-def requests_html(requests: Sequence[PlannedRequest]) -> str:
-    """Method, path and parameters as they go over the wire, the body where there is one, why."""
-    with_body = any(one.body is not None for one in requests)
-    with_count = any(one.expected is not None for one in requests)
-    heads = ["Request"]
-    heads += ["~Body"] if with_body else []
-    heads += [">Records"] if with_count else []
-    rows = []
-    for one in requests:
-        row: list[object] = [one.line]
-        row += [_body(one)] if with_body else []
-        row += [NOTHING if one.expected is None else one.expected] if with_count else []
-        rows.append([*row, one.purpose])
-    return table_html([*heads, "~What for"], rows, "The requests, as they are sent")
-
-
-def _body(request: PlannedRequest) -> str:
-    return NOTHING if request.body is None else json.dumps(request.body, ensure_ascii=False)
-
-
-def keep(plan: Plan) -> Path:
-    """Write a plan where `kept` finds it.
-
-    Raises:
-        JournalError: the folder cannot be used.
-        OSError: the file cannot be written; what was there stays.
-    """
-    folder = private_folder(nexus.receipt_folder() / "plans")
-    return plan.write(folder / f"{plan.plan_id}.csv")
-
-
-def kept(plan_id: str) -> Path | None:
-    """The file of a plan that was kept; `None` where there is none."""
-    path = nexus.receipt_folder() / "plans" / f"{plan_id}.csv"
-    return path if plan_id and path.is_file() else None
-
-
-def not_applied(account: str | None, applied: Collection[str]) -> Plan | None:
-    """The newest kept plan with ticks that no receipt is of; its file is `kept(plan.plan_id)`.
-
-    Args:
-        account: whose plans are looked at: of this account, or of none; `None` for all.
-        applied: the plans that there are receipts of.
-    """
-    files = nexus.receipt_folder().joinpath("plans").glob("plan-*.csv")
-    # the name begins with the moment at which it was made
-    for path in sorted(files, reverse=True)[:_LOOKED_AT]:
-        if path.stem in applied:
-            continue
-        with suppress(nexus.PlanError, OSError):
-            plan = nexus.read_plan(path)
-            if plan.ticked and (account is None or plan.account in {"", account}):
-                return plan
-    return None
-
-
-class Cleanup:
-    """One cleanup: the registers, the exposure, the plan, the receipt.
-
-    Attributes:
-        mine: the register from the user's own file, or `None`.
-        mine_path: that file.
-        listed: the service's own list, or `None` where it was not asked or does not list.
-        use_mine: whether the plan is made of the user's own register, where both are there: it
-            then says where the service's list differs, and what only that has.
-        exposure: one row for each state, or `None`.
-        thresholds: the thresholds that it was computed with, where they are the user's own.
-        as_of: the day for which it was computed; `None` for its own choice.
-        plan: the plan with its ticks, or `None`.
-        abilities: whether the service lists and adds; `None` where that is not known.
-        receipt: the receipt that is shown, or `None`.
-    """
-
-    def __init__(self) -> None:
-        self.mine: Register | None = None
-        self.mine_path: str = ""
-        self.listed: Register | None = None
-        self.use_mine = True
-        self.exposure: pd.DataFrame | None = None
-        self.thresholds: Thresholds | None = None
-        self.as_of: date | None = None
-        self.plan: Plan | None = None
-        self.abilities: Abilities | None = None
-        self.receipt: Receipt | None = None
-        self._told: list[Callable[[Change], object]] = []
-
-    @property
-    def register(self) -> Register | None:
-        """The register that a plan is made of."""
-        if self.use_mine and self.mine is not None:
-            return self.mine
-        return self.listed if self.listed is not None else self.mine
-
-    def on_change(self, told: Callable[[Change], object]) -> None:
-        """Have a function called after each change, with what changed."""
-        self._told.append(told)
-
-    def ended(self, receipt: Receipt, listed: Register | None) -> None:
-        """Show the receipt of what was done, and what the service lists since, where it does."""
-        self.receipt = receipt
-        self.changed("receipt")
-        if listed is not None:
-            self.listed = listed
-            self.changed("register")
-
-    def changed(self, what: Change) -> None:
-        """Say that something changed."""
-        for listener in self._told:
-            listener(what)
-
-
-def carried(former: Plan | None, plan: Plan) -> tuple[Plan, int]:
-    """A new plan with the person's ticks of the former one, and how many could not be kept.
-
-    A tick is kept only where the very same record, decision and reasons are in both.
-    """
-    if former is None:
-        return plan, 0
-    kept, lost = plan, 0
-    for old in former.ticked:
-        same = [
-            row
-            for row in plan.rows
-            if (row.state, row.nexus_type, row.registered_at, row.address, row.notes)
-            == (old.state, old.nexus_type, old.registered_at, old.address, old.notes)
-            and (row.decision, row.reasons) == (old.decision, old.reasons)
-        ]
-        if len(same) == 1 and old.action == "remove":
-            kept = kept.tick(same[0].number)
-        else:
-            lost += 1
-    return kept, lost
-
-
-def listed_if_it_lists(client: Svc) -> Register | None:
-    """The service's records; `None` where it does not list them.
-
-    Raises:
-        SvcError: the call failed.
-    """
-    try:
-        return nexus.list_register(client)
-    except nexus.NotListedError:
-        return None
-
-
-def listed_since(client: Svc) -> Register | None:
-    """What the service lists after a change; `None` where it cannot say: the receipt counts."""
-    try:
-        return listed_if_it_lists(client)
-    except SvcError:
-        return None
 
 
 class ConfirmBox:
@@ -450,7 +289,7 @@ class ConfirmBox:
         self.view = w.VBox([field(self.typed), self.button])
         self.view.add_class("svc-confirm")
         self.view.add_class(f"svc-confirm-{kind}")
-        # letter by letter, else the button would rest until the field is left
+        # letter by letter, else the button would stay disabled until the field is left
         self.typed.continuous_update = True
         self.typed.observe(lambda _: self._check(), "value")
         self.button.on_click(lambda _: self._clicked())
@@ -458,24 +297,24 @@ class ConfirmBox:
 
     @property
     def expected(self) -> str:
-        """What has to be typed; "" while nothing is asked."""
+        """What has to be typed; "" while nothing is to be confirmed."""
         return self._confirmation.expected
 
     def ask(self, confirmation: Confirmation, label: str) -> None:
-        """Ask for a text; `label` is written on the button."""
+        """Request a confirmation; `label` is the label of the button."""
         self._confirmation = confirmation
         self.typed.description = confirmation.prompt
         self.typed.value = ""
         self.button.description = label
-        self.view.layout.display = ""
+        set_visible(self.view, visible=True)
         self._check()
 
     def rest(self) -> None:
-        """Ask nothing, and take back what was asked."""
+        """Request nothing, and withdraw what was requested."""
         self._confirmation = Confirmation("", "")
         self.typed.value = ""
         self.button.disabled = True
-        self.view.layout.display = "none"
+        set_visible(self.view, visible=False)
 
     def _check(self) -> None:
         self.button.disabled = not self._confirmation.fits(self.typed.value)
@@ -489,12 +328,12 @@ class ConfirmBox:
 
 
 class Running:
-    """Shown only while requests are sent.
+    """The progress of requests that change records; shown only while they are sent.
 
     Attributes:
-        stop: set once the person wants it to end.
-        progress: how many requests are through.
-        stop_button: ends it after the request under way.
+        stop: set to stop after the request under way.
+        progress: how many requests are done.
+        stop_button: sets `stop`.
         view: both.
     """
 
@@ -506,25 +345,137 @@ class Running:
         self.stop_button = button("Stop after the one under way", kind="plain")
         self.stop_button.on_click(lambda _: self.end_early())
         self.view = actions([self.progress, self.stop_button])
-        shown(self.view, visible=False)
+        set_visible(self.view, visible=False)
 
     def begin(self, total: int) -> None:
-        """Nothing is through yet."""
+        """Show that none of `total` requests is done."""
         self.stop.clear()
         self.stop_button.disabled = False
         self.moved(0, total)
-        shown(self.view, visible=True)
+        set_visible(self.view, visible=True)
 
-    def moved(self, through: int, total: int) -> None:
-        """So many of so many are through."""
-        self.progress.max, self.progress.value = max(1, total), through
+    def moved(self, done: int, total: int) -> None:
+        """Show how many of how many requests are done."""
+        self.progress.max, self.progress.value = max(1, total), done
 
     def over(self) -> None:
-        """Nothing is sent any more."""
-        shown(self.view, visible=False)
+        """Hide it: nothing is sent any more."""
+        set_visible(self.view, visible=False)
 
     def end_early(self) -> None:
-        """End after the request under way."""
+        """Stop after the request under way."""
         self.stop.set()
         self.stop_button.disabled = True
         self._message.show_note("It stops after the request under way.")
+
+
+def actions(children: Sequence[w.Widget]) -> w.HBox:
+    """Buttons in a row that wraps where the page is narrow."""
+    row = w.HBox(children)
+    row.add_class("svc-actions")
+    return row
+
+
+def box_html(inner: str, *, trouble: bool = False) -> str:
+    """HTML in a box, which is red where something needs attention."""
+    return f'<div class="svc-box svc-{"trouble" if trouble else "said"}">{inner}</div>'
+
+
+def requests_html(requests: Sequence[PlannedRequest]) -> str:
+    """Method, path and parameters as they are sent, the body if any, and the purpose."""
+    with_body = any(one.body is not None for one in requests)
+    with_count = any(one.expected is not None for one in requests)
+    heads = ["Request"]
+    heads += ["~Body"] if with_body else []
+    heads += [">Records"] if with_count else []
+    rows = []
+    for one in requests:
+        row: list[object] = [one.line]
+        if with_body:
+            row.append(NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False))
+        row += [NOTHING if one.expected is None else one.expected] if with_count else []
+        rows.append([*row, one.purpose])
+    return table_html([*heads, "~What for"], rows, "The requests, as they are sent")
+
+
+def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str:
+    """Records of a register or a plan as a table."""
+    rows = [
+        (
+            one.state,
+            one.nexus_type,
+            str(one.registered_at or NOTHING),
+            one.address or NOTHING,
+            one.notes or NOTHING,
+        )
+        for one in records
+    ]
+    return table_html(("State", "Type", "Registered", "~Address", "~Notes"), rows, caption)
+
+
+MOST_ROWS = 200
+"""Rows of a table that are sent to the page; `more_html` counts the rest."""
+
+
+def more_html(total: int, where: str = "") -> str:
+    """How many of `total` rows are beyond `MOST_ROWS`."""
+    left = total - MOST_ROWS
+    return f'<p class="svc-note">and {left:,} more{where}</p>' if left > 0 else ""
+
+
+def list_or_none(client: Svc) -> Register | None:
+    """The service's records; `None` where it does not list them.
+
+    Raises:
+        SvcError: the call failed.
+    """
+    try:
+        return nexus.list_register(client)
+    except nexus.NotListedError:
+        return None
+
+
+def list_after_change(client: Svc) -> Register | None:
+    """The service's records after a change; `None` where it fails or does not list them."""
+    try:
+        return list_or_none(client)
+    except SvcError:
+        return None
+
+
+def store_plan(plan: Plan) -> Path:
+    """Write a plan where `stored_plan` finds it.
+
+    Raises:
+        JournalError: the folder cannot be used.
+        OSError: the file cannot be written; what was stored before stays.
+    """
+    folder = private_folder(nexus.receipt_folder() / "plans")
+    return plan.write(folder / f"{plan.plan_id}.csv")
+
+
+def stored_plan(plan_id: str) -> Path | None:
+    """The file of a stored plan; `None` where there is none."""
+    path = nexus.receipt_folder() / "plans" / f"{plan_id}.csv"
+    return path if plan_id and path.is_file() else None
+
+
+def unapplied_plan(account: str | None, applied: Collection[str]) -> Plan | None:
+    """The newest stored plan with ticks and without a receipt.
+
+    Only the newest plans are read; an older one can be opened by its file.
+
+    Args:
+        account: reads the plans of this account, and those of no account; `None` reads all.
+        applied: the ids of plans with a receipt.
+    """
+    files = nexus.receipt_folder().joinpath("plans").glob("plan-*.csv")
+    # a name begins with the moment at which the plan was made
+    for path in sorted(files, reverse=True)[:20]:
+        if path.stem in applied:
+            continue
+        with suppress(nexus.PlanError, OSError):
+            plan = nexus.read_plan(path)
+            if plan.ticked and (account is None or plan.account in {"", account}):
+                return plan
+    return None

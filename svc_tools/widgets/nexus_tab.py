@@ -1,9 +1,8 @@
-"""The tab "Nexus": a cleanup from the register to the receipt, and back.
+"""The tab "Nexus": a cleanup from the register to the receipt and its undo.
 
-Five steps from top to bottom; each is a call of `svc_tools.nexus`, and shows it as code.
+There are five steps from top to bottom; each is a call of `svc_tools.nexus`, and shows it as code.
+The first is here: the register, from the service, from the user's own file, or both.
 """
-
-# MERGED nexus_register: Step 1 of the Nexus tab: the register, from the service, from the user's own file, or both.
 
 from __future__ import annotations
 
@@ -15,13 +14,20 @@ import ipywidgets as w
 
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
-from svc_tools.widgets.nexus_apply import ApplySection, LeftOverSection
+from svc_tools.widgets.nexus_apply import ApplySection, LeftOverSection, WholeStateSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
-from svc_tools.widgets.nexus_plan import PlanSection, WholeStateSection
+from svc_tools.widgets.nexus_plan import PlanSection
 from svc_tools.widgets.nexus_receipt import HistorySection, ReceiptSection
-from svc_tools.widgets.nexus_section import Cleanup, Section, shown
+from svc_tools.widgets.nexus_section import (
+    MOST_ROWS,
+    Cleanup,
+    Section,
+    more_html,
+    records_html,
+)
 from svc_tools.widgets.parts import (
     HERE,
+    CodeView,
     Entry,
     Form,
     Name,
@@ -29,7 +35,7 @@ from svc_tools.widgets.parts import (
     button,
     field,
     note,
-    shown_code,
+    set_visible,
     table_html,
 )
 
@@ -45,17 +51,15 @@ _DIFFERENCES = {
     "address": "Another address",
     "notes": "Other notes",
 }
-_MOST = 200
-"""So many rows of a table go to the page; the rest is said to be there."""
 
 
 class NexusTab:
-    """Clean up nexus registrations: provably, and back where the service can add.
+    """Clean up nexus registrations, with a receipt, and with an undo where the service can add.
 
     Attributes:
-        cleanup: what the steps know together.
+        cleanup: the state that the steps share.
         register, exposure, plan, apply, receipt: the steps.
-        left_over: what an earlier page did not bring to its end.
+        left_over: what an earlier page did not finish.
         history: earlier receipts.
         whole_state: removing every type of one state.
         view: all of it.
@@ -90,7 +94,7 @@ class NexusTab:
         session.on_change(self._account_changed)
 
     def opened(self) -> None:
-        """The tab is shown: only now look for what is left over.
+        """Look for what is left over, now that the tab is shown.
 
         A host may make the panel long before anybody sees it.
         """
@@ -109,7 +113,7 @@ class NexusTab:
 
     def _account_changed(self) -> None:
         self.cleanup.abilities = None
-        self.left_over.look_anew()
+        self.left_over.look_again()
         self.register.forget_service()
         self.plan.show()
         self.apply.drop("The account has changed: preview the requests again.")
@@ -121,11 +125,11 @@ class RegisterSection(Section):
     """Lists the account's records, reads the user's register, and shows where the two differ.
 
     Attributes:
-        list_button: asks the service for its records.
+        list_button: lists the service's records.
         file: the path of the user's own register, and the button that reads it.
         upload: or the file itself.
-        source: which of the two the plan is made of, where both are there.
-        records: the register that is used, as a table.
+        source: which of the two the plan is made from, where there are both.
+        records: the register in use, as a table.
         differences: where the two differ, as a table.
         code: the same in Python.
     """
@@ -161,12 +165,12 @@ class RegisterSection(Section):
         self._choice = field(self.source)
         self.records = w.HTML()
         self.differences = w.HTML()
-        self.code = shown_code()
+        self.code = CodeView()
         self.list_button.on_click(lambda _: self.list())
         self.source.observe(lambda _: self._chosen(), "value")
         self.compose(
             note(
-                "The records that the service keeps for your account, or a register of your own"
+                "The records that the service has for your account, or a register of your own"
                 " (CSV or XLSX with state, nexus_type, registered_at, address, notes). With both,"
                 " the differences are shown."
             ),
@@ -185,7 +189,7 @@ class RegisterSection(Section):
             self._read(session.register)
 
     def list(self) -> None:
-        """Ask the service for its records."""
+        """List the service's records."""
         client = self.session.client
         if client is None:
             self.message.show_note("No service is connected: give a key above, or read a file.")
@@ -205,11 +209,11 @@ class RegisterSection(Section):
         self._read(Path(path.strip()).expanduser())
 
     def forget_service(self) -> None:
-        """Another account is asked from now on: what the former one listed is no longer shown."""
+        """Drop the list of the former account: another one is used from now on."""
         self.cancel()
         if self.cleanup.listed is not None:
             self.cleanup.listed = None
-            self.message.show_note("The account has changed: list its records anew.")
+            self.message.show_note("The account has changed: list its records again.")
             self.cleanup.changed("register")
 
     def _read(self, source: object) -> None:
@@ -235,8 +239,7 @@ class RegisterSection(Section):
 
     def _show(self) -> None:
         mine, listed = self.cleanup.mine, self.cleanup.listed
-        both = mine is not None and listed is not None
-        shown(self._choice, both)
+        set_visible(self._choice, mine is not None and listed is not None)
         register = self.cleanup.register
         used_mine = register is not None and register is mine
         self.records.value = "" if register is None else _records(register, mine=used_mine)
@@ -259,26 +262,14 @@ class RegisterSection(Section):
 
 def _records(register: Register, *, mine: bool) -> str:
     where = "your own file" if mine else "the service's list"
-    said = (
-        f"{counted(len(register.records), 'record')} in {counted(len(register.states), 'state')},"
-        f" from {where}."
+    count = len(register.records)
+    summary = escape(
+        f"{counted(count, 'record')} in {counted(len(register.states), 'state')}, from {where}."
     )
-    rows = [
-        (
-            one.state,
-            one.nexus_type,
-            str(one.registered_at or NOTHING),
-            one.address or NOTHING,
-            one.notes or NOTHING,
-        )
-        for one in register.records[:_MOST]
-    ]
-    left = len(register.records) - len(rows)
-    more = f'<p class="svc-note">and {left:,} more</p>' if left else ""
-    if not rows:
-        return f"<p>{escape(said)}</p>"
-    drawn = table_html(("State", "Type", "Registered", "~Address", "~Notes"), rows, "The register")
-    return f'<details class="svc-details"><summary>{escape(said)}</summary>{drawn}{more}</details>'
+    if not count:
+        return f"<p>{summary}</p>"
+    table = records_html(register.records[:MOST_ROWS], "The register") + more_html(count)
+    return f'<details class="svc-details"><summary>{summary}</summary>{table}</details>'
 
 
 def _differences(mine: Register, listed: Register) -> str:
@@ -293,14 +284,11 @@ def _differences(mine: Register, listed: Register) -> str:
             _cell(one["mine"]),
             _cell(one["service"]),
         )
-        for one in found.head(_MOST).to_dict("records")
+        for one in found.head(MOST_ROWS).to_dict("records")
     ]
-    left = len(found) - len(rows)
-    more = f'<p class="svc-note">and {left:,} more</p>' if left else ""
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
-    return (
-        table_html(("State", "Type", "Difference", "~Yours", "~The service's"), rows, title) + more
-    )
+    heads = ("State", "Type", "Difference", "~Yours", "~The service's")
+    return table_html(heads, rows, title) + more_html(len(found))
 
 
 def _cell(value: object) -> str:

@@ -1,6 +1,4 @@
-"""The panel: its head, which names the service, the key, and three tabs."""
-
-# MERGED key_area: Where a key is given: a form, or one button for the embedded service.
+"""The panel: a head that names the service, a form for its address and key, and three tabs."""
 
 from __future__ import annotations
 
@@ -16,7 +14,17 @@ from svc_tools.display import capital, the_service
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.lookup_tab import LookupTab
 from svc_tools.widgets.nexus_tab import NexusTab
-from svc_tools.widgets.parts import HERE, Entry, Form, Values, button, message_area, note, styles
+from svc_tools.widgets.parts import (
+    HERE,
+    Entry,
+    Form,
+    MessageArea,
+    Values,
+    button,
+    note,
+    set_visible,
+    styles,
+)
 from svc_tools.widgets.session import Session
 
 if TYPE_CHECKING:
@@ -25,18 +33,18 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.widgets.background import Job
 
-_NOTHING = (
+_CHOOSE_SERVICE = (
     "First choose who answers. The embedded service runs on this machine, from its own rate book,"
     " and needs no account. With an account, give the address of its service and the API key."
 )
 
 
 class TabBar(anywidget.AnyWidget):
-    """Tabs that are used by mouse or arrow keys.
+    """Tabs for mouse and arrow keys.
 
     Attributes:
         names: their names.
-        selected: the number of the chosen one, from 0.
+        selected: the number of the selected one, from 0.
     """
 
     _esm = HERE / "tabs.js"
@@ -50,7 +58,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of
 
     Attributes:
         session: the client, the jobs, the folder.
-        key: where a key is given.
+        key: the form for the address and the key.
         tabs: which tab is shown.
         lookup: the tab "Lookup".
         file: the tab "File".
@@ -80,7 +88,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of
         self._name()
 
     def __repr__(self) -> str:
-        """A sentence, for where no widgets can be shown."""
+        """A sentence for hosts without widgets."""
         return (
             f"<Panel of svc-tools ({self.session.service_name}); it is shown in JupyterLab,"
             " Notebook or VS Code>"
@@ -95,7 +103,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of
 
     def _choose(self, _change: object = None) -> None:
         for number, page in enumerate(self.pages):
-            page.layout.display = "" if number == self.tabs.selected else "none"
+            set_visible(page, number == self.tabs.selected)
         if self.pages[self.tabs.selected].children[0] is self.nexus.view:
             self.nexus.opened()
 
@@ -115,12 +123,12 @@ def panel(
         svc_tools.panel()
 
     Args:
-        client: the client to ask; the configured one where left out. Where nothing is configured
+        client: the client to use; the configured one where left out. Where nothing is configured
             the panel offers the embedded service and a field for a key.
         register: your nexus register: a path, a frame or records.
         folder: where uploads and results are written, and stay; where left out they are in a
             private folder, which is removed when the kernel ends.
-        upload_limit: how many bytes the host of the page takes in one upload, where known.
+        upload_limit: the most bytes that the host of the page accepts in one upload, where known.
         files_url: the address under which files of `folder` can be downloaded, where there is one.
 
     Raises:
@@ -137,18 +145,18 @@ class KeyArea:
     """The key and the address of the service; open while no service is connected.
 
     Attributes:
-        form: address and key. The key leaves the page in one message, and is kept by the client
-            alone.
-        embedded: the button that takes the embedded service.
-        message: what came of it.
+        form: address and key. The key leaves the page in one message, and only the client holds
+            it.
+        embedded: the button that uses the embedded service.
+        message: the result.
         change: the button that opens the form again.
     """
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._starting: Job | None = None
-        self.message = message_area()
-        self.note = note(_NOTHING)
+        self.message = MessageArea()
+        self.note = note(_CHOOSE_SERVICE)
         self.form = Form(
             (
                 Entry(
@@ -235,7 +243,7 @@ class KeyArea:
         self.message.announce(f"Asking {the_service(self.session.service_name)}.")
 
     def _show(self, *, opened: bool) -> None:
-        self.body.layout.display = "" if opened else "none"
-        self.note.layout.display = "none" if self.session.connected else ""
-        self.change.layout.display = "" if self.session.connected else "none"
+        set_visible(self.body, opened)
+        set_visible(self.note, not self.session.connected)
+        set_visible(self.change, self.session.connected)
         self.change.description = "Close" if opened else "Change service or key"

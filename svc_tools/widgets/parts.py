@@ -1,15 +1,8 @@
-"""What every tab of the panel is built of: headings, messages, fields, buttons, tables, code.
+"""The parts of the panel: headings, messages, fields, forms, buttons, tables, code, errors.
 
-Text from the service or a file is escaped here, once; no part asks anything of the network.
+Text from the service or a file is escaped here, once. No part uses the network: scripts and styles
+are files of this package.
 """
-
-# MERGED form: A form whose values arrive together, in one message; a key in it never becomes widget state.
-# MERGED disclosure: What is seldom needed: shown by a button, and taken away again.
-# MERGED trouble: What went wrong, for a person: a sentence, what to do, and the reference for support. Pure.
-# MERGED code: What the panel does, as the Python that does the same. Pure.
-# MERGED actions: Two things that a page can do and Python cannot: fill the clipboard, and save a file.
-#
-# MERGED actions: Their code and their looks are in files of this package; a page loads nothing from elsewhere.
 
 from __future__ import annotations
 
@@ -35,37 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import UnionType
 
-_STYLES = {"primary": "primary", "plain": "", "danger": "danger"}
-
-_OF_OTHERS: tuple[tuple[type[BaseException] | UnionType, str, str], ...] = (
-    (ConfigurationError, "The configuration cannot be used", "Correct it, then open this again."),
-    (ImportError, "A part is not installed", "Install it, then start the kernel again."),
-    (FileNotFoundError, "There is no such file", "Check the path."),
-    (
-        PermissionError,
-        "The file may not be used",
-        "Close it in other programs, or choose another place; then try again.",
-    ),
-    (TimeoutError, "It took too long", "Try again."),
-    (
-        OSError,
-        "A file cannot be read or written",
-        "Check the place and the room left on the disk, then try again.",
-    ),
-    (ValueError | TypeError, "This cannot be used as it is", "Correct it, then try again."),
-    (MemoryError, "The memory is full", "Close other notebooks, then try again."),
-)
-"""By kind, the narrower one first: what happened, and what to do."""
-
-_WIDTH = 88
-
-LARGE = 10_000_000
-"""Bytes above which a file is not sent through the kernel's connection: it is linked, or named."""
-_PIECE = 1 << 20
-"""Bytes in one message: the page stays alive between two."""
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-_STEP = 1_000
-
 HERE = Path(__file__).parent
 
 
@@ -85,11 +47,17 @@ def note(text: str) -> ipywidgets.HTML:
     return _html(f"<p>{escape(text)}</p>", "svc-note")
 
 
+def _html(value: str, name: str) -> ipywidgets.HTML:
+    made = ipywidgets.HTML(value)
+    made.add_class(name)
+    return made
+
+
 class MessageArea(anywidget.AnyWidget):
-    """Where a tab says what happened: a live region, which screen readers read out.
+    """The messages of a tab: a live region, which screen readers read out.
 
     Attributes:
-        html: what it shows; empty for nothing.
+        html: the message; empty for nothing.
     """
 
     _esm = HERE / "message.js"
@@ -100,32 +68,27 @@ class MessageArea(anywidget.AnyWidget):
         self.add_class("svc-message")
 
     def show_trouble(self, trouble: Trouble | BaseException) -> None:
-        """Say what went wrong, what to do, and what to quote to support."""
-        said = told(trouble) if isinstance(trouble, BaseException) else trouble
+        """Show what went wrong, what to do, and the reference for support."""
+        shown = trouble_of(trouble) if isinstance(trouble, BaseException) else trouble
         reference = ""
-        if said.reference:
-            reference = f"<p>Support reference: <code>{escape(said.reference)}</code></p>"
+        if shown.reference:
+            reference = f"<p>Support reference: <code>{escape(shown.reference)}</code></p>"
         self.html = (
-            f'<div class="svc-trouble"><p><strong>{escape(said.title)}.</strong>'
-            f" {escape(said.text)}</p><p>{escape(said.what_to_do)}</p>{reference}</div>"
+            f'<div class="svc-trouble"><p><strong>{escape(shown.title)}.</strong>'
+            f" {escape(shown.text)}</p><p>{escape(shown.what_to_do)}</p>{reference}</div>"
         )
 
     def show_note(self, text: str) -> None:
-        """Say something that is no trouble."""
+        """Show a message that is not an error."""
         self.html = f'<div class="svc-said"><p>{escape(text)}</p></div>'
 
     def announce(self, text: str) -> None:
-        """Have a screen reader say what everybody else sees elsewhere on the page."""
+        """Have screen readers read out what is visible elsewhere on the page."""
         self.html = f'<div class="svc-unseen">{escape(text)}</div>'
 
     def clear(self) -> None:
         """Show nothing."""
         self.html = ""
-
-
-def message_area() -> MessageArea:
-    """A message area, empty."""
-    return MessageArea()
 
 
 def field(widget: ipywidgets.DOMWidget, help: str = "") -> ipywidgets.VBox:  # noqa: A002 - its usual name
@@ -149,12 +112,38 @@ def button(
     label: str, kind: Literal["primary", "plain", "danger"] = "primary"
 ) -> ipywidgets.Button:
     """A button; "danger" for what removes something."""
-    made = ipywidgets.Button(description=label, button_style=_STYLES[kind])
+    made = ipywidgets.Button(description=label, button_style="" if kind == "plain" else kind)
     made.layout.width = "auto"
     made.layout.align_self = "flex-start"
     made.add_class("svc-button")
     made.add_class(f"svc-{kind}")
     return made
+
+
+def set_visible(widget: ipywidgets.Widget, visible: bool) -> None:  # noqa: FBT001 - says whether, at each call
+    """Show a widget, or remove it from the page and from the keyboard's reach."""
+    widget.layout.display = "" if visible else "none"
+
+
+def line(*parts: ipywidgets.Widget) -> ipywidgets.Box:
+    """Parts in a row, as wide as they are, that wraps where the page is narrow."""
+    box = ipywidgets.Box(parts)
+    box.add_class("svc-line")
+    return box
+
+
+def grid(*fields: ipywidgets.Widget) -> ipywidgets.GridBox:
+    """Fields in as many columns as the width allows."""
+    box = ipywidgets.GridBox(fields)
+    box.add_class("svc-grid")
+    return box
+
+
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str
+) -> ipywidgets.HTML:
+    """`table_html` as a widget; its `value` may be set to another `table_html`."""
+    return _html(table_html(headers, rows, caption), "svc-table-view")
 
 
 def table_html(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> str:
@@ -192,47 +181,31 @@ def table_html(headers: Sequence[str], rows: Iterable[Sequence[object]], caption
     )
 
 
-def table(
-    headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str
-) -> ipywidgets.HTML:
-    """`table_html` as a widget; its `value` may be set to another `table_html`."""
-    return _html(table_html(headers, rows, caption), "svc-table-view")
+class Disclosure:
+    """A button that shows and hides what is seldom needed.
 
-
-class ShownCode(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of its types
-    """The Python call of what the panel did: "Show as code", closed until it is opened.
+    Unlike the host's accordion it can be reached by keyboard.
 
     Attributes:
-        code: the source; nothing is shown while it is empty.
+        button: the button; its label says what a click does.
+        opened: whether the content is shown.
+        view: both.
     """
 
-    def __init__(self) -> None:
-        self.code = ""
-        self.view = ipywidgets.HTML()
-        super().__init__([self.view])
-        self.add_class("svc-code")
-        self.show("")
+    def __init__(self, label: str, inside: ipywidgets.Widget) -> None:
+        self._label, self._inside = label, inside
+        self.opened = False
+        self.button = button(label, kind="plain")
+        self.button.on_click(lambda _: self.reveal(opened=not self.opened))
+        self.view = ipywidgets.VBox([self.button, inside])
+        self.view.add_class("svc-disclosure")
+        self.reveal(opened=False)
 
-    def show(self, code: str) -> None:
-        """Show this call instead."""
-        self.code = code
-        self.layout.display = "" if code else "none"
-        self.view.value = (
-            "<details><summary>Show as code</summary>"
-            f'<pre tabindex="0" aria-label="Python code"><code>{escape(code)}</code></pre>'
-            "</details>"
-        )
-
-
-def shown_code() -> ShownCode:
-    """A place for code, empty."""
-    return ShownCode()
-
-
-def _html(value: str, name: str) -> ipywidgets.HTML:
-    made = ipywidgets.HTML(value)
-    made.add_class(name)
-    return made
+    def reveal(self, *, opened: bool) -> None:
+        """Show or hide the content."""
+        self.opened = opened
+        self.button.description = f"Hide: {self._label}" if opened else self._label
+        set_visible(self._inside, opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +213,17 @@ class Entry:
     """One field of a form.
 
     Attributes:
-        name: what its value is called.
-        label: what stands above it.
+        name: the key of its value.
+        label: the text above it.
         kind: "combo" is a text with suggestions.
         help: a sentence below it.
         placeholder: an example in it while it is empty.
         options: value and label of each choice.
-        value: what it holds at first; never of a password.
+        value: its first value; never of a password.
         shown_with: the name of another field, and the values of it with which this one is shown.
         width: how much of the line it takes.
         inputmode: which keyboard a touch screen shows.
-        longest: how many characters it takes.
+        longest: how many characters it accepts.
     """
 
     name: str
@@ -268,20 +241,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a form was sent with: texts, and secrets apart from them."""
+    """The submitted values of a form, secrets separate."""
 
     texts: Mapping[str, str]
     secrets: Mapping[str, SecretStr]
 
 
 class Form(anywidget.AnyWidget):
-    """A form of native inputs.
+    """A form of native inputs, whose values arrive together in one message.
+
+    A password in it never becomes widget state.
 
     Attributes:
-        values: the texts that it holds; a password is not among them.
-        errors: what is wrong, by the name of a field, shown there; the first gets the focus.
-        busy: whether what was sent is under way; it is not sent again meanwhile, and "cancel" is
-            offered where `cancel_label` is set.
+        values: its texts, without passwords.
+        errors: messages by field, shown there; the first field gets the focus.
+        busy: whether submitted values are being processed; nothing is submitted meanwhile, and
+            "cancel" is offered where `cancel_label` is set.
     """
 
     _esm = HERE / "form.js"
@@ -316,10 +291,10 @@ class Form(anywidget.AnyWidget):
         self.on_msg(self._received)
 
     def submit(self, **given: str | SecretStr) -> None:
-        """Send the form as the page does; `given` replaces what stands in it.
+        """Submit the form as the page does; `given` replaces values of it.
 
         Raises:
-            ValueError: a name that is of no field.
+            ValueError: a name that is not a field.
         """
         secrets, texts = {}, dict(self.values)
         for name, value in given.items():
@@ -334,7 +309,7 @@ class Form(anywidget.AnyWidget):
             self._on_submit(Values(texts, secrets))
 
     def cancel(self) -> None:
-        """Give up what is under way, as the page does."""
+        """Cancel what is being processed, as the page does."""
         if self._on_cancel is not None:
             self._on_cancel()
 
@@ -354,64 +329,34 @@ class Form(anywidget.AnyWidget):
         )
 
 
-class Disclosure:
-    """A button that shows what is below it, and takes it away again.
-
-    Unlike the host's accordion it can be reached by keyboard.
+class CodeView(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of its types
+    """The Python that does what the panel did: "Show as code", closed at first.
 
     Attributes:
-        button: the button; its words say what a click does.
-        opened: whether it is shown.
-        view: both.
+        code: the source; hidden while it is empty.
     """
 
-    def __init__(self, label: str, inside: ipywidgets.Widget) -> None:
-        self._label, self._inside = label, inside
-        self.opened = False
-        self.button = button(label, kind="plain")
-        self.button.on_click(lambda _: self.reveal(opened=not self.opened))
-        self.view = ipywidgets.VBox([self.button, inside])
-        self.view.add_class("svc-disclosure")
-        self.reveal(opened=False)
+    def __init__(self) -> None:
+        self.code = ""
+        self.view = ipywidgets.HTML()
+        super().__init__([self.view])
+        self.add_class("svc-code")
+        self.show("")
 
-    def reveal(self, *, opened: bool) -> None:
-        """Show what is inside, or take it away."""
-        self.opened = opened
-        self.button.description = f"Hide: {self._label}" if opened else self._label
-        self._inside.layout.display = "" if opened else "none"
-
-
-def told(error: BaseException) -> Trouble:
-    """What to say of an error, of every kind that a tab can meet.
-
-    An error that nobody foresaw is said to be one: with its kind, and without a stack trace.
-    """
-    if isinstance(error, SvcError):
-        return told_of_service(error)
-    text = one_line(str(error)) or type(error).__name__
-    if isinstance(error, OSError):
-        text = _of_file(error, text)
-    for kind, title, what_to_do in _OF_OTHERS:
-        if isinstance(error, kind):
-            return Trouble(title, text, what_to_do)
-    name = type(error).__name__
-    return Trouble(
-        "Something went wrong that was not foreseen",
-        text if text == name else f"{name}: {text}",
-        "Try again; if it stays so, report these words.",
-    )
-
-
-def _of_file(error: OSError, text: str) -> str:
-    """The path, and why, without the number of the error."""
-    if error.filename is None or not error.strerror:
-        return text
-    return f"{error.strerror}: {error.filename}"
+    def show(self, code: str) -> None:
+        """Show this source."""
+        self.code = code
+        set_visible(self, bool(code))
+        self.view.value = (
+            "<details><summary>Show as code</summary>"
+            f'<pre tabindex="0" aria-label="Python code"><code>{escape(code)}</code></pre>'
+            "</details>"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in code, such as that of a variable: written without quotes."""
+    """A name in code, such as of a variable: written without quotes."""
 
     text: str
 
@@ -428,7 +373,7 @@ def as_code(call: str, /, *positional: Any, **arguments: Any) -> str:  # noqa: A
         arguments: arguments with their names.
 
     Raises:
-        ValueError: `call` is no name, or an argument is a secret: code never holds one.
+        ValueError: `call` is not a name, or an argument is a secret.
         TypeError: a value that has no literal.
     """
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in call.split(".")):
@@ -437,7 +382,7 @@ def as_code(call: str, /, *positional: Any, **arguments: Any) -> str:  # noqa: A
     written = [_literal(value) for value in positional]
     written += [f"{name}={_literal(value)}" for name, value in named]
     line = f"{call}({', '.join(written)})"
-    if len(line) > _WIDTH and written:
+    if len(line) > 88 and written:  # noqa: PLR2004 - a usual width of code
         line = f"{call}(\n    " + ",\n    ".join(written) + ",\n)"
     ast.parse(line)  # what is shown can be run
     return line
@@ -469,7 +414,7 @@ def _collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> str:
 
 
 class _Action(anywidget.AnyWidget):
-    """A button with a line beside it that says what became of the click."""
+    """A button for what only the page can do, and a line that reports how it went."""
 
     _esm = Path(__file__).with_name("actions.js")
     _css = Path(__file__).with_name("actions.css")
@@ -478,12 +423,12 @@ class _Action(anywidget.AnyWidget):
 
 
 class CopyButton(_Action):
-    """A button that copies a text to the clipboard, and says so.
+    """A button that copies a text to the clipboard.
 
     Args:
-        label: what stands on the button.
-        text: what is copied; it may be set anew at any time. It is part of the saved page, so it
-            is never a secret.
+        label: the label of the button.
+        text: what is copied; it may be changed at any time. It is part of the saved page, so it is
+            never a secret.
     """
 
     text = traitlets.Unicode().tag(sync=True)
@@ -492,14 +437,20 @@ class CopyButton(_Action):
         super().__init__(kind="copy", label=label, text=text)
 
 
+LARGE = 10_000_000
+"""Bytes above which a file is linked, or its path shown, instead of sent through the kernel."""
+_PIECE = 1 << 20
+"""Bytes in one message: the page stays responsive between two."""
+
+
 class DownloadButton(_Action):
-    """A button that saves a file of the kernel's machine on the reader's.
+    """A button that saves a file of the kernel's machine on the user's.
 
     A file above `LARGE` is not sent through the kernel: where its host serves it, the button is a
-    link to it; else the page says where the file lies, with a button that copies the path.
+    link to it; else the page shows where the file is, with a button that copies the path.
 
     Args:
-        label: what stands on the button.
+        label: the label of the button.
         path: the file; `None` shows nothing.
         url: the address under which the page's host serves the file, where it does.
     """
@@ -512,7 +463,7 @@ class DownloadButton(_Action):
     def __init__(self, label: str, path: Path | None = None, *, url: str | None = None) -> None:
         self._path: Path | None = None
         super().__init__(kind="download", label=label)
-        self.on_msg(self._asked)
+        self.on_msg(self._received)
         self.show(path, url=url)
 
     def show(self, path: Path | None, *, url: str | None = None) -> None:
@@ -526,7 +477,7 @@ class DownloadButton(_Action):
         self._path = path
         with self.hold_sync():
             self.name = "" if path is None else path.name
-            self.size = "" if path is None else told_size(size)
+            self.size = "" if path is None else size_text(size)
             self.place = str(path) if large and url is None else ""
             self.url = url or "" if large else ""
 
@@ -534,18 +485,19 @@ class DownloadButton(_Action):
         """The file, piece by piece.
 
         Raises:
-            OSError: it is not there any more.
+            OSError: it is gone.
         """
         if self._path is not None:
             with self._path.open("rb") as file:
                 while piece := file.read(_PIECE):
                     yield piece
 
-    def _asked(self, _widget: object, asked: Any, _buffers: object) -> None:  # noqa: ANN401 - JSON
-        """Send the file to the view that asked for it."""
-        if not isinstance(asked, dict) or asked.get("ask") != "file" or self.place or self.url:
+    def _received(self, _widget: object, content: Any, _buffers: object) -> None:  # noqa: ANN401 - JSON
+        """Send the file to the view that requests it."""
+        requested = isinstance(content, dict) and content.get("ask") == "file"
+        if not requested or self.place or self.url:
             return
-        who = str(asked.get("who", ""))
+        who = str(content.get("who", ""))
         try:
             for piece in self.pieces():
                 self.send({"who": who, "tell": "piece"}, [piece])
@@ -555,10 +507,55 @@ class DownloadButton(_Action):
             self.send({"who": who, "tell": "end", "name": self.name})
 
 
-def told_size(count: int) -> str:
-    """A size of a file as one reads it: 512 bytes, 9.5 kB, 12 MB."""
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def size_text(count: int) -> str:
+    """A size for people: 512 bytes, 9.5 kB, 12 MB."""
     size, unit = float(count), 0
-    while size >= _STEP and unit < len(_UNITS) - 1:
-        size, unit = size / _STEP, unit + 1
+    while size >= 1_000 and unit < len(_UNITS) - 1:  # noqa: PLR2004 - decimal units
+        size, unit = size / 1_000, unit + 1
     digits = 1 if unit and size < 10 else 0  # noqa: PLR2004 - tenths of small figures
     return f"{size:.{digits}f} {_UNITS[unit]}"
+
+
+_TROUBLES: tuple[tuple[type[BaseException] | UnionType, str, str], ...] = (
+    (ConfigurationError, "The configuration cannot be used", "Correct it, then open this again."),
+    (ImportError, "A part is not installed", "Install it, then start the kernel again."),
+    (FileNotFoundError, "There is no such file", "Check the path."),
+    (
+        PermissionError,
+        "The file may not be used",
+        "Close it in other programs, or choose another place; then try again.",
+    ),
+    (TimeoutError, "It took too long", "Try again."),
+    (
+        OSError,
+        "A file cannot be read or written",
+        "Check the place and the room left on the disk, then try again.",
+    ),
+    (ValueError | TypeError, "This cannot be used as it is", "Correct it, then try again."),
+    (MemoryError, "The memory is full", "Close other notebooks, then try again."),
+)
+"""By class, the narrower one first: what happened, and what to do."""
+
+
+def trouble_of(error: BaseException) -> Trouble:
+    """An error of any kind as a sentence, what to do, and the reference for support.
+
+    An unforeseen one shows its class, and no stack trace.
+    """
+    if isinstance(error, SvcError):
+        return told_of_service(error)
+    text = one_line(str(error)) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.strerror}: {error.filename}"  # without the number of the error
+    for kind, title, what_to_do in _TROUBLES:
+        if isinstance(error, kind):
+            return Trouble(title, text, what_to_do)
+    name = type(error).__name__
+    return Trouble(
+        "Something went wrong that was not foreseen",
+        text if text == name else f"{name}: {text}",
+        "Try again; if it stays so, report these words.",
+    )

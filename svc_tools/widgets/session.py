@@ -1,4 +1,4 @@
-"""What the tabs of a panel share: the client, the name of its service, jobs, a folder."""
+"""The session that the tabs of a panel share: client, background jobs, folder for files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One panel's session. The key is in the client alone: nothing here shows it.
+    """One panel's session. Only the client holds the key: nothing here shows it.
 
     Args:
-        client: the client to ask; `None` takes the configured service (`SVC_API_KEY` and
+        client: the client to use; `None` takes the configured service (`SVC_API_KEY` and
             `SVC_BASE_URL`), else leaves the session without one until a key is given.
         register: the user's nexus register, as `svc_tools.nexus.read_register` takes it.
         folder: where uploads and results are written, and stay; a private folder that is removed
             when the process ends, where left out.
-        upload_limit: how many bytes the host of the page takes in one upload, where known.
+        upload_limit: the most bytes that the host of the page accepts in one upload, where known.
         files_url: the address under which files of `folder` can be downloaded, where there is one.
 
     Attributes:
         client: the client, or `None` where nothing is configured.
         background: the jobs of this panel.
-        folder_stays: whether `folder` is still there once the process has ended.
+        folder_stays: whether `folder` outlives the process.
         configuration_error: what is wrong with the configuration, else `None`.
     """
 
@@ -54,10 +54,10 @@ class Session:
         self.upload_limit = upload_limit
         self.files_url = files_url
         self.configuration_error: config.ConfigurationError | None = None
-        self._watchers: list[Callable[[], object]] = []
+        self._listeners: list[Callable[[], object]] = []
         self._folder = None if folder is None else Path(folder)
         self.folder_stays = folder is not None
-        # a job may still ask an earlier client: they are closed with the session
+        # a job may still use an earlier client: they are closed with the session
         self._own: list[Svc] = []
         weakref.finalize(self, _close, self._own)
         self.client = client if client is not None else self._configured()
@@ -68,17 +68,17 @@ class Session:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a service to ask."""
+        """Whether there is a service to use."""
         return self.client is not None
 
     @property
     def service_name(self) -> str:
-        """Who is asked: "embedded service", or the address; "no service" where there is none."""
+        """The service: "embedded service" or the address; "no service" where there is none."""
         return "no service" if self.client is None else config.service_name(self.client)
 
     @property
     def folder(self) -> Path:
-        """The folder for uploads and results, made when it is first asked for.
+        """The folder for uploads and results, made at the first use.
 
         Raises:
             OSError: it cannot be made.
@@ -101,15 +101,15 @@ class Session:
         return f"import svc_tools\n\nclient = {made}"
 
     def use_key(self, key: SecretStr, base_url: str | None = None) -> None:
-        """Ask a service with this key from now on.
+        """Use a service with this key from now on.
 
         Args:
             key: the key of the account.
-            base_url: the address of the service; that of the client before, else the configured
+            base_url: the address of the service; that of the former client, else the configured
                 one, where left out.
 
         Raises:
-            ValueError: key or address cannot be used; the client before stays in use.
+            ValueError: key or address cannot be used; the former client stays in use.
         """
         account = config.configured(api_key=key, base_url=base_url or self.address)
         if account is None:
@@ -126,21 +126,21 @@ class Session:
         return self.client.base_url
 
     def use(self, client: Svc) -> None:
-        """Ask this client from now on, and tell those who watch."""
+        """Use this client from now on, and call the listeners."""
         self.client = client
         self.configuration_error = None
-        for watcher in self._watchers:
-            watcher()
+        for listener in self._listeners:
+            listener()
 
-    def on_change(self, watcher: Callable[[], object]) -> None:
-        """Call `watcher` whenever another client is asked."""
-        self._watchers.append(watcher)
+    def on_change(self, listener: Callable[[], object]) -> None:
+        """Call `listener` whenever another client is used."""
+        self._listeners.append(listener)
 
     def _configured(self) -> Svc | None:
         try:
             account = config.configured()
             client = None if account is None else Svc(account[0], base_url=account[1])
-        except ValueError as error:  # half of a configuration, or an address that is none
+        except ValueError as error:  # half of a configuration, or an invalid address
             self.configuration_error = config.ConfigurationError(str(error))
             return None
         if client is not None:

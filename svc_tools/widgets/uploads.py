@@ -1,4 +1,4 @@
-"""A file of the reader's machine: it comes in pieces, goes to disk, and is kept nowhere else.
+"""Uploads: a file of the user's machine arrives in pieces and is stored on disk only.
 
 A notebook's own upload field holds the file in the page, is saved with it, and breaks the
 connection where a file is larger than one message may be. This one does none of that.
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 
 _PIECE = 1 << 20
-"""Bytes in one message: below what any host takes."""
+"""Bytes in one message: below the limit of any host."""
 _BINARY: int = getattr(os, "O_BINARY", 0)
-"""Without it Windows would write other ends of lines."""
+"""Without it Windows would change the ends of lines."""
 _LONGEST = 120
-"""Bytes of each part of a name that are kept: systems allow 255 for all of it."""
+"""Bytes that are left of each part of a name: systems allow 255 for the whole."""
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
 """Names that Windows takes for devices."""
 
 
 class UploadButton(anywidget.AnyWidget):
-    """A button that takes a file from the reader's machine into a folder.
+    """A button that stores a file of the user's machine in a folder.
 
-    Only the file's own owner may read what is written. What did not arrive whole is removed.
+    Only its owner may read the stored file. A file that did not arrive whole is removed.
 
     Args:
-        label: what stands on the button.
+        label: the label of the button.
         accept: the ends of names that are offered, such as ".csv,.xlsx".
-        folder: gives the folder; it is asked when a file comes, and the folder is made.
+        folder: returns the folder; called when a file arrives, and the folder is made.
         done: called with the file, under the name it had, made safe, and a number where that is
             taken.
-        failed: called with what kept it from being written.
-        limit: bytes that are taken at most; `None` for what the disk holds.
+        failed: called with the error where it could not be stored.
+        limit: the most bytes of a file; `None` for no limit but the disk.
 
     Attributes:
-        disabled: whether nothing may be chosen now.
+        disabled: whether no file may be chosen.
     """
 
     _esm = Path(__file__).with_name("upload.js")
@@ -66,24 +66,24 @@ class UploadButton(anywidget.AnyWidget):
         limit: int | None = None,
     ) -> None:
         self._folder, self._done, self._failed = folder, done, failed
-        self._coming: _Coming | None = None
+        self._arriving: _Arriving | None = None
         super().__init__(label=label, accept=accept, limit=limit)
-        self.on_msg(self._heard)
+        self.on_msg(self._received)
 
-    def _heard(self, _widget: object, said: Any, buffers: Sequence[bytes]) -> None:  # noqa: ANN401 - JSON
-        """A message of a view of the page: a file begins, goes on, ends, or is given up."""
-        if not isinstance(said, dict):
+    def _received(self, _widget: object, content: Any, buffers: Sequence[bytes]) -> None:  # noqa: ANN401 - JSON
+        """A message of a view of the page: a file begins, continues, ends, or is cancelled."""
+        if not isinstance(content, dict):
             return
-        who, what = str(said.get("who", "")), said.get("say")
+        who, what = str(content.get("who", "")), content.get("say")
         try:
             if what == "begin":
-                self._begin(who, str(said.get("name", "")))
-            elif self._coming is None or self._coming.who != who:
+                self._begin(who, str(content.get("name", "")))
+            elif self._arriving is None or self._arriving.who != who:
                 return
             elif what == "piece":
-                self._coming.write(buffers[0], self.limit)
+                self._arriving.write(buffers[0], self.limit)
             elif what == "end":
-                self._end(int(said.get("size", -1)))
+                self._end(int(content.get("size", -1)))
             else:
                 self._drop()
         except (OSError, ValueError) as error:
@@ -97,21 +97,21 @@ class UploadButton(anywidget.AnyWidget):
         self._drop()
         folder = self._folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._coming = _Coming(who, folder, name)
+        self._arriving = _Arriving(who, folder, name)
 
     def _end(self, size: int) -> None:
-        coming, self._coming = self._coming, None
-        if coming is not None:
-            self._done(coming.whole(size))
+        arriving, self._arriving = self._arriving, None
+        if arriving is not None:
+            self._done(arriving.whole(size))
 
     def _drop(self) -> None:
-        if self._coming is not None:
-            self._coming.remove()
-        self._coming = None
+        if self._arriving is not None:
+            self._arriving.remove()
+        self._arriving = None
 
 
-class _Coming:
-    """A file that is on its way."""
+class _Arriving:
+    """A file that is being uploaded."""
 
     def __init__(self, who: str, folder: Path, name: str) -> None:
         self.who = who
@@ -125,10 +125,10 @@ class _Coming:
         self._file: BinaryIO = os.fdopen(handle, "wb")
 
     def write(self, piece: bytes, limit: int | None) -> None:
-        """Take the next piece.
+        """Write the next piece.
 
         Raises:
-            OSError: the disk does not take it.
+            OSError: the disk cannot store it.
             ValueError: the file is too large.
         """
         if limit is not None and self._file.tell() + len(piece) > limit:
@@ -139,7 +139,7 @@ class _Coming:
         """The file, which has this size in bytes.
 
         Raises:
-            OSError: the disk does not take it, or not all of it came.
+            OSError: the disk cannot store it, or not all of it arrived.
         """
         self._file.close()
         if self._path.stat().st_size != size:
@@ -148,7 +148,7 @@ class _Coming:
         return self._path
 
     def remove(self) -> None:
-        """Leave nothing of it."""
+        """Remove what was written."""
         self._file.close()
         self._path.unlink(missing_ok=True)
 
@@ -158,7 +158,7 @@ def free_name(folder: Path, name: str) -> Iterator[Path]:
 
     No part of the name leads out of the folder.
     """
-    # a browser sends a bare name, whoever speaks in its place may not
+    # a browser sends a bare name; a forged message may not
     bare = PureWindowsPath(name.replace("\0", "")).name
     safe = re.sub(r"[^\w .()+-]", "_", bare).strip(" .") or "file"
     if _DEVICES.match(safe):

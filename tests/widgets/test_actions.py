@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.widgets import parts
-from svc_tools.widgets.parts import CopyButton, DownloadButton, told_size
+from svc_tools.widgets.parts import CopyButton, DownloadButton, size_text
 from svc_tools.widgets.uploads import UploadButton, free_name
 
 
@@ -84,7 +84,7 @@ def test_the_text_to_copy_may_change():
     ("count", "told"), [(0, "0 bytes"), (999, "999 bytes"), (9_520, "9.5 kB"), (12e6, "12 MB")]
 )
 def test_a_size_is_told_as_one_reads_it(count, told):
-    assert told_size(int(count)) == told
+    assert size_text(int(count)) == told
 
 
 # uploads

@@ -8,14 +8,14 @@ from support.cards import answer, text_of
 
 from svc_tools.lookup.outcomes import of_answer
 from svc_tools.places import Place
-from svc_tools.widgets.lookup_tab import answer_card
+from svc_tools.widgets.lookup_tab import result_card
 
 PLACE = Place("TX", "zip", zip="78701")
 
 
 def carded(one, day=None):
     at = datetime(2026, 5, 20, tzinfo=UTC)
-    return text_of(answer_card(one, of_answer(PLACE, one, at=at), service="the one", day=day))
+    return text_of(result_card(one, of_answer(PLACE, one, at=at), service="the one", day=day))
 
 
 def test_the_panel_says_why_a_person_should_look():
@@ -38,6 +38,6 @@ def test_the_panel_says_why_a_person_should_look():
 
 def test_what_the_service_warns_of_is_said_once():
     one = answer(warnings=[{"code": "source_conflict", "message": "Two lists differ"}])
-    html = answer_card(one, of_answer(PLACE, one), service="the one")
+    html = result_card(one, of_answer(PLACE, one), service="the one")
     assert html.count("<li>") == 1
     assert "Two lists differ (source_conflict)" in html

@@ -11,7 +11,7 @@ from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.widgets.file_columns import file_trouble, spoken
+from svc_tools.widgets.file_columns import file_trouble, reworded
 
 OF_CODE = re.compile(r"--\w|\b[a-z_]+=|\bpd\.|\bthe frame\b|\bto_datetime\b")
 """What only those understand who write commands or Python."""
@@ -75,7 +75,7 @@ def test_notes_on_what_is_read_name_the_fields(tmp_path):
     view = view_of_file(tmp_path / "orders.xlsx")
     assert view.sheets == ("Sheet", "Returns")
     (note,) = view.notes
-    assert spoken(note).endswith("name another under “How the file is read”.")
+    assert reworded(note).endswith("name another under “How the file is read”.")
 
 
 def test_notes_on_columns_and_fixed_values_name_the_fields():
@@ -83,10 +83,10 @@ def test_notes_on_columns_and_fixed_values_name_the_fields():
 
     frame = pd.DataFrame({"zip": ["78701"], "sold": ["2026-05-01"]})
     (note, *_) = find_inputs(frame, {"zip": "zip", "as_of": "sold"}).notes
-    assert spoken(note) == "ZIP Code from column 'zip', Date of the sale from column 'sold'."
+    assert reworded(note) == "ZIP Code from column 'zip', Date of the sale from column 'sold'."
     notes = find_inputs(frame, {"zip": "zip", "state": "TX", "as_of": "2026-05-01"}).notes
     assert "State TX for all rows, Date of the sale 2026-05-01 for all rows." in [
-        spoken(text) for text in notes
+        reworded(text) for text in notes
     ]
 
 
@@ -110,4 +110,4 @@ def test_notes_on_columns_and_fixed_values_name_the_fields():
     ],
 )  # fmt: skip
 def test_a_reason_of_a_row_names_the_field(said, instead):
-    assert spoken(said, "orders.csv") == instead
+    assert reworded(said, "orders.csv") == instead

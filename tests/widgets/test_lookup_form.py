@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svc_sdk import _requests
 from svc_tools.places import STATES
-from svc_tools.widgets.lookup_tab import ENTRIES, Asked, asked
+from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, query_of
 
 _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
 
@@ -56,7 +56,7 @@ _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
     ],
 )
 def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
-    question = asked(values)
+    question = query_of(values)
     assert question.code() == code
     assert question.words == words
 
@@ -90,7 +90,7 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
     ],
 )
 def test_what_cannot_be_asked_is_a_sentence_at_its_field(values, field, said):
-    errors = asked(values)
+    errors = query_of(values)
     assert said in errors[field]
     assert errors[field].endswith(".")
 
@@ -104,8 +104,8 @@ _TEXTS = st.text(max_size=20) | st.sampled_from(["78701", "TX", "Austin", "30.2"
     st.sampled_from(["today", "date"]),
 )
 def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values, mode, when):
-    question = asked(values | {"mode": mode, "when": when})
-    if isinstance(question, Asked):
+    question = query_of(values | {"mode": mode, "when": when})
+    if isinstance(question, LookupQuery):
         place = question.place
         assert place.mode == mode
         assert place.state in STATES
@@ -121,4 +121,4 @@ def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values
 
 def test_a_day_is_that_day():
     values = {"state": "TX", "zip": "78701", "when": "date", "as_of": "2024-02-29"}
-    assert asked(values).day == date(2024, 2, 29)
+    assert query_of(values).day == date(2024, 2, 29)

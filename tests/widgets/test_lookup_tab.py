@@ -135,7 +135,7 @@ def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
 
 
 def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatch):
-    monkeypatch.setattr("svc_tools.widgets.lookup_tab._MOST", 2)
+    monkeypatch.setattr("svc_tools.widgets.lookup_tab._HISTORY_LIMIT", 2)
     for zip_code in ("78701", "78702", "78703"):
         look_up(tab, zip=zip_code)
     assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]
@@ -210,7 +210,7 @@ def test_a_rate_beyond_five_decimals_is_not_rounded_into_one_that_looks_right(ta
 
 
 def test_an_error_that_nobody_foresaw_is_told_and_the_form_is_free_again(tab, monkeypatch):
-    monkeypatch.setattr("svc_tools.widgets.lookup_tab._answer", lambda *_: 1 // 0)
+    monkeypatch.setattr("svc_tools.widgets.lookup_tab._look_up", lambda *_: 1 // 0)
     look_up(tab)
     assert "not foreseen" in tab.message.html
     assert not tab.form.busy

@@ -411,7 +411,7 @@ def test_ticks_stay_when_the_plan_is_made_anew(tab, client):
     tick(planned(tab), "DE economic", "MT economic")
     client.add_nexus("MT", nexus_type="economic", notes="another")
     click(tab, tab.register.list_button)
-    assert "Make it anew" in said(tab.plan)
+    assert "Make it again" in said(tab.plan)
     click(tab, tab.plan.make_button)
     assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
     assert "1 tick of the former plan could not be kept" in said(tab.plan)
@@ -574,7 +574,7 @@ def test_an_uploaded_register_is_read_from_the_session_s_folder(tab, tmp_path):
         ({"say": "piece"}, [content]),
         ({"say": "end", "size": len(content)}, []),
     ):
-        tab.register.upload._heard(None, {"who": "page", **message}, buffers)
+        tab.register.upload._received(None, {"who": "page", **message}, buffers)
     tab.session.background.settle()
     assert "1 record in 1 state, from your own file" in tab.register.records.value
     assert (tmp_path / "work" / "uploads" / "nexus.csv").read_bytes() == content

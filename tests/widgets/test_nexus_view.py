@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from svc_tools.nexus import make_plan, read_register
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_exposure import exposure_html, exposure_notes, share_of, used_html
-from svc_tools.widgets.nexus_plan import facts_html
-from svc_tools.widgets.nexus_section import Filter, carried, confirmation_of, page_of
+from svc_tools.widgets.nexus_plan import Filter, carry_ticks, facts_html, page_of
+from svc_tools.widgets.nexus_section import confirmation_of
 
 
 def plan_of(*records):
@@ -166,10 +166,10 @@ def test_a_tick_stays_only_where_record_decision_and_reasons_are_the_same():
     former = plan_of(record("DE"), record("MT"), record("TX", "physical", address="1 Main"))
     ticked = former.tick(("DE", "economic"), ("TX", "physical"))
     anew = plan_of(record("DE"), record("MT"), record("TX", "physical", address="2 Main"))
-    kept, lost = carried(ticked, anew)
+    kept, lost = carry_ticks(ticked, anew)
     assert [row.key for row in kept.ticked] == [("DE", "economic")]
     assert lost == 1
-    assert carried(None, anew) == (anew, 0)
+    assert carry_ticks(None, anew) == (anew, 0)
 
 
 def test_states_without_sales_and_record_are_folded_away_and_no_others():

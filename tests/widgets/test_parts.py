@@ -6,12 +6,12 @@ import ipywidgets
 
 from svc_sdk import AuthError
 from svc_tools.widgets.parts import (
+    CodeView,
+    MessageArea,
     button,
     field,
     heading,
-    message_area,
     note,
-    shown_code,
     table_html,
 )
 
@@ -19,14 +19,14 @@ BAD = "<img src=x onerror=alert(1)>\"'&"
 
 
 def test_nothing_given_becomes_markup():
-    area = message_area()
+    area = MessageArea()
     area.show_note(BAD)
     shown = [area.html]
     area.show_trouble(AuthError(BAD, support_reference=BAD))
     shown.append(area.html)
     area.announce(BAD)
     shown.append(area.html)
-    code = shown_code()
+    code = CodeView()
     code.show(BAD)
     shown += [code.view.value, heading(BAD).value, note(BAD).value]
     shown.append(table_html([f"~{BAD}"], [[BAD]], BAD))
@@ -37,7 +37,7 @@ def test_nothing_given_becomes_markup():
 
 
 def test_a_trouble_says_what_to_do_and_the_reference():
-    area = message_area()
+    area = MessageArea()
     area.show_trouble(AuthError("no", support_reference="req_7", status_code=401))
     assert "does not accept the key" in area.html
     assert "req_7" in area.html
@@ -66,7 +66,7 @@ def test_a_button_that_removes_is_told_apart():
 
 
 def test_code_is_shown_only_where_there_is_some():
-    code = shown_code()
+    code = CodeView()
     assert code.layout.display == "none"
     code.show("f(1)")
     assert code.layout.display == ""
