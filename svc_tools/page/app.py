@@ -328,11 +328,7 @@ def serve(
 
 
 async def _until_stopped(
-    app: PageApp,
-    sockets: list[socket.socket],
-    *,
-    browser: bool,
-    say: Callable[[str], None],
+    app: PageApp, sockets: list[socket.socket], *, browser: bool, say: Callable[[str], None]
 ) -> None:
     stopped = asyncio.Event()
     app.open(sockets)

@@ -114,7 +114,7 @@ class ColumnsForm:
         self._format = field(self.date_format, "Empty: 2026-05-31. %m/%d/%Y means 05/31/2026.")
         self._tz = field(self.tz, "Only for times with a time zone.")
         helps = {
-            "as_of": "The rate of that day is asked for.",
+            "as_of": "The rate of that day is looked up.",
             "amount": "Chosen, it adds the tax to every row.",
         }
         fields = {role: field(widget, helps.get(role, "")) for role, widget in self.roles.items()}
@@ -246,12 +246,12 @@ def _role(column: str) -> str | None:
 
 
 def _question(view: FileView) -> str:
-    asked = [
+    choices = [
         f"{FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
     return (
         "Please choose, because the names do not say it: where was it shipped to, and when was it"
-        f" sold? {'; '.join(asked)}."
+        f" sold? {'; '.join(choices)}."
     )
 
 

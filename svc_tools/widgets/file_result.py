@@ -77,12 +77,12 @@ class PlanView:
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
             rows.append(("Answered from the cache", f"{plan.cached:,}"))
-        rows.append(("To be asked: billable lookups", f"{plan.to_ask:,}"))
+        rows.append(("New billable lookups", f"{plan.to_ask:,}"))
         if plan.quota_remaining is not None:
-            rows.append(("Lookups left this month, when last told", f"{plan.quota_remaining:,}"))
+            rows.append(("Lookups left this month, as last reported", f"{plan.quota_remaining:,}"))
         refused = sum(one.rows for one in plan.refused)
         if refused:
-            rows.append(("Rows that are never asked for", f"{refused:,}"))
+            rows.append(("Rows that are never looked up", f"{refused:,}"))
         parts = [note(f"Service: {plan.service}").value]
         parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
         if plan.fits_quota is False:
@@ -96,7 +96,7 @@ class PlanView:
             if rest:
                 reasons.append((f"{rest:,}", "", "Other reasons."))
             heads = (">Rows", "Status", "~Reason")
-            parts.append(table_html(heads, reasons, "Why rows are never asked for"))
+            parts.append(table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
         notes = dict.fromkeys(reworded(text, name) for text in plan.notes)
@@ -339,7 +339,7 @@ def _cut(text: str) -> str:
 def _summary(run: FileRun) -> str:
     parts = [counted(run.totals.rows, "row"), counted(run.places, "distinct place")]
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
-    parts += [f"{run.asked:,} asked of {the_service(run.service)}"] if run.asked else []
+    parts += [f"{run.asked:,} looked up at {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
 
 

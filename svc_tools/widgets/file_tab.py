@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -24,6 +25,7 @@ from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.widgets.file_columns import ColumnsForm, file_trouble, reworded
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (
+    NO_SERVICE,
     CodeView,
     Disclosure,
     Entry,
@@ -53,11 +55,6 @@ if TYPE_CHECKING:
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 
-_NO_SERVICE = Trouble(
-    "There is no service to ask",
-    "No key was given, and the embedded service was not chosen.",
-    "Do one of the two at the top of the panel, then try again.",
-)
 _OTHER_SERVICE = "Another service is used now: show the plan again."
 
 T = TypeVar("T")
@@ -103,7 +100,7 @@ class FileTab:
         self._stop: threading.Event | None = None
         help_of_target = (
             "A path on this machine that ends in .csv, .xlsx or .parquet; no file is ever"
-            " replaced. Empty: it is kept in the panel's folder, to be downloaded."
+            " replaced. Empty: it is stored in the panel's folder, for download."
         )
         self._mapping = ipywidgets.VBox(
             [self.columns.view, field(self.target, help_of_target), line(self.plan_button)]
@@ -147,7 +144,7 @@ class FileTab:
         client, source = self.session.client, self.choice.current
         self._forget()
         if client is None or source is None:
-            self.message.show_trouble(_NO_SERVICE)
+            self.message.show_trouble(NO_SERVICE)
             return
         reading = self.choice.reading()
         try:
@@ -167,15 +164,13 @@ class FileTab:
 
         def work() -> tuple[FileJob, Plan] | None:
             job = FileJob(source, output, terms, progress=self.progress, **reading)
-            try:
-                whole = not stop.is_set() and job.survey(stop).whole
-                planned = (job, _plan_of(job, client)) if whole else None
-            except BaseException:
-                job.rows.close()
-                raise
-            if planned is None:
-                job.rows.close()
-            return planned
+            with ExitStack() as unless_planned:
+                unless_planned.callback(job.rows.close)
+                if stop.is_set() or not job.survey(stop).whole:
+                    return None
+                plan = _plan_of(job, client)
+                unless_planned.pop_all()
+                return job, plan
 
         self._start("Reading the file…", work, self._planned, stop)
 
@@ -190,7 +185,7 @@ class FileTab:
             return
         self.plan.show(plan, self._job.source.name)
         self._idle()
-        self.message.show_note("This is the plan. Nothing was asked yet; “Run” asks.")
+        self.message.show_note("This is the plan. Nothing was looked up yet; “Run” does that.")
 
     def _run(self) -> None:
         """Look up what is not cached, and write the result."""
@@ -198,7 +193,7 @@ class FileTab:
         if self._is_running:
             return
         if job is None or client is None:
-            self.message.show_trouble(_NO_SERVICE)
+            self.message.show_trouble(NO_SERVICE)
             return
         if self._planned_for is not client:
             self._forget(result=False)
@@ -265,7 +260,7 @@ class FileTab:
         if self._stop is not None:
             self._stop.set()
         self.stop_button.disabled = True
-        self.message.show_note("Stopping; what was found is kept.")
+        self.message.show_note("Stopping; what was found is stored.")
         if not self._waits and self._work is not None:
             self._work.cancel()
             self._idle()
@@ -406,10 +401,7 @@ class FileChoice:
     """
 
     def __init__(
-        self,
-        session: Session,
-        opened: Callable[[], object],
-        failed: Callable[[Exception], object],
+        self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
     ) -> None:
         self._opened, self._failed = opened, failed
         self.current: Path | None = None
@@ -559,11 +551,11 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
     left = run.totals.statuses["not_attempted"]
     there = "No file was written."
     if run.written is not None:
-        open_rows = f"; {counted(left, 'row')} are still to be asked for" if left else ""
+        open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
         there = f"What was found is in {run.written.name}{open_rows}."
-    again = "“Go on” asks only for what is left: every answer is kept."
+    again = "“Go on” looks up only what is left: every result is cached."
     if not run.resumable:
-        again = "No cache keeps the answers, so “Go on” asks for all places again."
+        again = "No cache stores the results, so “Go on” looks up all places again."
     if run.interrupted:
         return f"It was stopped. {there} {again}"
     return Trouble("The run ended early", f"{capital(run.stopped)}. {there}", again)
@@ -575,7 +567,7 @@ def _done(run: FileRun) -> str:
         rated = "Every row has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
     failed = totals.statuses["failed"]
-    again = f" “Run” asks again only for what failed: {counted(failed, 'row')}." if failed else ""
+    again = f" “Run” looks up again only what failed: {counted(failed, 'row')}." if failed else ""
     return (
         f"Done. {counted(totals.review, 'row')} of {totals.rows:,} need review: the table below"
         f" says why.{again}"

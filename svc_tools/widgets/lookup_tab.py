@@ -24,6 +24,7 @@ from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, review_reasons
 from svc_tools.places import STATES, Cells, Place, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
+    NO_SERVICE,
     CodeView,
     CopyButton,
     Entry,
@@ -53,17 +54,11 @@ _NEEDED = {
         "lng": "Give the longitude in degrees, such as -97.74.",
     },
 }
-_CITY = "the line is too short or too long for an address; give the city beside the street"
+_CITY = "the line is too short or too long for an address; give the city in its own field"
 _NO_STATE = "Give the state, such as TX or Texas: only a ZIP Code can tell it."
 
 _HISTORY_LIMIT = 200
 """Lookups in the history; older ones are dropped."""
-
-_NO_SERVICE = Trouble(
-    "No service is connected",
-    "No rate can be looked up without one.",
-    "Give a key above, or use the embedded service.",
-)
 
 
 class LookupTab:
@@ -112,7 +107,7 @@ class LookupTab:
             return
         client = self.session.client
         if client is None:
-            self.message.show_trouble(_NO_SERVICE)
+            self.message.show_trouble(NO_SERVICE)
             return
         self.form.busy = True
         service = self.session.service_name
@@ -129,7 +124,7 @@ class LookupTab:
             return
         self.job.cancel()
         self.form.busy = False
-        self.message.show_note("Cancelled: its answer is not shown when it comes.")
+        self.message.show_note("Cancelled: its result will not be shown.")
 
     def _show_result(
         self, query: LookupQuery, result: TaxResponse, outcome: Outcome, *, service: str, code: str
@@ -240,7 +235,7 @@ ENTRIES = (
         "Street address",
         placeholder="1100 Congress Ave",
         shown_with=("mode", _ADDRESS),
-        help="The street with the city beside it, or the whole line.",
+        help="The street, with the city in its own field, or the whole address.",
         longest=400,
     ),
     Entry("city", "City", shown_with=("mode", _ADDRESS), longest=200, width="narrow"),

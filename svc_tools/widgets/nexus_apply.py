@@ -82,7 +82,7 @@ class ApplySection(Section):
         self.confirm = ConfirmBox(self._confirmed)
         self.running = Running(self.message)
         self.code = CodeView()
-        self.preview_button.on_click(lambda _: self.ask())
+        self.preview_button.on_click(lambda _: self.show_preview())
         self.compose(
             note("Nothing is removed before you have seen every request and confirmed it."),
             self.preview_button,
@@ -100,7 +100,7 @@ class ApplySection(Section):
         self.preview_button.disabled = plan is None or not plan.ticked
         self.code.show("")
 
-    def ask(self) -> None:
+    def show_preview(self) -> None:
         """Preview the requests: only reads."""
         plan = self.cleanup.plan
         if plan is None or not plan.ticked:
@@ -142,12 +142,12 @@ class ApplySection(Section):
         ]
         unsettled = self._unsettled(preview.plan)
         if states:
-            self.confirm.ask(
+            self.confirm.request(
                 confirmation_of(states, "remove {}"), f"Remove {counted(len(states), 'record')}"
             )
         elif unsettled:
             # nothing seems left to send: the same call again only settles what is unknown
-            self.confirm.ask(
+            self.confirm.request(
                 confirmation_of(unsettled, "settle {}"),
                 f"Settle {counted(len(unsettled), 'record')}",
             )
@@ -244,7 +244,7 @@ class WholeStateSection(Section):
         self.preview = w.HTML()
         self.confirm = ConfirmBox(self._confirmed)
         self.code = CodeView()
-        self.preview_button.on_click(lambda _: self.ask())
+        self.preview_button.on_click(lambda _: self.show_preview())
         self.state.observe(lambda _: self.drop(), "value")
         inside = w.VBox(
             [
@@ -269,7 +269,7 @@ class WholeStateSection(Section):
         self.state.value = former if former in states else ""
         self.drop()
 
-    def ask(self) -> None:
+    def show_preview(self) -> None:
         """Preview the removal: only reads."""
         state = self.state.value
         self.drop()
@@ -314,7 +314,7 @@ class WholeStateSection(Section):
         )
         if any(item.status == "planned" for item in dry.items):
             prompt = f"Type {state}, the state, to remove all of its records."
-            self.confirm.ask(Confirmation(state, prompt), f"Remove every record of {state}")
+            self.confirm.request(Confirmation(state, prompt), f"Remove every record of {state}")
         else:
             self.message.show_note("There is nothing to remove.")
 

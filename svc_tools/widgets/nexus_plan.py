@@ -14,13 +14,7 @@ from svc_sdk import SvcError
 from svc_tools import config, nexus
 from svc_tools.display import counted
 from svc_tools.nexus.journal import JournalError
-from svc_tools.widgets.nexus_section import (
-    Section,
-    actions,
-    box_html,
-    store_plan,
-    stored_plan,
-)
+from svc_tools.widgets.nexus_section import Section, actions, box_html, store_plan, stored_plan
 from svc_tools.widgets.parts import (
     CodeView,
     Disclosure,
@@ -252,8 +246,8 @@ class PlanSection(Section):
         plan, lost = carry_ticks(self.cleanup.plan, made)
         if lost:
             self.message.show_note(
-                f"{counted(lost, 'tick')} of the former plan could not be kept: the record, or"
-                " what the plan says of it, is another one now."
+                f"{counted(lost, 'tick')} of the former plan could not be carried over: the record,"
+                " or what the plan says of it, has changed."
             )
         self._take(plan)
 

@@ -96,7 +96,7 @@ class ReceiptSection(Section):
         self.code = CodeView()
         self._files = actions([self.download, self.download_records])
         self.plan_button.on_click(lambda _: self.open_plan())
-        self.undo_button.on_click(lambda _: self.ask())
+        self.undo_button.on_click(lambda _: self.show_preview())
         self.compose(
             self.result,
             self.plan_button,
@@ -134,7 +134,7 @@ class ReceiptSection(Section):
             self._open_plan(str(self._plan))
             self.message.show_note("Its plan is shown above: preview the requests of it again.")
 
-    def ask(self) -> None:
+    def show_preview(self) -> None:
         """Preview the undo: only reads."""
         receipt = self.cleanup.receipt
         client = None if receipt is None else self.connected_client()
@@ -165,7 +165,7 @@ class ReceiptSection(Section):
             self.message.show_note("There is nothing to add again.")
             return
         self._previewed_for = (receipt, client)
-        self.confirm.ask(
+        self.confirm.request(
             confirmation_of([item.state for item in planned], "add {} again"),
             f"Add {counted(len(planned), 'record')} again",
         )

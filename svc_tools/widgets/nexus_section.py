@@ -175,7 +175,7 @@ class Section:
     def give_up(self) -> None:
         """Cancel the work under way, with a message."""
         if self.cancel():
-            self.message.show_note("Cancelled. Nothing was changed; the answer is not waited for.")
+            self.message.show_note("Cancelled. Nothing was changed; the result will not be shown.")
 
     def run(
         self,
@@ -221,9 +221,8 @@ class Section:
             self.message.show_trouble(error)
 
         self._rested, self._vital = rested, vital
-        if (
-            vital
-        ):  # on a box: a widget with its own script does not pass a later class on to the page
+        if vital:
+            # on a box: a widget with its own script does not pass a later class on to the page
             self.said.add_class("svc-busy")
         set_visible(self.cancel_button, visible=not vital)
         for form in forms:
@@ -300,7 +299,7 @@ class ConfirmBox:
         """What has to be typed; "" while nothing is to be confirmed."""
         return self._confirmation.expected
 
-    def ask(self, confirmation: Confirmation, label: str) -> None:
+    def request(self, confirmation: Confirmation, label: str) -> None:
         """Request a confirmation; `label` is the label of the button."""
         self._confirmation = confirmation
         self.typed.description = confirmation.prompt

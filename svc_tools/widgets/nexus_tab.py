@@ -18,13 +18,7 @@ from svc_tools.widgets.nexus_apply import ApplySection, LeftOverSection, WholeSt
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
 from svc_tools.widgets.nexus_receipt import HistorySection, ReceiptSection
-from svc_tools.widgets.nexus_section import (
-    MOST_ROWS,
-    Cleanup,
-    Section,
-    more_html,
-    records_html,
-)
+from svc_tools.widgets.nexus_section import MOST_ROWS, Cleanup, Section, more_html, records_html
 from svc_tools.widgets.parts import (
     HERE,
     CodeView,

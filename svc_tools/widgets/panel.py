@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from svc_tools.widgets.background import Job
 
 _CHOOSE_SERVICE = (
-    "First choose who answers. The embedded service runs on this machine, from its own rate book,"
+    "First choose a service. The embedded service runs on this machine, from its own rate book,"
     " and needs no account. With an account, give the address of its service and the API key."
 )
 

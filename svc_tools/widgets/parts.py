@@ -519,6 +519,12 @@ def size_text(count: int) -> str:
     return f"{size:.{digits}f} {_UNITS[unit]}"
 
 
+NO_SERVICE = Trouble(
+    "No service is connected",
+    "No key was given, and the embedded service was not chosen.",
+    "Give a key above, or use the embedded service.",
+)
+
 _TROUBLES: tuple[tuple[type[BaseException] | UnionType, str, str], ...] = (
     (ConfigurationError, "The configuration cannot be used", "Correct it, then open this again."),
     (ImportError, "A part is not installed", "Install it, then start the kernel again."),

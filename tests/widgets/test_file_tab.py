@@ -215,7 +215,7 @@ def test_a_stop_keeps_what_was_found_and_going_on_asks_only_for_the_rest(tab, fa
     assert statuses == {"ok": found, "not_attempted": 400 - found}
     assert "It was stopped" in tab.message.html
     assert tab.result.download.label == "Download CSV, incomplete"
-    assert f"{400 - found:,} rows are still to be asked for" in tab.message.html
+    assert f"{400 - found:,} rows are still to be looked up" in tab.message.html
     assert tab.run_button.description == "Go on"
     click(tab, tab.run_button)
     assert len(faults.seen) == 400
@@ -389,7 +389,7 @@ def test_without_a_service_nothing_is_read_or_asked(tmp_path):
     tab = FileTab(Session(folder=tmp_path))
     open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
     click(tab, tab.plan_button)
-    assert "no service to ask" in tab.message.html
+    assert "No service is connected" in tab.message.html
 
 
 def test_a_file_that_arrives_while_another_runs_does_not_disturb_it(tab, faults, tmp_path):

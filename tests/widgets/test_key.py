@@ -147,7 +147,7 @@ def test_an_embedded_service_that_does_not_start_is_said_and_can_be_tried_again(
 
 
 def test_the_first_screen_says_what_to_do_and_names_no_service(panel, service):
-    assert "First choose who answers" in panel.key.note.value
+    assert "First choose a service" in panel.key.note.value
     assert panel.key.note.layout.display == ""
     assert "none yet" in panel.head.value
     typed(panel, service, KEY)

@@ -414,7 +414,7 @@ def test_ticks_stay_when_the_plan_is_made_anew(tab, client):
     assert "Make it again" in said(tab.plan)
     click(tab, tab.plan.make_button)
     assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
-    assert "1 tick of the former plan could not be kept" in said(tab.plan)
+    assert "1 tick of the former plan could not be carried over" in said(tab.plan)
 
 
 def test_an_earlier_receipt_is_opened_and_undone(tab, client, tmp_path):
