@@ -22,9 +22,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from svc_sdk import ForbiddenError, SvcError, _requests, _responses
-from svc_tools.lookup.errors import is_foreign
-from svc_tools.nexus.service import ABSENT
 from svc_tools.places import day_of
 
 if TYPE_CHECKING:

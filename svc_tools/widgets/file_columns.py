@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.enriching import FileView
-    from svc_tools.lookup.outcomes import Trouble
+    from svc_tools.lookup.errors import Trouble
 
 FIELDS: Mapping[str, str] = {
     "state": "State",

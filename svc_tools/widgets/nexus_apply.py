@@ -16,7 +16,7 @@ import ipywidgets as w
 from svc_tools import config, nexus
 from svc_tools.display import counted, the_service
 from svc_tools.nexus.apply import requests_of
-from svc_tools.nexus.words import ALL_TYPES_NOTE, BEFORE_REMOVING
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_section import (
     Confirmation,
