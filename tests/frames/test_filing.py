@@ -24,7 +24,7 @@ from support.taxed import (
     units,
 )
 
-from svc_tools.frames.analysis.filing_table import parts_of
+from svc_tools.frames.analysis.filing import parts_of
 from svc_tools.frames.answers import encode
 
 MINNEAPOLIS = parts(

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from support.taxed import SEATTLE, line, lost, parts, taxed, units
 
-from svc_tools.frames.analysis.filing_table import is_official
+from svc_tools.frames.analysis.filing import is_official
 
 
 def rows(table, *names):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from support.taxed import line, money, taxed
 
-from svc_tools.frames.analysis.comparison import periods_of_rows
+from svc_tools.frames.analysis.periods import periods_of_rows
 
 DAYS = [date(2026, 5, 31), None, date(1969, 12, 31), date(2026, 6, 1)]
 LATE = time(23, 59)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svc_tools.frames.analysis.comparison import CLASSES, REASONS
-from svc_tools.frames.analysis.filing_table import FILING_COLUMNS
+from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 from svc_tools.frames.review import BASES, REVIEW_COLUMNS
 

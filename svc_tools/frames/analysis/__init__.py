@@ -1,1 +1,1 @@
-"""What follows a tax: reconciling it, filing it, and reviewing what is uncertain."""
+"""Reconciling a computed tax with what was collected, and filing it."""

@@ -1,34 +1,28 @@
-"""Rows of a reconciliation in classes, and their exact sums."""
+"""Collected and expected tax of rows compared: classes, exact sums, and proved reasons.
 
-# MERGED difference_reasons: Why what was collected differs from the tax of a row: only what the row's own figures prove.
-#
-# MERGED difference_reasons: A reason states an arithmetical fact ("equals the tax at the state's rate alone, to the cent"),
-# MERGED difference_reasons: not an intention. Each row gets the first reason of `REASONS` that holds.
-# MERGED added: Columns that a result adds to the user's rows, and that a second result replaces.
-# MERGED periods: The month, quarter or year that a row's date lies in.
+A reason states an arithmetical fact ("equals the tax at the state's rate alone, to the cent"),
+not an intention. Each row gets the first reason of `REASONS` that its figures prove.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from datetime import date, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.arrow import Coded
-from svc_tools.frames.lookup_columns import require_columns, require_one
 from svc_tools.frames.money import Money, dollars, money_column, sums_by
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
 
+    import pandas as pd
+
 CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected")
-"""What can become of a row: exactly one of these.
+"""The classes of rows: each row has exactly one.
 
 - over, under: more, or less, was collected than the tax, by more than the tolerance;
 - within: the difference is within the tolerance;
@@ -36,15 +30,37 @@ CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected
 - no_expectation: there is no tax to compare with (a missing tax is never taken for 0);
 - no_collected: what was collected is missing or unreadable.
 """
-
-_LOCAL = ("county", "city", "districts")
-_ROOM = 9 * 10**12
-"""Cents up to which every product below fits 64 bits: ninety billion dollars in one row."""
-
-Period = Literal["month", "quarter", "year"]
-_MONTHS_A_YEAR, _MONTHS_A_QUARTER = 12, 3
-
 _OVER, _UNDER, _WITHIN, _NOT_DUE, _NO_EXPECTATION, _NO_COLLECTED = range(len(CLASSES))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The rows of a reconciliation: cents, and the number in `CLASSES` of each row."""
+
+    expected: Money
+    collected: Money
+    difference: Money
+    classes: np.ndarray
+
+    @classmethod
+    def of(
+        cls, expected: Money, collected: Money, nothing_due: np.ndarray, tolerance: int
+    ) -> Compared:
+        """Compare; `nothing_due` marks rows without anything expected for a known reason."""
+        either = expected.missing | collected.missing
+        difference = np.where(either, 0, collected.cents - expected.cents)
+        classes = np.full(len(either), _WITHIN, np.int8)
+        classes[difference > tolerance] = _OVER
+        classes[difference < -tolerance] = _UNDER
+        classes[nothing_due] = _NOT_DUE
+        classes[collected.missing] = _NO_COLLECTED
+        classes[expected.missing & ~nothing_due] = _NO_EXPECTATION
+        return cls(expected, collected, Money(difference, either), classes)
+
+    def rows_of(self, *names: str) -> np.ndarray:
+        """The rows of these classes, as a mask."""
+        rows: np.ndarray = np.isin(self.classes, [CLASSES.index(name) for name in names])
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +106,6 @@ class Sums:
     expected_without_collected: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The rows of a reconciliation: cents, and the number in `CLASSES` of each row."""
-
-    expected: Money
-    collected: Money
-    difference: Money
-    classes: np.ndarray
-
-    @classmethod
-    def of(
-        cls, expected: Money, collected: Money, nothing_due: np.ndarray, tolerance: int
-    ) -> Compared:
-        """Compare; `nothing_due` marks rows without anything expected for a known reason."""
-        either = expected.missing | collected.missing
-        difference = np.where(either, 0, collected.cents - expected.cents)
-        classes = np.full(len(either), _WITHIN, np.int8)
-        classes[difference > tolerance] = _OVER
-        classes[difference < -tolerance] = _UNDER
-        classes[nothing_due] = _NOT_DUE
-        classes[collected.missing] = _NO_COLLECTED
-        classes[expected.missing & ~nothing_due] = _NO_EXPECTATION
-        return cls(expected, collected, Money(difference, either), classes)
-
-    def rows_of(self, *names: str) -> np.ndarray:
-        """The rows of these classes, as a mask."""
-        rows: np.ndarray = np.isin(self.classes, [CLASSES.index(name) for name in names])
-        return rows
-
-
 def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
     """The sums of the rows of each code from 0 to `size` - 1."""
     both = compared.rows_of("over", "under", "within")
@@ -128,10 +114,10 @@ def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
         counted: list[int] = np.bincount(codes[rows], minlength=size).tolist()
         return counted
 
-    def add(cents: np.ndarray, rows: np.ndarray, there: np.ndarray) -> list[Decimal | None]:
-        """The sums of the rows, where any row is `there` at all."""
+    def add(cents: np.ndarray, rows: np.ndarray, known_rows: np.ndarray) -> list[Decimal | None]:
+        """The sums of the rows; `None` for a code without known rows."""
         sums = sums_by(codes[rows], cents[rows], size)
-        known = count(there)
+        known = count(known_rows)
         return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
 
     collected, difference = compared.collected, compared.difference.cents
@@ -160,8 +146,8 @@ def sum_columns(sums: Sequence[Sums]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for field in fields(Sums):
         values = [getattr(one, field.name) for one in sums]
-        counts = field.name.endswith("rows")
-        columns[field.name] = np.array(values, np.int64) if counts else money_column(values)
+        is_count = field.name.endswith("rows")
+        columns[field.name] = np.array(values, np.int64) if is_count else money_column(values)
     return columns
 
 
@@ -217,24 +203,24 @@ def reason_meaning(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What rows say about themselves; cents and units of 10^-5 (int64), and masks of what is there.
+    """The figures of rows: cents and units of 10^-5 (int64), and masks of those that are present.
 
     Attributes:
         collected: what was collected.
         expected: the tax; it differs from `collected`.
         taxable: the amount that the tax was computed on.
         exempt: the amount left untaxed.
-        shipping: the delivery charge; 0 where there is none, or it is not known.
+        shipping: the delivery charge; 0 where there is none or it is not known.
         shipping_tax: the part of the tax that is for delivery.
         rate: the combined rate.
         parts: the rates of state, county, city and districts, by name.
-        parts_known: where all of them are there.
+        parts_known: where all of them are known.
         low: the lowest rate of the places that fit.
         high: the highest.
-        ranged: where these two are there.
+        ranged: where these two are known.
         tax_low: the lowest tax.
         tax_high: the highest.
-        tax_ranged: where these two are there.
+        tax_ranged: where these two are known.
     """
 
     collected: np.ndarray
@@ -264,8 +250,12 @@ def proved_reasons(evidence: Evidence) -> list[str]:
     return list(reasons)
 
 
+_ROOM = 9 * 10**12
+"""Cents up to which every product below fits 64 bits: ninety billion dollars in one row."""
+
+
 def _proofs(row: Evidence) -> Iterator[tuple[str, np.ndarray]]:
-    """The reasons with where they hold, in the order in which they count."""
+    """Each reason with the rows where it holds; the first that holds is given."""
     base, whole = row.taxable, row.taxable + row.exempt
     small = np.abs(row.collected) <= _ROOM
     for amount in (base, row.exempt, row.shipping):
@@ -286,7 +276,7 @@ def _proofs(row: Evidence) -> Iterator[tuple[str, np.ndarray]]:
     yield "rounding", equals(base, row.rate)
     yield "at_state_rate_only", row.parts_known & equals(base, row.parts["state"])
     for count in (1, 2):
-        for left_out in combinations(_LOCAL, count):
+        for left_out in combinations(("county", "city", "districts"), count):
             rest = row.rate - sum(row.parts[level] for level in left_out)
             yield f"without_{'_'.join(left_out)}", row.parts_known & equals(base, rest)
     yield "at_rate_low", row.ranged & equals(base, row.low)
@@ -313,7 +303,7 @@ def _from_gross(row: Evidence, small: np.ndarray) -> np.ndarray:
 
 
 def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame without the columns that an earlier result of the same kind added.
+    """The frame without the columns that an earlier result of this kind added.
 
     Args:
         frame: the rows.
@@ -321,93 +311,11 @@ def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.Da
         what: the result, for the message: "a review".
 
     Raises:
-        ValueError: some of the names are there, so they are the user's own.
+        ValueError: only some of the names are present, so they are the user's.
     """
-    there = [name for name in names if name in frame.columns]
-    if len(there) == len(names):
+    present = [name for name in names if name in frame.columns]
+    if len(present) == len(names):
         return frame.drop(columns=list(names))
-    if there:
-        raise ValueError(f"the frame has a column {there[0]!r}, which {what} adds; rename it")
+    if present:
+        raise ValueError(f"the frame has a column {present[0]!r}, which {what} adds; rename it")
     return frame
-
-
-PERIODS: tuple[str, ...] = get_args(Period)
-_NONE = np.iinfo(np.int64).min
-"""What NumPy makes of a date that is not there."""
-
-
-def periods_of_rows(frame: pd.DataFrame, label: Hashable, period: str) -> Coded:
-    """Each row's period, such as 2026-05, 2026Q2 or 2026; empty where it has no readable date.
-
-    Args:
-        frame: the rows.
-        label: the column of dates, times without a zone, or ISO texts.
-        period: "month", "quarter" or "year".
-
-    Raises:
-        ValueError: the period is not known, there is no such column, or its times have a zone.
-    """
-    if period not in PERIODS:
-        raise ValueError(f"period: {period!r} is not known; expected 'month', 'quarter' or 'year'")
-    require_columns(frame, (label,), "name the column of dates: date='…'")
-    require_one(frame, label, "date")
-    distinct, codes = np.unique(_months(frame[label]).view(np.int64), return_inverse=True)
-    names = [_name(month, period) for month in distinct.tolist()]
-    values = sorted({*names, ""}, key=lambda name: (not name, name))
-    place = {name: number for number, name in enumerate(values)}
-    return Coded(np.array([place[name] for name in names], np.int64)[codes], tuple(values))
-
-
-def undated(rows: np.ndarray | None) -> tuple[str, ...]:
-    """What is to be said of rows that lie in no period (a mask; `None` where none was asked)."""
-    count = 0 if rows is None else int(np.count_nonzero(rows))
-    if not count:
-        return ()
-    return (f"Rows in no period, because their date is missing or is no ISO date: {count:,}.",)
-
-
-def _name(months: int, period: str) -> str:
-    if months == _NONE:
-        return ""
-    year, month = divmod(months, _MONTHS_A_YEAR)
-    year += 1970
-    if period == "month":
-        return f"{year:04}-{month + 1:02}"
-    return f"{year:04}Q{month // _MONTHS_A_QUARTER + 1}" if period == "quarter" else f"{year:04}"
-
-
-def _months(column: pd.Series) -> np.ndarray:
-    """The rows' months as NumPy counts them, NaT where there is none."""
-    kind = getattr(column.dtype, "pyarrow_dtype", None)
-    zone = getattr(column.dtype, "tz", None) or getattr(kind, "tz", None)
-    if zone is not None:
-        raise ValueError(
-            f"date: column {column.name!r} has times in {zone}, so its calendar date depends on"
-            f" the place; convert it first: df[{column.name!r}].dt.tz_convert('America/Chicago')"
-            ".dt.date"
-        )
-    if kind is not None and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        days = pa.chunked_array(column.array.__arrow_array__()).cast(pa.date32(), safe=False)
-        months: np.ndarray = days.cast(pa.timestamp("s")).to_numpy().astype("datetime64[M]")
-        return months
-    if pd.api.types.is_datetime64_dtype(column.dtype):
-        return column.to_numpy("datetime64[M]")
-    codes, distinct = pd.factorize(column)
-    days = [*map(_day, distinct.tolist()), None]
-    return np.array(days, "datetime64[M]")[codes]
-
-
-def _day(value: object) -> date | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip())
-        except ValueError:
-            return None
-    if not isinstance(value, date):  # a datetime and a pandas timestamp are dates, too
-        return None
-    if getattr(value, "tzinfo", None) is not None:
-        raise ValueError(
-            f"date: {value} is a moment in a time zone, so its calendar date depends on the"
-            " place; convert the column to dates first"
-        )
-    return date(value.year, value.month, value.day)

@@ -1,9 +1,12 @@
-"""What a state's return asks for: taxable, exempt and tax by official jurisdiction code."""
+"""A state's return: taxable, exempt and tax by official jurisdiction code, tied to its lines.
 
-# MERGED filed: The result of a filing, how it reads, and the proof that it ties to its lines.
+The tax of each line is shared out over the jurisdictions of its rate in whole cents, so that the
+shares of a line add up to its tax, and the table to the lines.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,29 +14,63 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import as_html, as_text, counted, exact_dollars
-from svc_tools.frames.analysis.comparison import periods_of_rows, undated
-from svc_tools.frames.analysis.filing_table import LEVEL_COLUMNS, LOCATION, NO_CODE, filing_table
-from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
-from svc_tools.frames.lookup_columns import require_columns, require_one
-from svc_tools.frames.money import dollars_by, money, money_column
-from svc_tools.frames.review import codes_of_rows
-from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.tables import table_of
-from svc_tools.frames.taxes.taxed_rows import changes_since, sales_of, taxed_rows
+from svc_tools.frames.analysis.periods import periods_of_rows, undated
+from svc_tools.frames.answers import decode
+from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
+from svc_tools.frames.lookup_columns import (
+    LEVEL_TAX_COLUMNS,
+    rates_of,
+    require_columns,
+    require_one,
+)
+from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.row_states import codes_of_rows, states_of_rows
+from svc_tools.frames.taxes.invoices import shared_out
+from svc_tools.frames.taxes.tax import changes_since, is_product, sales_of, taxed_rows
+from svc_tools.frames.texts import table_of
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.display import Table
-    from svc_tools.frames.analysis.comparison import Period
+    from svc_tools.frames.analysis.periods import Period
+    from svc_tools.frames.taxes.tax import TaxedRows
+    from svc_tools.lookup.outcomes import Component
 
-_DETAIL = "lookup_jurisdictions"
+FILING_COLUMNS = (
+    "period",
+    "level",
+    "code",
+    "official",
+    "name",
+    "rate",
+    "rows",
+    "taxable",
+    "exempt",
+    "tax",
+    "tax_of_total",
+)
+"""The columns of a return; `period` only where a period is given."""
 
-_ROWS, _REASONS = 40, 10
-_ONCE = ("state", NO_CODE)
-"""The levels that have each line exactly once."""
+NO_CODE = "no code"
+"""The level of the rows that stand for lines whose results name no jurisdictions."""
+LOCATION = "location"
+"""The level of Washington's location codes: all local parts together."""
+LEVEL_COLUMNS = {
+    "state": ("state_tax",),
+    "county": ("county_tax",),
+    "city": ("city_tax",),
+    "district": ("combined_district_tax",),
+    LOCATION: ("county_tax", "city_tax", "combined_district_tax"),
+}
+"""The columns of a line's tax that belong to the parts of a level."""
+
+_LEVELS = ("state", LOCATION, "county", "city", "district")
+"""The levels in the order in which they are listed."""
+_ZERO = Decimal("0.00")
 
 
 def filing(
@@ -52,18 +89,18 @@ def filing(
         (f"{prefix}lookup_status",),
         "look the rates up first: df.svc.lookup(detail=True), then df.svc.tax(amount='…')",
     )
-    detail = f"{prefix}{_DETAIL}"
+    detail = f"{prefix}lookup_jurisdictions"
     require_columns(frame, (detail,), "look the rates up with df.svc.lookup(detail=True)")
     require_one(frame, detail, "lookup")
     if date is not None and period is None:
         raise ValueError("date: it is for period='month', 'quarter' or 'year'; give that too")
     states = states_of_rows(frame, prefix=prefix)
-    mine = _of_state(states, code)
+    in_state = _of_state(states, code)
     rows = taxed_rows(frame, prefix)
     notes = changes_since(frame, rows, prefix)
     undue = rows.due.missing
-    lines = frame.iloc[np.flatnonzero(mine & ~undue)]
-    left_out = _left_out(frame.iloc[np.flatnonzero(mine & undue)], prefix, amount)
+    lines = frame.iloc[np.flatnonzero(in_state & ~undue)]
+    left_out = _left_out(frame.iloc[np.flatnonzero(in_state & undue)], prefix, amount)
     periods = (
         Coded(np.zeros(len(lines), np.int64), ("",))
         if period is None
@@ -77,12 +114,8 @@ def filing(
         table=table,
         left_out=left_out,
         lines=lines,
-        totals=filing_totals(
-            table,
-            lines,
-            left_out,
-            prefix=prefix,
-            of_unknown_state=int(np.count_nonzero(states.where(lambda one: not one))),
+        totals=_totals(
+            table, lines, left_out, prefix, int(states.where(lambda one: not one).sum())
         ),
         by_level=by_level,
         period=period,
@@ -95,8 +128,8 @@ def _code(state: object) -> str:
     """The state's code.
 
     Raises:
-        TypeError: it is no text: one state is filed at a time.
-        ValueError: it is none of the 50 and DC.
+        TypeError: `state` is not text: one state is filed at a time.
+        ValueError: it is not one of the 50 states and DC.
     """
     if not isinstance(state, str):
         raise TypeError(
@@ -110,35 +143,35 @@ def _code(state: object) -> str:
 
 
 def _of_state(states: Coded, code: str) -> np.ndarray:
-    """The rows of the state.
+    """The rows of the state, as a mask.
 
     Raises:
         ValueError: there are none.
     """
-    mine = states.where(lambda one: one == code)
-    if not mine.any():
-        counted = sorted(states.counts(), key=lambda pair: (-pair[1], pair[0]))
-        there = ", ".join(f"{name or 'not known'} {rows:,}" for name, rows in counted)
+    in_state = states.where(lambda one: one == code)
+    if not in_state.any():
+        counts = sorted(states.counts(), key=lambda pair: (-pair[1], pair[0]))
+        listed = ", ".join(f"{name or 'not known'} {rows:,}" for name, rows in counts)
         raise ValueError(
-            f"state: the frame has no row in {code}; its rows by state: {there or 'none'}"
+            f"state: the frame has no row in {code}; its rows by state: {listed or 'none'}"
         )
-    return mine
+    return in_state
 
 
 def _left_out(rest: pd.DataFrame, prefix: str, amount: Hashable | None) -> pd.DataFrame:
-    """The rows that are not filed, in their order, with why and their sales."""
+    """The rows that are not filed, in frame order, with the reason and their sales."""
     codes, why = taxed_rows(rest, prefix).why
     details = []
     for name in ("tax_error", "lookup_error"):
         of_rows, values = coded(rest, prefix + name)
         details.append(np.array([*values, ""], object)[of_rows])
-    said = np.where(details[1] != "", details[1], details[0])
+    texts = np.where(details[1] != "", details[1], details[0])
     sales = sales_of(rest, prefix, amount)
     tax = money(rest, f"{prefix}tax")
     return pd.DataFrame(
         {
             "reason": pd.array(why, dtype="str").take(codes),
-            "detail": pd.array([one or None for one in said], dtype="str"),
+            "detail": _texts([one or None for one in texts]),
             "sales": decimals(sales.cents, sales.missing, MONEY),
             "tax": decimals(tax.cents, tax.missing, MONEY),
         },
@@ -146,7 +179,40 @@ def _left_out(rest: pd.DataFrame, prefix: str, amount: Hashable | None) -> pd.Da
     )
 
 
-_ZERO = Decimal("0.00")
+def _totals(
+    table: pd.DataFrame,
+    lines: pd.DataFrame,
+    left_out: pd.DataFrame,
+    prefix: str,
+    unknown_state_rows: int,
+) -> FilingTotals:
+    uncoded = table["level"].eq(NO_CODE).to_numpy(bool)
+    tax = f"{prefix}{_tax_column(lines, prefix)}"
+    status = coded(lines, f"{prefix}lookup_status", "not_attempted")
+    marked = codes_of_rows(lines, status, prefix).where(bool)
+    return FilingTotals(
+        rows=len(lines),
+        taxable=_total(lines, f"{prefix}taxable_amount"),
+        exempt=_total(lines, f"{prefix}exempt_amount"),
+        tax=_total(lines, tax),
+        no_code_rows=int(table["rows"][uncoded].sum()),
+        no_code_tax=_total(table, "tax", uncoded),
+        partial_rows=int(lines[f"{prefix}lookup_status"].eq("partial").sum()),
+        review_rows=int(marked.sum()),
+        review_tax=_total(lines, tax, marked),
+        left_out_rows=len(left_out),
+        left_out_sales=money(left_out, "sales").total(),
+        unknown_state_rows=unknown_state_rows,
+    )
+
+
+def _tax_column(lines: pd.DataFrame, prefix: str) -> str:
+    """The column of the tax that is filed, without its prefix: the part due, where computed."""
+    return "tax_due" if f"{prefix}tax_due" in lines.columns else "tax"
+
+
+def _total(frame: pd.DataFrame, column: str, rows: np.ndarray | None = None) -> Decimal:
+    return money(frame, column).total(rows) or _ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +224,13 @@ class FilingTotals:
         taxable: the amount that their tax was computed on.
         exempt: the amount left untaxed.
         tax: their tax.
-        no_code_rows: lines among them whose answers name no jurisdictions.
+        no_code_rows: lines among them whose results name no jurisdictions.
         no_code_tax: the tax of those.
         partial_rows: lines among them whose rate is known to lack a part: a lower bound.
-        review_rows: lines among them that a person should look at first (`df.svc.review()`).
+        review_rows: lines among them that require review first (`df.svc.review()`).
         review_tax: the tax of those.
         left_out_rows: lines of the state that are not filed.
-        left_out_sales: their sales, as far as they are known; `None` where none is.
+        left_out_sales: their sales, as far as they are known; `None` where none are.
         unknown_state_rows: rows of the frame that name no state: they may belong here.
     """
 
@@ -183,7 +249,7 @@ class FilingTotals:
 
 
 class Tie(NamedTuple):
-    """A figure of the table beside the same figure added up from the lines."""
+    """A figure of the table, and the same figure summed from the lines."""
 
     name: str
     table: Decimal
@@ -203,21 +269,21 @@ class Filing:
         state: the state's code.
         table: one row for each jurisdiction code and rate (and period): `level` (state, county,
             city, district; for Washington `location`, all local parts together under its location
-            code; `no code` for lines whose answers name no jurisdictions, with the reason as the
-            name), `code`, `official` (it is a number of the state's or the census's, not a name
-            made into a code), `name`, `rate`, `rows`, `taxable` and `exempt` (of the lines that
-            lie there), `tax` (the lines' shares, which add up to their tax) and `tax_of_total`
-            (rate x taxable, rounded once, as a form computes it: what it differs from `tax` by is
-            the rounding of the lines).
+            code; `no code` for lines whose results name no jurisdictions, with the reason as the
+            name), `code`, `official` (whether it is a number of the state or the Census, not a
+            name made into a code), `name`, `rate`, `rows`, `taxable` and `exempt` (of the lines
+            that lie there), `tax` (the lines' shares, which add up to their tax) and
+            `tax_of_total` (rate x taxable, rounded once, as a form computes it: its difference
+            from `tax` is the rounding of the lines).
         left_out: the lines that are not filed, with the labels of the index: `reason` (a code),
             `detail`, `sales` and `tax`.
         lines: the lines that are filed, as they are in the frame.
-        totals: what it comes to (see `FilingTotals`).
+        totals: the totals of the return.
         by_level: whether every line was shared out level by level: the levels then tie, too.
         period: "month", "quarter" or "year" where the table is by period.
-        prefix: the prefix of the columns of ours.
-        notes: what has changed in the frame since its tax was computed, and how many lines have no
-            date for the period, in sentences.
+        prefix: the prefix of the added columns.
+        notes: sentences on what has changed in the frame since its tax was computed, and on lines
+            without a date for the period.
     """
 
     state: str
@@ -232,15 +298,14 @@ class Filing:
 
     @property
     def ties(self) -> tuple[Tie, ...]:
-        """The figures of `table` beside those of `lines`, both added up anew."""
+        """The figures of `table` and those of `lines`, both summed again."""
         level = self.table["level"]
-        once = level.isin(_ONCE).to_numpy(bool)
-        name = "tax_due" if f"{self.prefix}tax_due" in self.lines.columns else "tax"
+        once = level.isin(("state", NO_CODE)).to_numpy(bool)  # these have each line exactly once
         ties = [
             Tie("rows", Decimal(int(self.table["rows"][once].sum())), Decimal(len(self.lines))),
             self._tie("taxable", once, "taxable_amount"),
             self._tie("exempt", once, "exempt_amount"),
-            self._tie("tax", np.ones(len(self.table), bool), name),
+            self._tie("tax", np.ones(len(self.table), bool), _tax_column(self.lines, self.prefix)),
         ]
         if self.by_level:
             local = LOCATION in set(level)
@@ -257,7 +322,7 @@ class Filing:
 
     @property
     def left_out_by_reason(self) -> pd.DataFrame:
-        """What is left out, added up by reason and detail, the most rows first."""
+        """The rows left out by reason and detail, the most frequent first."""
         codes, cells = combined([coded(self.left_out, name) for name in ("reason", "detail")])
         counts = np.bincount(codes, minlength=len(cells)).tolist()
         order = sorted(range(len(cells)), key=lambda one: -counts[one])
@@ -265,20 +330,20 @@ class Filing:
         for name in ("sales", "tax"):
             added = dollars_by(codes, money(self.left_out, name), len(cells))
             sums[name] = [added[one] for one in order]
-        texts = (pd.array([cells[one][at] or None for one in order], dtype="str") for at in (0, 1))
         return pd.DataFrame(
             {
-                **dict(zip(("reason", "detail"), texts, strict=True)),
+                "reason": _texts([cells[one][0] or None for one in order]),
+                "detail": _texts([cells[one][1] or None for one in order]),
                 "rows": np.array([counts[one] for one in order], np.int64),
                 **{name: money_column(values) for name, values in sums.items()},
             }
         )
 
     def check(self) -> None:
-        """Add table and lines up again and compare them.
+        """Sum table and lines again and compare them.
 
         Raises:
-            ValueError: a figure of the table is not that of the lines; it names both.
+            ValueError: a figure of the table is not that of the lines; the message names both.
         """
         broken = [
             f"{tie.name}: {tie.table:,} in the table, {tie.lines:,} in the lines"
@@ -289,11 +354,11 @@ class Filing:
             raise ValueError(f"the return of {self.state} does not tie: {'; '.join(broken)}")
 
     def __str__(self) -> str:
-        """The return as text: totals, table, what is left out."""
+        """The return as text: totals, table, rows left out."""
         return as_text(self._title, self._sentences, self._tables)
 
     def __repr__(self) -> str:
-        """One line: the state and what its return comes to."""
+        """One line: the state, the rows and the tax."""
         return (
             f"<Filing of {self.state}: {counted(self.totals.rows, 'row')}, tax"
             f" {exact_dollars(self.totals.tax)}>"
@@ -310,41 +375,41 @@ class Filing:
     def _sentences(self) -> Sequence[str]:
         sums = self.totals
         taxable, exempt, tax = map(exact_dollars, (sums.taxable, sums.exempt, sums.tax))
-        said = [
+        texts = [
             f"{counted(sums.rows, 'row')} to file: taxable {taxable}, exempt {exempt}, tax {tax}."
         ]
         broken = [tie.name for tie in self.ties if not tie.holds]
         if broken or sums.rows:
-            said.append(
+            texts.append(
                 f"It does NOT tie to the lines: {', '.join(broken)}."
                 if broken
                 else "It ties to the lines to the cent"
                 f" ({', '.join(tie.name for tie in self.ties)})."
             )
         if sums.no_code_rows:
-            said.append(
+            texts.append(
                 f"Of no known jurisdiction: {counted(sums.no_code_rows, 'row')} with"
                 f" {exact_dollars(sums.no_code_tax)} of tax, under “no code” with the reason."
             )
         named = self.table["code"].notna() & ~self.table["official"]
         if named.any():
             count = self.table["code"][named].nunique()
-            said.append(
+            texts.append(
                 f"Not official: {counted(count, 'code')} made of a name; look the state's up."
             )
         numbered = self.table["official"] & self.table["level"].isin(("county", "city"))
         if numbered.any():
-            said.append(
+            texts.append(
                 "Codes of counties and cities are those of the answers, mostly the census's (FIPS):"
                 " the state's form may ask for numbers of its own."
             )
         if sums.partial_rows:
-            said.append(
+            texts.append(
                 f"A lower bound, as asked for: {counted(sums.partial_rows, 'row')} with a rate"
                 " that lacks its local or district part."
             )
         if sums.review_rows:
-            said.append(
+            texts.append(
                 f"To be looked at before it is filed: {counted(sums.review_rows, 'row')} with"
                 f" {exact_dollars(sums.review_tax)} of tax, whose rate or tax is marked for review"
                 " (df.svc.review() lists them)."
@@ -353,13 +418,13 @@ class Filing:
             sales = "sales not known"
             if sums.left_out_sales is not None:
                 sales = f"{exact_dollars(sums.left_out_sales)} of sales"
-            said.append(f"Left out: {counted(sums.left_out_rows, 'row')} of the state ({sales}).")
+            texts.append(f"Left out: {counted(sums.left_out_rows, 'row')} of the state ({sales}).")
         if sums.unknown_state_rows:
-            said.append(
+            texts.append(
                 "Perhaps of this state, too:"
                 f" {counted(sums.unknown_state_rows, 'row')} of the frame without a state."
             )
-        return [*said, *self.notes]
+        return [*texts, *self.notes]
 
     @property
     def _tables(self) -> Sequence[Table]:
@@ -376,7 +441,7 @@ class Filing:
         ]
         if self.period is not None:
             columns.insert(0, ("period", self.period.title()))
-        tables = [table_of("By jurisdiction", self.table, columns, rows=_ROWS)]
+        tables = [table_of("By jurisdiction", self.table, columns, rows=40)]
         if len(self.left_out):
             tables.append(
                 table_of(
@@ -389,40 +454,285 @@ class Filing:
                         ("sales", ">Sales"),
                         ("tax", ">Tax"),
                     ),
-                    rows=_REASONS,
+                    rows=10,
                 )
             )
         return tables
 
 
-def filing_totals(
-    table: pd.DataFrame,
-    lines: pd.DataFrame,
-    left_out: pd.DataFrame,
-    *,
-    prefix: str,
-    of_unknown_state: int,
-) -> FilingTotals:
-    """What a return comes to, from its table and its lines."""
-    uncoded = table["level"].eq(NO_CODE).to_numpy(bool)
-    due = "tax_due" if f"{prefix}tax_due" in lines.columns else "tax"
-    status = coded(lines, f"{prefix}lookup_status", "not_attempted")
-    marked = codes_of_rows(lines, status, prefix).where(bool)
-    return FilingTotals(
-        rows=len(lines),
-        taxable=_total(lines, f"{prefix}taxable_amount"),
-        exempt=_total(lines, f"{prefix}exempt_amount"),
-        tax=_total(lines, prefix + due),
-        no_code_rows=int(table["rows"][uncoded].sum()),
-        no_code_tax=_total(table, "tax", uncoded),
-        partial_rows=int(lines[f"{prefix}lookup_status"].eq("partial").sum()),
-        review_rows=int(marked.sum()),
-        review_tax=_total(lines, prefix + due, marked),
-        left_out_rows=len(left_out),
-        left_out_sales=money(left_out, "sales").total(),
-        unknown_state_rows=of_unknown_state,
+def filing_table(
+    lines: pd.DataFrame, state: str, periods: Coded, prefix: str
+) -> tuple[pd.DataFrame, bool]:
+    """The return of some lines, each of which has a tax that is due.
+
+    Args:
+        lines: the lines, all of one state.
+        state: its code.
+        periods: the period of each line.
+        prefix: the prefix of the added columns.
+
+    Returns:
+        The rows, with the columns of `FILING_COLUMNS`; and whether every line was shared out
+        level by level, so that each level adds up to its column of the lines.
+    """
+    rows = taxed_rows(lines, prefix)
+    codes, shapes = _shapes(lines, rows, state, prefix)
+    level_taxes = {name: money(lines, prefix + name) for name in LEVEL_TAX_COLUMNS}
+    numbering, pieces, by_level = _PartNumbers(), list[_Piece](), True
+    for levels, members in _alike(shapes).items():
+        place = np.full(len(shapes), -1)
+        place[members] = np.arange(len(members))
+        here = np.flatnonzero(place[codes] >= 0)
+        own = place[codes[here]]
+        parts = list(zip(*(shapes[member] for member in members), strict=True))
+        tax = rows.due.cents[here]
+        if levels == (NO_CODE,):
+            shares, by_level = [tax], False
+        else:
+            units = [np.array([part.units for part in each], np.int64)[own] for each in parts]
+            taxes = {
+                name: (one.cents[here], one.missing[here]) for name, one in level_taxes.items()
+            }
+            shares, whole = shares_of(levels, units, tax, rows.taxable.cents[here], taxes)
+            by_level &= bool(whole.all())
+        for each, share in zip(parts, shares, strict=True):
+            numbers = np.array([numbering.number(part) for part in each], np.int64)
+            pieces.append(_Piece(here, numbers[own], share))
+    return _summed(pieces, numbering.parts, rows, periods), by_level
+
+
+def _shapes(
+    lines: pd.DataFrame, rows: TaxedRows, state: str, prefix: str
+) -> tuple[np.ndarray, list[tuple[Part, ...]]]:
+    """The distinct parts of the lines, and the number of each line's."""
+    rates = rates_of(lines, f"{prefix}combined_rate").units
+    distinct, rate_codes = np.unique(rates, return_inverse=True)
+    cells = coded(lines, f"{prefix}lookup_jurisdictions")
+    of_rates = Coded(rate_codes, tuple(map(str, distinct.tolist())))
+    codes, pairs = combined([cells, of_rates])
+    shapes = [parts_of(cell or None, int(rate), state=state) for cell, rate in pairs]
+    off = ~is_product(lines, rows.due.cents, rows.taxable.cents, prefix)
+    if off.any():  # a tax that somebody edited: it is not the sum of the parts
+        codes = np.where(off, len(shapes), codes)
+        shapes.append(_without_code("the tax is not the taxable amount times the rate"))
+    return codes, shapes
+
+
+def _alike(shapes: Sequence[tuple[Part, ...]]) -> dict[tuple[str, ...], list[int]]:
+    """The numbers of the shapes by the levels of their parts."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, shape in enumerate(shapes):
+        alike.setdefault(tuple(part.level for part in shape), []).append(number)
+    return alike
+
+
+class Part(NamedTuple):
+    """One row of a return: a jurisdiction at one rate (units of 10^-5), or why none is named."""
+
+    level: str
+    code: str | None
+    name: str
+    units: int | None
+
+    @property
+    def key(self) -> tuple[str, str, int | None]:
+        """What makes it a separate row: the code, where there is one, whatever the name."""
+        return self.level, f"name {self.name}" if self.code is None else self.code, self.units
+
+
+_NUMBER = re.compile(r"[A-Z]?[0-9]+", re.ASCII)
+
+
+def is_official(code: str | None) -> bool:
+    """Whether a code is a number of the state's or the census, not a name made into a code.
+
+    `L1726` and `053` are; `kansas-city` and `county-003` (all district taxes of a county) are not.
+    """
+    return code is not None and _NUMBER.fullmatch(code) is not None
+
+
+def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
+    """The parts that a cell of `lookup_jurisdictions` names, the state's first.
+
+    Args:
+        cell: the cell, `None` where it is missing.
+        rate: the combined rate of its row, which the parts must add up to.
+        state: the state of the return; Washington's local parts become one, by location code.
+
+    Returns:
+        The parts, exactly one of them the state's; where the cell does not name them, one part of
+        the level `NO_CODE` with the reason as its name.
+    """
+    try:
+        components = decode(cell)
+    except ValueError:
+        return _without_code("the answer's jurisdictions cannot be read")
+    if not components:
+        return _without_code("the answer names no jurisdictions")
+    if sum(one.units for one in components) != rate:
+        return _without_code("the jurisdictions' rates do not add up to the rate")
+    local = _parts(one for one in components if one.level != "state")
+    if len({part.key for part in local}) < len(local):
+        return _without_code("the answer names a jurisdiction twice")
+    if state == "WA":
+        local = _by_location(local)
+    local.sort(key=lambda part: _rank(part.level))
+    return (_state_part(components, state), *local)
+
+
+def _without_code(reason: str) -> tuple[Part, ...]:
+    """The only part of lines whose jurisdictions are not known, for this reason."""
+    return (Part(NO_CODE, None, reason, None),)
+
+
+def _parts(components: Iterable[Component]) -> list[Part]:
+    return [Part(one.level, one.code, one.name, one.units) for one in components]
+
+
+def _state_part(components: Sequence[Component], state: str) -> Part:
+    """The state's part; where the result names none, the state levies no tax."""
+    found = [one for one in components if one.level == "state"]
+    if not found:
+        return Part("state", None, STATES[state], 0)
+    return Part("state", found[0].code, found[0].name, sum(one.units for one in found))
+
+
+_LOCATION_CODE = re.compile(r"L?([0-9]{4})", re.ASCII)
+
+
+def _by_location(local: list[Part]) -> list[Part]:
+    """Washington's local parts as one, under the location code that its return requires."""
+    names = {}
+    for part in local:
+        found = _LOCATION_CODE.fullmatch(part.code or "")
+        if found is not None:
+            names[found[1]] = part.name
+    if len(names) != 1:
+        return local
+    ((code, name),) = names.items()
+    return [Part(LOCATION, code, name, sum(part.units or 0 for part in local))]
+
+
+def shares_of(
+    levels: Sequence[str],
+    units: Sequence[np.ndarray],
+    tax: np.ndarray,
+    taxable: np.ndarray,
+    level_taxes: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The tax of lines shared out over their parts: the shares add up to each line's tax.
+
+    Each part gets taxable x rate without its fraction of a cent; the cents left over go to the
+    largest fractions, on a tie to the first part. Where a line has its tax by level, and it is
+    that of its parts, this is done within each level, so that the parts of a level add up, too.
+
+    Args:
+        levels: the level of each part.
+        units: the rate of each part, line by line.
+        tax: the tax of each line in cents.
+        taxable: its taxable amount in cents.
+        level_taxes: cents of each tax column, and where it is missing.
+
+    Returns:
+        The cents of each part, line by line; and which lines were shared out by level.
+    """
+    exact = [taxable * rate for rate in units]
+    by_level = np.ones(len(tax), bool)
+    totals: dict[str, np.ndarray] = {}
+    for level in dict.fromkeys(levels):
+        columns = [level_taxes[name] for name in LEVEL_COLUMNS.get(level, ())]
+        totals[level] = sum((cents for cents, _ in columns), np.zeros(len(tax), np.int64))
+        here = sum(exact[place] for place, one in enumerate(levels) if one == level)
+        for _, missing in columns:
+            by_level &= ~missing
+        by_level &= np.abs(totals[level] * UNITS_PER_ONE - here) < UNITS_PER_ONE * len(columns)
+    by_level &= sum(totals.values(), np.zeros(len(tax), np.int64)) == tax
+    shares = shared_out(np.where(by_level, 0, tax), [np.where(by_level, 0, one) for one in exact])
+    for level, total in totals.items():
+        places = [place for place, one in enumerate(levels) if one == level]
+        within = [np.where(by_level, exact[place], 0) for place in places]
+        whole = np.where(by_level, total, 0)
+        shared = [whole] if len(places) == 1 else shared_out(whole, within)
+        for place, share in zip(places, shared, strict=True):
+            shares[place] += share
+    return shares, by_level
+
+
+class _Piece(NamedTuple):
+    """One part of each of some lines: which lines, the number of the part, its cents."""
+
+    lines: np.ndarray
+    parts: np.ndarray
+    tax: np.ndarray
+
+
+class _PartNumbers:
+    """Parts by number; parts with the same key share one."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self._numbers: dict[tuple[str, str, int | None], int] = {}
+
+    def number(self, part: Part) -> int:
+        """The number of a part, assigned when it is first seen."""
+        number = self._numbers.setdefault(part.key, len(self.parts))
+        if number == len(self.parts):
+            self.parts.append(part)
+        return number
+
+
+def _rank(level: str) -> int:
+    return _LEVELS.index(level) if level in _LEVELS else len(_LEVELS) + (level == NO_CODE)
+
+
+def _summed(
+    pieces: Sequence[_Piece], parts: Sequence[Part], rows: TaxedRows, periods: Coded
+) -> pd.DataFrame:
+    none = np.zeros(0, np.int64)
+    lines = np.concatenate([none, *(piece.lines for piece in pieces)])
+    which = np.concatenate([none, *(piece.parts for piece in pieces)])
+    taxes = np.concatenate([none, *(piece.tax for piece in pieces)])
+    of_lines, names = periods
+    size = len(names) * len(parts)
+    codes = of_lines[lines] * len(parts) + which
+    counts = np.bincount(codes, minlength=size).tolist()
+    taxable = sums_by(codes, rows.taxable.cents[lines], size)
+    exempt = sums_by(codes, rows.exempt.cents[lines], size)
+    tax = sums_by(codes, taxes, size)
+
+    def order(code: int) -> tuple[bool, str, int, str, str, int]:
+        period, part = names[code // len(parts)], parts[code % len(parts)]
+        return not period, period, _rank(part.level), part.code or "", part.name, part.units or 0
+
+    present = sorted((code for code in range(size) if counts[code]), key=order)
+    of = [parts[code % len(parts)] for code in present]
+    units = [part.units for part in of]
+    missing = np.array([one is None for one in units], bool)
+    columns = (
+        _texts([names[code // len(parts)] or None for code in present]),
+        _texts([part.level for part in of]),
+        _texts([part.code for part in of]),
+        np.array([is_official(part.code) for part in of], bool),
+        _texts([part.name for part in of]),
+        decimals(np.array([one or 0 for one in units], np.int64), missing, RATE),
+        np.array([counts[code] for code in present], np.int64),
+        money_column([dollars(taxable[code]) for code in present]),
+        money_column([dollars(exempt[code]) for code in present]),
+        money_column([dollars(tax[code]) for code in present]),
+        money_column(
+            [_of_total(taxable[code], one) for code, one in zip(present, units, strict=True)]
+        ),
     )
+    return pd.DataFrame(dict(zip(FILING_COLUMNS, columns, strict=True)))
 
 
-def _total(frame: pd.DataFrame, column: str, rows: np.ndarray | None = None) -> Decimal:
-    return money(frame, column).total(rows) or _ZERO
+def _texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray:
+    return pd.array(values, dtype="str")
+
+
+def _of_total(taxable: int, units: int | None) -> Decimal | None:
+    """The rate times the taxable total, rounded once, half a cent away from zero."""
+    if units is None:
+        return None
+    cents = (abs(taxable) * units + UNITS_PER_ONE // 2) // UNITS_PER_ONE
+    return dollars(-cents if taxable < 0 else cents)

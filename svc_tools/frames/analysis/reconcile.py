@@ -1,7 +1,4 @@
-"""What was collected against what the tax should have been: row by row, by state and by reason."""
-
-# MERGED reconciliation: The result of a reconciliation, and how it reads.
-# MERGED reconcile_tables: The tables of a reconciliation: its sums by state, by reason and by the user's own columns.
+"""Collected tax compared with computed tax: by row, by state, by reason and by group."""
 
 from __future__ import annotations
 
@@ -20,14 +17,13 @@ from svc_tools.frames.analysis.comparison import (
     Compared,
     Evidence,
     Sums,
-    periods_of_rows,
     proved_reasons,
     reason_meaning,
     sum_columns,
     sums_of,
-    undated,
     without_added,
 )
+from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.arrow import MONEY, RATE, Coded, combined, decimals
 from svc_tools.frames.lookup_columns import rates_of, require_columns, require_one
 from svc_tools.frames.money import (
@@ -48,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.display import Table
-    from svc_tools.frames.analysis.comparison import Period
-    from svc_tools.frames.taxes.taxed_rows import TaxedRows
+    from svc_tools.frames.analysis.periods import Period
+    from svc_tools.frames.taxes.tax import TaxedRows
 
 LINE_COLUMNS = (
     "expected_tax",
@@ -60,18 +56,6 @@ LINE_COLUMNS = (
     "implied_rate",
 )
 """The columns that `Reconciliation.lines` adds, without the prefix."""
-_PARTS = {
-    "state": "state_rate",
-    "county": "county_rate",
-    "city": "city_rate",
-    "districts": "combined_district_rate",
-}
-_COMPARED = ("over", "under", "within")
-_LARGEST_RATE = 99 * UNITS_PER_ONE
-
-_STATES, _REASONS, _ROWS = 10, 15, 5
-
-_SUMS = frozenset(field.name for field in fields(Sums))
 
 
 def reconcile(
@@ -151,7 +135,7 @@ def _group_keys(
         require_one(frame, label, "by")
         if label == period:
             raise ValueError(f"by: a column {label!r} and period={period!r} have one name")
-        if label in _SUMS:
+        if label in {field.name for field in fields(Sums)}:
             raise ValueError(f"by: {label!r} is the name of a sum of the table; rename the column")
         keys[label] = frame[label]
     return keys
@@ -185,6 +169,14 @@ def _reasons(
     reasons[differing] = proved_reasons(_evidence(frame, rows, compared, differing, prefix))
     codes, values = pd.factorize(reasons)
     return Coded(codes, tuple(values))
+
+
+_PARTS = {
+    "state": "state_rate",
+    "county": "county_rate",
+    "city": "city_rate",
+    "districts": "combined_district_rate",
+}
 
 
 def _evidence(
@@ -221,7 +213,7 @@ def _lines(
     source: pd.DataFrame, rows: TaxedRows, compared: Compared, reasons: Coded, prefix: str
 ) -> pd.DataFrame:
     lines = source.copy(deep=False)
-    both = compared.rows_of(*_COMPARED)
+    both = compared.rows_of("over", "under", "within")
     columns = (
         decimals(compared.expected.cents, compared.expected.missing, MONEY),
         decimals(compared.collected.cents, compared.collected.missing, MONEY),
@@ -246,8 +238,84 @@ def _implied_rate(
     scaled = np.where(usable, np.abs(collected), 0) * UNITS_PER_ONE
     whole, rest = np.divmod(scaled, base)
     rates = whole + (rest >= base - rest)
-    missing = ~usable | (rates > _LARGEST_RATE)
+    missing = ~usable | (rates > 99 * UNITS_PER_ONE)
     return decimals(np.where(missing, 0, rates), missing, RATE)
+
+
+def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
+    """The sums by state, in the order of the codes; the rows of no known state come last."""
+    sums = sums_of(compared, states.codes, len(states.values))
+    by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
+    by_code.sort(key=lambda pair: (not pair[0], pair[0]))
+    names = pd.array([state or None for state, _ in by_code], dtype="str")
+    return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
+
+
+def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
+    """Rows and dollars by class and reason: what differs first, the largest difference first."""
+    size = len(CLASSES)
+    of_rows, values = reasons
+    codes = of_rows.astype(np.int64) * size + compared.classes
+    count = len(values) * size
+    rows = np.bincount(codes, minlength=count).tolist()
+    sums = {
+        name: dollars_by(codes, getattr(compared, name), count)
+        for name in ("expected", "collected", "difference")
+    }
+    place = {reason: number for number, reason in enumerate(REASONS)}
+    differs = {CLASSES.index("over"), CLASSES.index("under")}
+
+    def order(code: int) -> tuple[bool, Decimal, int, int, str]:
+        reason, kind = divmod(code, size)
+        known = place.get(values[reason].partition(":")[0], len(place))
+        difference = sums["difference"][code] if kind in differs else None
+        return kind not in differs, -abs(difference or Decimal()), kind, known, values[reason]
+
+    present = sorted((code for code in range(count) if rows[code]), key=order)
+    names = [values[code // size] for code in present]
+    return pd.DataFrame(
+        {
+            "class": pd.array([CLASSES[code % size] for code in present], dtype="str"),
+            "reason": pd.array(names, dtype="str"),
+            "rows": np.array([rows[code] for code in present], np.int64),
+            **{name: money_column([of[code] for code in present]) for name, of in sums.items()},
+            "meaning": pd.array([reason_meaning(name) for name in names], dtype="str"),
+        }
+    )
+
+
+def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataFrame:
+    """The sums by the values of the keys; rows where a key is missing are a group, too."""
+    factorized = [_factorized(column) for column in keys.values()]
+    codes, cells = combined(
+        [
+            Coded(codes.astype(np.int64), tuple(map(str, range(len(values)))))
+            for codes, values in factorized
+        ]
+    )
+    groups = pd.DataFrame(
+        {
+            label: pd.Series(values).take([int(cell[place]) for cell in cells]).array
+            for place, (label, (_, values)) in enumerate(zip(keys, factorized, strict=True))
+        }
+    )
+    sums = pd.DataFrame(sum_columns(sums_of(compared, codes, len(cells))))
+    return pd.concat([groups, sums], axis=1)
+
+
+def _factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index | np.ndarray]:
+    try:
+        return pd.factorize(column, sort=True, use_na_sentinel=False)
+    except TypeError:  # values of several types have no order: as they appear
+        return pd.factorize(column, use_na_sentinel=False)
+
+
+def worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:
+    """The rows with the most dollars wrong; on a tie the first."""
+    weight = np.abs(np.where(compared.rows_of("over", "under"), compared.difference.cents, 0))
+    weight += np.abs(np.where(compared.rows_of("not_due"), compared.collected.cents, 0))
+    order = np.argsort(-weight, kind="stable")[:count]
+    return lines.iloc[order[weight[order] > 0]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,21 +327,21 @@ class Reconciliation:
     Attributes:
         collected: the column that was compared.
         expected: what it was compared with: `tax`, or `tax_due` where the tax was computed with
-            a register of nexus or a channel.
-        tolerance: the difference of one row that is let pass, in dollars.
+            nexus registrations or a channel.
+        tolerance: the difference of one row that is tolerated, in dollars.
         totals: rows by class, and dollars (see `Sums`).
         by_state: the same by state, with a column for each field of `totals`; the row without a
             code holds the rows whose state is not known.
-        by_reason: rows and dollars by class and reason, the largest difference first, with what
-            each reason states.
+        by_reason: rows and dollars by class and reason, the largest difference first, with the
+            meaning of each reason.
         by_group: as `by_state`, by the columns of `by=` and the `period=`; `None` without them.
         worst: the rows with the largest differences, and what was collected where nothing is
             due, the largest first, with the labels of the index.
         lines: every row, in its order, with the added columns of `LINE_COLUMNS`.
-        prefix: the prefix of the columns of ours.
+        prefix: the prefix of the added columns.
         snapped: floats that were off a whole cent by a rounding error and read as that cent.
-        notes: what has changed in the frame since its tax was computed, and how many rows have no
-            date for the period, in sentences.
+        notes: sentences on what has changed in the frame since its tax was computed, and on rows
+            without a date for the period.
     """
 
     collected: str
@@ -294,7 +362,7 @@ class Reconciliation:
         return as_text(self._title, self._sentences, self._tables)
 
     def __repr__(self) -> str:
-        """One line: the column and what its comparison came to."""
+        """One line: the column, and its rows by class."""
         return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}>"
 
     def _repr_html_(self) -> str:
@@ -319,13 +387,13 @@ class Reconciliation:
             (sums.no_expectation_rows, "without a tax to compare with"),
             (sums.no_collected_rows, "with nothing readable collected"),
         )
-        said = ", ".join(f"{rows:,} {what}" for rows, what in counts if rows)
-        return f"{counted(sums.rows, 'row')}: {said}" if said else "no rows"
+        listed = ", ".join(f"{rows:,} {what}" for rows, what in counts if rows)
+        return f"{counted(sums.rows, 'row')}: {listed}" if listed else "no rows"
 
     @property
     def _sentences(self) -> Sequence[str]:
         sums = self.totals
-        said = [f"{self._counts}."]
+        texts = [f"{self._counts}."]
         if (
             sums.expected is not None
             and sums.collected is not None
@@ -334,28 +402,30 @@ class Reconciliation:
             and sums.under is not None
             and sums.within is not None
         ):
-            said.append(
+            texts.append(
                 f"Expected {exact_dollars(sums.expected)}, collected"
                 f" {exact_dollars(sums.collected)}: {exact_dollars(sums.difference)} difference"
                 f" ({exact_dollars(sums.over)} over, {exact_dollars(sums.under)} under,"
                 f" {exact_dollars(sums.within)} within tolerance)."
             )
         if sums.collected_not_due:
-            said.append(f"Collected where nothing is due: {exact_dollars(sums.collected_not_due)}.")
+            texts.append(
+                f"Collected where nothing is due: {exact_dollars(sums.collected_not_due)}."
+            )
         if sums.collected_without_expectation is not None:
-            said.append(
+            texts.append(
                 "Collected in rows without a tax to compare with:"
                 f" {exact_dollars(sums.collected_without_expectation)}."
             )
         if sums.expected_without_collected is not None:
-            said.append(
+            texts.append(
                 "Expected in rows where what was collected is missing or unreadable:"
                 f" {exact_dollars(sums.expected_without_collected)} (if a blank means 0.00 in"
                 " your books, fill it before)."
             )
         if self.snapped:
-            said.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
-        return [*said, *self.notes]
+            texts.append(f"Floats read as the whole cent they are nearest to: {self.snapped:,}.")
+        return [*texts, *self.notes]
 
     @property
     def _tables(self) -> Sequence[Table]:
@@ -373,7 +443,7 @@ class Reconciliation:
                 "By state, the largest difference first",
                 largest,
                 (("state", "State"), *measures),
-                rows=_STATES,
+                rows=10,
             ),
             table_of(
                 "By reason",
@@ -384,7 +454,7 @@ class Reconciliation:
                     *measures[:4],
                     ("meaning", "~What it states"),
                 ),
-                rows=_REASONS,
+                rows=15,
             ),
         ]
         if self.by_group is not None:
@@ -395,7 +465,7 @@ class Reconciliation:
                     f"By {', '.join(name for _, name in named)}",
                     self.by_group,
                     (*named, *measures),
-                    rows=_STATES,
+                    rows=10,
                 )
             )
         columns = (
@@ -410,7 +480,7 @@ class Reconciliation:
                 "Rows with the largest differences",
                 self.worst,
                 [(self.prefix + name, head) for name, head in columns],
-                rows=_ROWS,
+                rows=5,
                 labelled="Index",
             )
         )
@@ -418,84 +488,5 @@ class Reconciliation:
 
 
 def _size(column: pd.Series) -> pd.Series:
-    """A key that puts the largest first, whatever the sign, and what is missing last."""
+    """A sort key: the largest first, whatever the sign, and missing values last."""
     return -column.abs()
-
-
-def by_state(compared: Compared, states: Coded) -> pd.DataFrame:
-    """The sums by state, in the order of the codes; the rows of no known state come last."""
-    sums = sums_of(compared, states.codes, len(states.values))
-    there = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
-    there.sort(key=lambda pair: (not pair[0], pair[0]))
-    names = pd.array([state or None for state, _ in there], dtype="str")
-    return pd.DataFrame({"state": names, **sum_columns([one for _, one in there])})
-
-
-def by_group(compared: Compared, keys: Mapping[Hashable, pd.Series]) -> pd.DataFrame:
-    """The sums by the values of the keys; rows where a key is missing are a group, too."""
-    factorized = [_factorized(column) for column in keys.values()]
-    coded = [
-        Coded(codes.astype(np.int64), tuple(map(str, range(len(values)))))
-        for codes, values in factorized
-    ]
-    codes, cells = combined(coded)
-    groups = pd.DataFrame(
-        {
-            label: pd.Series(values).take([int(cell[place]) for cell in cells]).array
-            for place, (label, (_, values)) in enumerate(zip(keys, factorized, strict=True))
-        }
-    )
-    sums = pd.DataFrame(sum_columns(sums_of(compared, codes, len(cells))))
-    return pd.concat([groups, sums], axis=1)
-
-
-def _factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index | np.ndarray]:
-    try:
-        return pd.factorize(column, sort=True, use_na_sentinel=False)
-    except TypeError:  # values of several kinds have no order: as they appear
-        return pd.factorize(column, use_na_sentinel=False)
-
-
-def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
-    """Rows and dollars by class and reason: what differs first, the largest difference first."""
-    size = len(CLASSES)
-    of_rows, values = reasons
-    codes = of_rows.astype(np.int64) * size + compared.classes
-    wanted = len(values) * size
-    rows = np.bincount(codes, minlength=wanted).tolist()
-    sums = {
-        name: dollars_by(codes, of, wanted)
-        for name, of in (
-            ("expected", compared.expected),
-            ("collected", compared.collected),
-            ("difference", compared.difference),
-        )
-    }
-    place = {reason: number for number, reason in enumerate(REASONS)}
-    differs = {CLASSES.index("over"), CLASSES.index("under")}
-
-    def order(code: int) -> tuple[bool, Decimal, int, int, str]:
-        reason, kind = divmod(code, size)
-        known = place.get(values[reason].partition(":")[0], len(place))
-        difference = sums["difference"][code] if kind in differs else None
-        return kind not in differs, -abs(difference or Decimal()), kind, known, values[reason]
-
-    there = sorted((code for code in range(wanted) if rows[code]), key=order)
-    names = [values[code // size] for code in there]
-    return pd.DataFrame(
-        {
-            "class": pd.array([CLASSES[code % size] for code in there], dtype="str"),
-            "reason": pd.array(names, dtype="str"),
-            "rows": np.array([rows[code] for code in there], np.int64),
-            **{name: money_column([of[code] for code in there]) for name, of in sums.items()},
-            "meaning": pd.array([reason_meaning(name) for name in names], dtype="str"),
-        }
-    )
-
-
-def worst_rows(lines: pd.DataFrame, compared: Compared, count: int) -> pd.DataFrame:
-    """The rows with the most dollars wrong; of equal ones the first."""
-    weight = np.abs(np.where(compared.rows_of("over", "under"), compared.difference.cents, 0))
-    weight += np.abs(np.where(compared.rows_of("not_due"), compared.collected.cents, 0))
-    order = np.argsort(-weight, kind="stable")[:count]
-    return lines.iloc[order[weight[order] > 0]]

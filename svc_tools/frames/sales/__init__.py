@@ -1,1 +1,1 @@
-"""Sales of a frame or a file as totals by state, day and channel: what exposure is made of."""
+"""Sales of a frame or a file as totals by state, day and channel, and exposure from them."""
