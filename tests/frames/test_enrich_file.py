@@ -457,9 +457,9 @@ import sys
 import pyarrow as pa
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files import csv_rows
+from svc_tools.frames.files import csv
 
-csv_rows._BLOCK = 256 << 10
+csv._BLOCK_BYTES = 256 << 10
 with Svc("test-key", base_url=sys.argv[1]) as client:
     enrich_file(sys.argv[2], sys.argv[3], client=client)
 print(pa.default_memory_pool().max_memory())

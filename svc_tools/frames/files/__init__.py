@@ -1,11 +1,10 @@
 """Files of rows, read and written by chunks: CSV, Excel workbooks and Parquet, larger than memory.
 
-What is read is an Arrow table at a time, so the user's own columns pass through as they are; a
-CSV is text throughout, and no ZIP Code loses its zero.
+A chunk is an Arrow table, so the user's columns pass through unchanged; a CSV is text throughout,
+so that no ZIP Code loses its leading zero.
 """
 
-from svc_tools.frames.files.chunk import Chunk, FileError, Rows
-from svc_tools.frames.files.reading import check_output, open_rows, open_writer
-from svc_tools.frames.files.writing import Writer
+from svc_tools.frames.files.chunk import FileError
+from svc_tools.frames.files.reading import open_rows
 
-__all__ = ["Chunk", "FileError", "Rows", "Writer", "check_output", "open_rows", "open_writer"]
+__all__ = ["FileError", "open_rows"]

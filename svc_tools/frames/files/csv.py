@@ -1,8 +1,8 @@
-"""How a CSV file is written: its encoding, its delimiter, its header."""
+"""A CSV file as rows of text: encoding, delimiter and header detected, then read by chunks.
 
-# MERGED csv_marks: Quotation marks of a CSV: refused where one of them would make many rows a single cell.
-# MERGED csv_rows: A CSV file as rows of text, by chunks.
-# MERGED csv_text: The text of a CSV as UTF-8, in blocks that no line end is cut apart by.
+Arrow parses the rows. What it would read wrongly is handled here first: other encodings, line
+ends at the edge of a block, and quotation marks that would make one cell of many rows.
+"""
 
 from __future__ import annotations
 
@@ -25,30 +25,171 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_SAMPLE = 262_144
-"""Bytes in which the header and the delimiter show."""
-_SAMPLE_BYTES = 4 << 20
-_ROWS = 50
-"""Rows that must have as many cells as the header before a delimiter is believed."""
-_FALLBACK = "cp1252"
-
-_SCAN_BYTES = 4 << 20
-
 _BLOCK_BYTES = 8 << 20
-"""Bytes that are read at once; no row may be longer."""
+"""Bytes that Arrow reads at once; no row may be longer."""
+_SCAN_BYTES = 4 << 20
+"""Bytes that are checked at once."""
+
+
+class CsvRows:
+    """A CSV file; every cell is text as in the file, an empty one is missing."""
+
+    def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
+        self._path = path
+        self._unchanged = Unchanged(path)
+        self._dialect: Dialect = dialect_of(path, encoding=encoding, delimiter=delimiter)
+        self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
+        self.notes = list(self._dialect.notes)
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """See `Rows.chunks`.
+
+        Raises:
+            FileError: a row has another number of cells than the header; the message names it.
+        """
+        self._unchanged.check()
+        wanted = range(len(self.schema)) if positions is None else positions
+        schema = pa.schema([self.schema.field(position) for position in wanted])
+        broken: list[arrow_csv.InvalidRow] = []
+        if not self._dialect.has_rows:
+            return
+        try:
+            with (
+                closing(Utf8(self._path, self._dialect.encoding)) as text,
+                pa.PythonFile(text, mode="r") as file,
+                closing(self._batches(file, wanted, broken)) as batches,
+            ):
+                for batch in batches:
+                    self._unchanged.check()
+                    if batch.num_rows:
+                        table = pa.Table.from_batches([batch.cast(_with_types(batch, schema))])
+                        yield Chunk(table.rename_columns(schema.names))
+        except UnicodeDecodeError as error:
+            raise FileError(f"{self._path.name} is not {self._dialect.encoding}: {error}") from None
+        except pa.ArrowInvalid as error:
+            raise self._explained(error, broken) from None
+        except OSError as error:
+            raise FileError(f"{self._path.name} cannot be read: {error}") from None
+
+    def close(self) -> None:
+        """Nothing is open between two readings."""
+
+    def _batches(
+        self, file: pa.NativeFile, wanted: Sequence[int], broken: list[arrow_csv.InvalidRow]
+    ) -> Generator[pa.RecordBatch]:
+        """The rows as Arrow reads them; at the end none of its threads holds the handler."""
+        gone = Gone()
+        reader = None
+        try:
+            reader = self._reader(file, wanted, _Refusal(broken, gone))
+            yield from reader
+        finally:
+            if reader is not None:
+                reader.close()
+            reader = None  # an exception may keep this frame alive
+            gone.wait(_LET_GO)
+
+    def _reader(
+        self, file: pa.NativeFile, wanted: Sequence[int], refusal: _Refusal
+    ) -> arrow_csv.CSVStreamingReader:
+        count = len(self.schema)
+        keys = [str(number) for number in range(count)]  # two columns may have one name
+        try:
+            return arrow_csv.open_csv(
+                file,
+                arrow_csv.ReadOptions(
+                    use_threads=False,  # only then rows are counted
+                    block_size=_BLOCK_BYTES,
+                    column_names=keys,
+                    skip_rows_after_names=1,
+                ),
+                arrow_csv.ParseOptions(
+                    delimiter=self._dialect.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=count > 1,
+                    invalid_row_handler=refusal,
+                ),
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(keys, pa.string()),
+                    include_columns=[keys[position] for position in wanted],
+                    strings_can_be_null=True,
+                    null_values=[""],
+                ),
+            )
+        finally:
+            del refusal  # an exception keeps this frame alive, and only Arrow may hold it
+
+    def _explained(self, error: pa.ArrowInvalid, broken: list[arrow_csv.InvalidRow]) -> FileError:
+        name = self._path.name
+        if broken:
+            row = broken[0]
+            at = "a row" if row.number is None else f"row {row.number:,}"
+            widths = (
+                f"{name}: {at} has {_counted(row.actual_columns, 'cell')} where the header names"
+                f" {_counted(row.expected_columns, 'column')}: {_short(row.text)!r}. "
+            )
+            if row.expected_columns == 1:
+                return FileError(
+                    f"{widths}The names are taken from the first line,"
+                    f" {_short(self._dialect.header[0])!r}: delete what stands above the names of"
+                    " the columns, or name the delimiter"
+                )
+            return FileError(
+                f"{widths}Fix it there (a cell that holds the delimiter needs quotation marks), or"
+                " name the delimiter"
+            )
+        if "straddling" in str(error):
+            return FileError(
+                f"{name}: a row is longer than {_BLOCK_BYTES >> 20} MB, so it is probably not a CSV"
+                " with this delimiter"
+            )
+        return FileError(f"{name} cannot be read as CSV: {error}")
+
+
+def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
+    return pa.schema(
+        [
+            pa.field(field.name, meant.type)
+            for field, meant in zip(batch.schema, schema, strict=True)
+        ]
+    )
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _short(text: str | None) -> str:
+    shown = (text or "").replace("\r", " ").replace("\n", " ")
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
+
+
 _LET_GO = 5.0
-"""Seconds that Arrow's threads get to let go of what they held, which takes them milliseconds."""
+"""Seconds to wait for Arrow's threads to release their objects, which takes milliseconds."""
+
+
+class _Refusal:
+    """The handler that Arrow calls for a row of another width, and holds while it reads.
+
+    Arrow reads ahead in a separate thread, which releases this handler a moment after the reader
+    was closed. If Python exited in that moment, the thread could not take the lock that releasing
+    needs, and the process would abort. So the reader waits until the handler is `gone`.
+    """
+
+    def __init__(self, broken: list[arrow_csv.InvalidRow], gone: Gone) -> None:
+        self._broken, self._gone = broken, gone
+
+    def __call__(self, row: arrow_csv.InvalidRow) -> str:
+        self._broken.append(row)
+        return "error"
+
+    def __del__(self) -> None:
+        self._gone.set()
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV is read, and what a person should know of how that was found."""
+    """How a CSV is read; `notes` are sentences for the user on how that was detected."""
 
     encoding: str
     delimiter: str
@@ -57,11 +198,22 @@ class Dialect:
     notes: tuple[str, ...]
 
 
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SAMPLE = 262_144
+"""Bytes from which the header and the delimiter are detected."""
+_FALLBACK = "cp1252"
+
+
 def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Dialect:
-    """The dialect of a file; what is given is believed.
+    """The dialect of a file; an encoding or a delimiter that is given is used unchecked.
 
     Raises:
-        FileError: the file is empty, is no text, or its delimiter cannot be told.
+        FileError: the file is empty or not text, or its delimiter is ambiguous.
     """
     with open_bytes(path) as file:
         sample = file.read(_SAMPLE)
@@ -73,7 +225,9 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     else:
         _check_encoding(encoding)
     text = _decoded(path, sample, encoding)
-    if delimiter is not None and not _is_delimiter(delimiter):
+    if delimiter is not None and not (
+        len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
+    ):
         raise FileError(
             f"delimiter: {delimiter!r} is not known; expected one character of ASCII, such as ';'"
         )
@@ -86,10 +240,6 @@ def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Di
     if mark != "," and delimiter is None:
         notes.append(f"{path.name} is read as separated by {_DELIMITERS[mark]}s")
     return Dialect(encoding, mark, tuple(header), has_rows, tuple(notes))
-
-
-def _is_delimiter(given: str) -> bool:
-    return len(given) == 1 and given.isascii() and given not in '"\r\n'
 
 
 def _encoding_of(path: Path, sample: bytes, notes: list[str]) -> str:
@@ -122,7 +272,7 @@ def _undecodable(path: Path, encoding: str) -> int | None:
     before = 0
     with open_bytes(path) as file:
         while True:
-            block = file.read(_SAMPLE_BYTES)
+            block = file.read(_SCAN_BYTES)
             try:
                 decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
@@ -142,7 +292,7 @@ def _check_encoding(encoding: str) -> None:
 
 
 def _decoded(path: Path, sample: bytes, encoding: str) -> str:
-    decoder = codecs.getincrementaldecoder(encoding)()  # a letter may end after the sample
+    decoder = codecs.getincrementaldecoder(encoding)()  # a character may end after the sample
     try:
         return decoder.decode(sample).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -154,16 +304,16 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter_of(path: Path, text: str) -> str:
-    """The delimiter that cuts the header and the rows after it into equally many cells.
+    """The delimiter that splits the header and the rows below it into equally many cells.
 
     Raises:
-        FileError: two would do.
+        FileError: there are two such delimiters.
     """
     widths = {mark: _width(text, mark) for mark in _DELIMITERS}
     even = {mark: width for mark, (width, is_even) in widths.items() if width > 1 and is_even}
     if path.name.lower().removesuffix(".gz").endswith(".tsv") and widths["\t"][0] > 1:
         return "\t"
-    if not even:  # a broken row is named where it is read; here only the header counts
+    if not even:  # a broken row is reported where it is read; here only the header counts
         return max(_DELIMITERS, key=lambda mark: widths[mark][0])
     best = [mark for mark, width in even.items() if width == max(even.values())]
     if len(best) > 1:
@@ -187,28 +337,25 @@ def _width(text: str, delimiter: str) -> tuple[int, bool]:
             if before is not None and before and len(before) != width:
                 even = False
             before = row
-            if number > _ROWS:
+            if number > 50:  # noqa: PLR2004  # rows: enough to believe a delimiter
                 return width, even
     except csv.Error:
         return width, False
     return width, even and (not complete or not before or len(before) == width)
 
 
-_MARK = ord('"')
-
-
 def check_marks(path: Path, encoding: str, delimiter: str) -> None:
     """Refuse a mark that is never closed, or that is closed rows later by one that opens a cell.
 
-    All rows between the two would be one cell, and nobody would miss them.
+    All rows between the two would become one cell, and be lost unnoticed.
 
     Raises:
-        FileError: there is one; it says in which row.
+        FileError: there is such a mark; the message names its row.
     """
-    if _are_even(path, encoding, delimiter):
+    if _are_paired(path, encoding, delimiter):
         return
     with cells_of_any_length(), open_bytes(path) as file:
-        # marks within a cell that has none around it are letters: only a reader can tell
+        # marks inside an unquoted cell are text: only a CSV reader can tell
         text = io.TextIOWrapper(file, encoding, newline="")
         rows = csv.reader(text, delimiter=delimiter, strict=True)
         number = lines = 0
@@ -223,21 +370,26 @@ def check_marks(path: Path, encoding: str, delimiter: str) -> None:
             except csv.Error as error:
                 unclosed = "unexpected end of data" in str(error)
                 if unclosed or rows.line_num - lines > 1:
-                    closed = "never closed" if unclosed else _closed(rows.line_num - lines - 1)
+                    closed = (
+                        "never closed" if unclosed else _closed_by_next(rows.line_num - lines - 1)
+                    )
                     raise FileError(
                         f"{path.name}: a quotation mark is opened in row {number:,} and {closed};"
                         " close it there, or write it twice where it is a part of the text"
                     ) from None
 
 
-def _closed(lines: int) -> str:
+def _closed_by_next(lines: int) -> str:
     lower = "on the next line" if lines == 1 else f"{lines:,} lines further down"
     return f"closed {lower} by one that opens another cell, so the rows between would be lost"
 
 
-def _are_even(path: Path, encoding: str, delimiter: str) -> bool:
-    """Whether the marks come in pairs that stand around whole cells, as most files have them."""
-    # what may stand before a mark that opens and after one that closes: its pair, or an end
+_MARK = ord('"')
+
+
+def _are_paired(path: Path, encoding: str, delimiter: str) -> bool:
+    """Whether the marks come in pairs around whole cells: a quick check that most files pass."""
+    # what may precede an opening mark and follow a closing one: another mark, or an end of cell
     edges = np.zeros(256, bool)
     edges[[_MARK, *b"\r\n", *delimiter.encode()[:1]]] = True
     opened, last = 0, b"\n"
@@ -249,183 +401,31 @@ def _are_even(path: Path, encoding: str, delimiter: str) -> bool:
                 letters = np.frombuffer(last + block + (after[:1] or b"\n"), np.uint8)
                 marks = np.flatnonzero(letters[1:-1] == _MARK) + 1
                 opening = (np.arange(len(marks)) + opened) % 2 == 0
-                beside = np.where(opening, letters[marks - 1], letters[marks + (~opening)])
-                if not edges[beside].all():
+                adjacent = np.where(opening, letters[marks - 1], letters[marks + (~opening)])
+                if not edges[adjacent].all():
                     return False
                 opened = (opened + len(marks)) % 2
             last, block = block[-1:], after
     return not opened
 
 
-class _Refusal:
-    """What Arrow calls for a row of another width, and holds as long as it reads.
-
-    Arrow reads ahead in a thread of its own, which lets go of this a moment after the reader was
-    closed. Python's end in that moment would abort the process: the thread could not have the lock
-    that it needs for it. So whoever reads waits for it.
-    """
-
-    def __init__(self, broken: list[arrow_csv.InvalidRow], gone: Gone) -> None:
-        self._broken, self._gone = broken, gone
-
-    def __call__(self, row: arrow_csv.InvalidRow) -> str:
-        self._broken.append(row)
-        return "error"
-
-    def __del__(self) -> None:
-        self._gone.set()
-
-
-class CsvRows:
-    """A CSV file; every cell is text as it stands there, an empty one is missing."""
-
-    def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
-        self._path = path
-        self._unchanged = Unchanged(path)
-        self._dialect: Dialect = dialect_of(path, encoding=encoding, delimiter=delimiter)
-        self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
-        self.notes = list(self._dialect.notes)
-
-    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
-        """See `Rows.chunks`.
-
-        Raises:
-            FileError: a row has another number of cells than the header; it says which row.
-        """
-        self._unchanged.check()
-        wanted = range(len(self.schema)) if positions is None else positions
-        schema = pa.schema([self.schema.field(position) for position in wanted])
-        broken: list[arrow_csv.InvalidRow] = []
-        if not self._dialect.has_rows:
-            return
-        try:
-            with (
-                closing(Utf8(self._path, self._dialect.encoding)) as text,
-                pa.PythonFile(text, mode="r") as file,
-                closing(self._batches(file, wanted, broken)) as batches,
-            ):
-                for batch in batches:
-                    self._unchanged.check()
-                    if batch.num_rows:
-                        table = pa.Table.from_batches([batch.cast(_plain(batch, schema))])
-                        yield Chunk(table.rename_columns(schema.names))
-        except UnicodeDecodeError as error:
-            raise FileError(f"{self._path.name} is not {self._dialect.encoding}: {error}") from None
-        except pa.ArrowInvalid as error:
-            raise self._explained(error, broken) from None
-        except OSError as error:
-            raise FileError(f"{self._path.name} cannot be read: {error}") from None
-
-    def close(self) -> None:
-        """Nothing is held open between two readings."""
-
-    def _batches(
-        self, file: pa.NativeFile, wanted: Sequence[int], broken: list[arrow_csv.InvalidRow]
-    ) -> Generator[pa.RecordBatch]:
-        """The rows as Arrow reads them; at the end no thread of Arrow's has to do with them."""
-        gone = Gone()
-        reader = None
-        try:
-            reader = self._reader(file, wanted, _Refusal(broken, gone))
-            yield from reader
-        finally:
-            if reader is not None:
-                reader.close()
-            reader = None  # an exception may keep this frame
-            gone.wait(_LET_GO)
-
-    def _reader(
-        self, file: pa.NativeFile, wanted: Sequence[int], refusal: _Refusal
-    ) -> arrow_csv.CSVStreamingReader:
-        count = len(self.schema)
-        keys = [str(number) for number in range(count)]  # two columns may have one name
-        try:
-            return arrow_csv.open_csv(
-                file,
-                arrow_csv.ReadOptions(
-                    use_threads=False,  # only then rows are counted
-                    block_size=_BLOCK_BYTES,
-                    column_names=keys,
-                    skip_rows_after_names=1,
-                ),
-                arrow_csv.ParseOptions(
-                    delimiter=self._dialect.delimiter,
-                    newlines_in_values=True,
-                    ignore_empty_lines=count > 1,
-                    invalid_row_handler=refusal,
-                ),
-                arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(keys, pa.string()),
-                    include_columns=[keys[position] for position in wanted],
-                    strings_can_be_null=True,
-                    null_values=[""],
-                ),
-            )
-        finally:
-            del refusal  # an exception keeps this frame, and only Arrow may hold it
-
-    def _explained(self, error: pa.ArrowInvalid, broken: list[arrow_csv.InvalidRow]) -> FileError:
-        name = self._path.name
-        if broken:
-            row = broken[0]
-            at = "a row" if row.number is None else f"row {row.number:,}"
-            told = (
-                f"{name}: {at} has {_counted(row.actual_columns, 'cell')} where the header names"
-                f" {_counted(row.expected_columns, 'column')}: {_short(row.text)!r}. "
-            )
-            if row.expected_columns == 1:
-                return FileError(
-                    f"{told}The names are taken from the first line,"
-                    f" {_short(self._dialect.header[0])!r}: delete what stands above the names of"
-                    " the columns, or name the delimiter"
-                )
-            return FileError(
-                f"{told}Mend it there (a cell that holds the delimiter needs quotation marks), or"
-                " name the delimiter"
-            )
-        if "straddling" in str(error):
-            return FileError(
-                f"{name}: a row is longer than {_BLOCK_BYTES >> 20} MB; no row of orders is. Is it a CSV,"
-                " and its delimiter the right one?"
-            )
-        return FileError(f"{name} cannot be read as CSV: {error}")
-
-
-def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Schema:
-    return pa.schema(
-        [
-            pa.field(field.name, meant.type)
-            for field, meant in zip(batch.schema, schema, strict=True)
-        ]
-    )
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _short(text: str | None) -> str:
-    shown = (text or "").replace("\r", " ").replace("\n", " ")
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
-
-
 def open_bytes(path: Path) -> pa.NativeFile:
-    """The file's bytes, unpacked where it is compressed (`.gz`)."""
+    """The file's bytes, decompressed (`.gz`)."""
     return pa.input_stream(str(path), compression="detect")
 
 
 class Utf8:
-    """A file to be read in blocks, of which none but the last ends in a carriage return.
+    """The text of a file as UTF-8, in blocks that do not end in a carriage return.
 
-    Empty lines above the first line that holds anything are left out: that line names the columns.
-    Arrow takes a line feed at the start of a block for the rest of a line end where the block
-    before ended in a carriage return, also inside of a cell, and leaves it out.
+    Where a block ends in a carriage return, Arrow takes a line feed at the start of the next one
+    for the rest of that line end, and drops it, even inside a cell. Only the last block may end
+    so. Empty lines above the header are left out.
     """
 
     def __init__(self, path: Path, encoding: str) -> None:
         self._file = open_bytes(path)
-        self._held = b""
-        self._ended = False
+        self._pending = b""
+        self._at_end = False
         self._begun = False
         self.closed = False
         plain = codecs.lookup(encoding).name == "utf-8"
@@ -433,21 +433,21 @@ class Utf8:
 
     def read(self, size: int) -> bytes:
         """At most so many bytes; none at the end."""
-        while len(self._held) < size and not self._ended:
+        while len(self._pending) < size and not self._at_end:
             block = self._file.read(size)
-            self._ended = not block
-            self._held += self._as_utf8(block)
+            self._at_end = not block
+            self._pending += self._as_utf8(block)
             if not self._begun:
-                self._held = self._held.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-                self._begun = bool(self._held)
+                self._pending = self._pending.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+                self._begun = bool(self._pending)
         cut = size
-        if size < len(self._held) or not self._ended:
-            cut = len(self._held[:size].rstrip(b"\r")) or size
-        text, self._held = self._held[:cut], self._held[cut:]
+        if size < len(self._pending) or not self._at_end:
+            cut = len(self._pending[:size].rstrip(b"\r")) or size
+        text, self._pending = self._pending[:cut], self._pending[cut:]
         return text
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
         self.closed = True
 

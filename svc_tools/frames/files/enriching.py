@@ -1,11 +1,9 @@
-"""Rates and tax onto the rows of a file that may be larger than memory.
+"""Rates and tax for the rows of a file that may be larger than memory, and a first look at it.
 
-The file is read twice. The first time its rows are counted and their distinct places collected;
-these are asked for once; the second time every row gets its answer and is written out. So the
-memory grows with the number of distinct places (and with a chunk), never with the rows.
+The file is read twice: first its rows are counted and their distinct places collected, each of
+which is looked up once; then every row gets its result and is written. So the memory grows with
+the number of distinct places (and with a chunk), never with the rows.
 """
-
-# MERGED file_view: A first look at a file: its columns, its first rows as they are read, what its names mean.
 
 from __future__ import annotations
 
@@ -16,14 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from svc_tools.config import configured, connect, unconfigured
 from svc_tools.frames.columns import propose
 from svc_tools.frames.files.chunk import Chunk, cell_text
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.files.reading import WorkbookRows, open_rows
+from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 
@@ -31,6 +28,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
     from typing import Any
+
+    import pandas as pd
 
     from svc_sdk import Svc
     from svc_tools.frames.files.job import Progress
@@ -67,49 +66,48 @@ def enrich_file(
 ) -> FileRun:
     """Look up the rate of every row of a file, and write the rows with their rates to another.
 
-    The user's own columns pass through as they are, in their order; a CSV is text throughout.
-    Distinct places are asked for once over the whole file, and every answer is in the cache when
-    it counts: a run that was broken off asks only for the rest when it is run again.
+    The user's columns pass through unchanged, in their order; a CSV is text throughout. Each
+    distinct place of the file is looked up once, and its result is cached before it is used: after
+    an interrupted run, the next one requests only the rest.
 
     Args:
         source: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file; it is read twice.
-        output: a `.csv`, `.xlsx` or `.parquet` file, of any kind whatever the source is. It
-            appears whole or not at all. Where the run ends early, what was found is written to a
-            file beside it whose name ends in `-incomplete`; after an interrupt that is done only
-            where no cache keeps the answers.
+        output: a `.csv`, `.xlsx` or `.parquet` file, whatever the kind of the source. It appears
+            whole or not at all. Where the run ends early, the results so far are written to a file
+            in the same folder whose name ends in `-incomplete`; after an interrupt only if there is
+            no cache.
         lookup: the arguments of `df.svc.lookup()` that say where the place and the date are, such
-            as `{"zip": "ship_zip", "as_of": "order_date"}`; found by the usual names if left out.
+            as `{"zip": "ship_zip", "as_of": "order_date"}`; by default found by the usual names.
         tax: the arguments of `df.svc.tax()`, such as `{"amount": "total"}`; none for no tax.
             With `invoice`, lines of one invoice may lie anywhere in the file.
-        client: the service to ask; by default the configured one, else the embedded one.
+        client: the service; by default the configured one, else the embedded one.
         prefix: put before the names of the added columns.
         columns: which of the lookup's columns to add; status and error always.
-        detail: ask for the jurisdictions too.
-        date_format: how the dates of sale are written, such as `%m/%d/%Y`; ISO if left out.
+        detail: request the jurisdictions too.
+        date_format: the format of the dates of sale, such as `%m/%d/%Y`; by default ISO.
         tz: as for `df.svc.lookup()`.
         as_of_grain: as for `df.svc.lookup()`.
-        sheet: the sheet of a workbook; the first one if left out.
-        delimiter: what separates the cells of a CSV; found if left out.
-        encoding: the encoding of a CSV; found if left out.
-        report: a `.xlsx` or `.html` file for `df.svc.report()` too; for it the rows are held in
-            memory.
-        force: replace an output that is there already.
+        sheet: the sheet of a workbook; by default the first visible one.
+        delimiter: what separates the cells of a CSV; by default detected.
+        encoding: the encoding of a CSV; by default detected.
+        report: a `.xlsx` or `.html` file for `df.svc.report()` too; it needs all rows in memory.
+        force: replace existing files.
         cache: as for `df.svc.lookup()`.
-        locked: a lock file that answers instead of the service; nothing is asked.
-        resume: take answers from the cache; `False` asks for every place anew.
-        concurrency: requests under way at once.
-        deadline: seconds after which no more is asked.
+        locked: a lock file used instead of the service; no request is sent.
+        resume: use the results in the cache; `False` requests every place again.
+        concurrency: concurrent requests.
+        deadline: seconds after which no more requests are sent.
         progress: called with a stage and its size, gives a context with a function to advance by.
         stop: ends the run once another thread sets it. While the file is read, or its rows are
-            written, nothing is written then; while places are asked for, what was found is written
-            to the `-incomplete` file. The answers that came are kept.
+            written, nothing is written then; while places are looked up, the results so far are
+            written to the `-incomplete` file. Results stay in the cache.
 
     Returns:
-        What became of the rows, and where they are.
+        The totals of the rows, and where they are.
 
     Raises:
         FileError: the source cannot be read, or the output cannot be written.
-        ValueError: columns are not clear, as `df.svc.lookup()` and `df.svc.tax()` raise it.
+        ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()
     terms = Terms(lookup or {}, tax, prefix, detail, columns, date_format, tz, as_of_grain)
@@ -132,26 +130,26 @@ def enrich_file(
             job.take(read_lock(locked))
             return job.finish(started, stop)
         if client is None:
-            ready = connect() if configured() else unconfigured(stacklevel=3)
-            client = stack.enter_context(ready)
-        kept = stack.enter_context(opened_cache(cache))
-        job.ask(client, kept, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop)
+            opened = connect() if configured() else unconfigured(stacklevel=3)
+            client = stack.enter_context(opened)
+        store = stack.enter_context(opened_cache(cache))
+        job.ask(client, store, resume=resume, concurrency=concurrency, deadline=deadline, stop=stop)
         return job.finish(started, stop)
 
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """What a person sees of a file before anything is asked.
+    """A first look at a file, before any request.
 
     Attributes:
         path: the file.
         columns: the names of its columns, in order.
         rows: its first rows, as texts; an empty cell is empty.
         more: whether there are further rows.
-        found: the column that answers each argument of a lookup, by its usual name.
-        unclear: arguments that several columns could answer, or one of another party; a person
-            has to choose.
-        notes: how the file was understood, in sentences.
+        found: the column for each argument of a lookup, by its usual name.
+        unclear: arguments with several candidate columns, or with one of another party, among
+            which the user has to choose.
+        notes: how the file was read, in sentences.
         sheets: the sheets of a workbook, in order; none for other files.
     """
 
@@ -173,13 +171,13 @@ def view_of_file(
     encoding: str | None = None,
     count: int = 5,
 ) -> FileView:
-    """Look at the beginning of a file; nothing is asked and nothing is written.
+    """Look at the beginning of a file; sends no request and writes nothing.
 
     Args:
         path: a `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet` file.
-        sheet: as for `enrich_file`; so for the two below.
-        delimiter: what separates the cells of a CSV.
-        encoding: the encoding of a CSV.
+        sheet: as for `enrich_file`.
+        delimiter: as for `enrich_file`.
+        encoding: as for `enrich_file`.
         count: how many rows to show.
 
     Raises:
@@ -206,9 +204,4 @@ def view_of_file(
 
 
 def _texts(column: pd.Series) -> list[str]:
-    return ["" if _is_missing(cell) else cell_text(cell) for cell in column.tolist()]
-
-
-def _is_missing(cell: object) -> bool:
-    missing = pd.isna(cell)  # type: ignore[call-overload]  # of any object
-    return missing is True
+    return ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]

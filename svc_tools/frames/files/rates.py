@@ -1,8 +1,7 @@
-"""What is wanted of a file: which columns say the place, which taxes, which columns to add."""
+"""Rates and tax for the rows of a file, chunk by chunk: options, columns, invoices, attributes.
 
-# MERGED file_rates: Rates and tax onto the rows of one chunk: from answers that are there, nothing is asked.
-# MERGED file_invoices: Invoices whose lines lie in several chunks of a file: found by hashes, eight bytes an invoice.
-# MERGED file_memory: What a file's rows remember of their lookup, as a frame does: for its report, and in Parquet.
+Nothing here sends a request: chunks are joined with results that are already there.
+"""
 
 from __future__ import annotations
 
@@ -48,28 +47,20 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Grain, Place
 
-_ALWAYS = ("lookup_status", "lookup_error")
-"""What is added whatever was chosen: nothing that failed may hide."""
-_TAX_COLUMN_ARGUMENTS = ("amount", "shipping", "exempt", "invoice", "channel", "ship_from")
-
-_OF_PANDAS = b"PANDAS_ATTRS"
-"""Where pandas keeps a frame's attributes in a Parquet file."""
-_OURS = "svc_"
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is wanted.
+    """The options of a file's lookup and tax.
 
     Attributes:
         lookup: the arguments of `df.svc.lookup()` that say where the place and the date are.
         tax: the arguments of `df.svc.tax()`; `None` for no tax.
         prefix: put before the names of the added columns.
-        detail: ask for the jurisdictions too.
+        detail: request the jurisdictions too.
         columns: which of the lookup's columns to add; `None` for all of them.
-        date_format: how the dates of the column `as_of` are written, as in `%m/%d/%Y`.
-        tz: the time zone whose calendar decides the date of a moment.
-        grain: ask for the day, or for the first day of its month or quarter.
+        date_format: the format of the dates in the column `as_of`, such as `%m/%d/%Y`.
+        tz: the time zone in which a time with a zone has its date.
+        grain: look up the day, or the first day of its month or quarter.
     """
 
     lookup: Mapping[str, object] = field(default_factory=dict)
@@ -82,10 +73,10 @@ class Terms:
     grain: Grain = "day"
 
     def added(self) -> list[str]:
-        """The names of the columns that are added by the lookup, without their prefix.
+        """The names of the columns that the lookup adds, without their prefix.
 
         Raises:
-            ValueError: a name that was chosen is none of them.
+            ValueError: a chosen name is not one of them.
         """
         known = [*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if self.detail else ())]
         if self.columns is None:
@@ -96,27 +87,29 @@ class Terms:
                 f"columns: {unknown[0]!r} is none of the columns that a lookup adds:"
                 f" {', '.join(known)}"
             )
-        return [name for name in known if name in {*self.columns, *_ALWAYS}]
+        # whatever was chosen, a failure must show
+        chosen = {*self.columns, "lookup_status", "lookup_error"}
+        return [name for name in known if name in chosen]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which columns of a file are read, and which are kept.
+    """Which columns of a file are read, and which are passed on.
 
     Attributes:
-        inputs: what answers each argument of the lookup.
+        inputs: the column or value for each argument of the lookup.
         used: positions of the columns that the lookup and the tax read.
         kept: positions of the columns that are passed on.
-        replaced: names of columns of an earlier run, which give way to the new ones.
         notes: what was decided, in sentences.
     """
 
     inputs: Inputs
     used: tuple[int, ...]
-    places: tuple[int, ...]
     kept: tuple[int, ...]
-    replaced: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+_TAX_COLUMN_ARGUMENTS = ("amount", "shipping", "exempt", "invoice", "channel", "ship_from")
 
 
 def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
@@ -129,7 +122,7 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
         raise ValueError(
             f"as_of_grain: {terms.grain!r} is not known; expected day, month or quarter"
         )
-    terms.added()  # a wrong choice is said before anything is read
+    terms.added()  # a wrong choice is refused before anything is read
     _check_format(terms)
     inputs = find_inputs(
         first, terms.lookup, None if terms.tz is None else time_zone(terms.tz), terms.grain
@@ -144,21 +137,19 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     former = {position for position, name in enumerate(names) if not left[name]}
     former |= _options_of(names, former, terms.prefix)
     kept = tuple(position for position in range(len(names)) if position not in former)
-    replaced = tuple(names[position] for position in sorted(former))
-    tax = _tax_columns(first, terms)
-    places = tuple(sorted({names.index(str(label)) for label in inputs.columns.values()}))
-    # where one place is given for all rows, any column still counts them
-    used = tuple(sorted({*places, *(names.index(label) for label in tax)})) or (0,)
+    labels = [*(str(label) for label in inputs.columns.values()), *_tax_columns(first, terms)]
+    # where one place is given for all rows, any column serves to count them
+    used = tuple(sorted({names.index(label) for label in labels})) or (0,)
     notes = list(inputs.notes)
-    if replaced:
-        notes.append(f"columns of an earlier run are replaced: {len(replaced)}")
-    return Layout(inputs, used, places, kept, replaced, tuple(notes))
+    if former:
+        notes.append(f"columns of an earlier run are replaced: {len(former)}")
+    return Layout(inputs, used, kept, tuple(notes))
 
 
 def _options_of(names: list[str], former: set[int], prefix: str) -> set[int]:
-    """The optional tax columns of an earlier run: they stand right behind its other ones.
+    """The positions of an earlier run's optional tax columns: they follow its other ones.
 
-    Their names alone could be a user's own; a file does not say in which form they were.
+    Elsewhere, columns of these names may be the user's.
     """
     whole = [prefix + name for name in TAX_COLUMNS]
     if not all(name in names for name in whole):
@@ -175,7 +166,7 @@ def _tax_columns(first: pd.DataFrame, terms: Terms) -> list[str]:
         return []
     amount = terms.tax.get("amount", "amount")
     require_columns(first, (amount,), "name the column of amounts")
-    # what is no column is one value for all rows, or the tax refuses it by name
+    # anything but a column is one value for all rows, or the tax refuses it by name
     others = [terms.tax.get(name) for name in _TAX_COLUMN_ARGUMENTS if name != "amount"]
     labels = [amount, *(str(one) for one in others if is_label(first, one))]
     for label in labels:
@@ -198,10 +189,69 @@ def _check_format(terms: Terms) -> None:
         )
 
 
-def sale_dates(frame: pd.DataFrame, layout: Layout, terms: Terms) -> pd.DataFrame:
-    """The frame with its dates of sale as dates, where the terms say how they are written.
+def checked_terms(
+    schema: pa.Schema, layout: Layout, terms: Terms
+) -> tuple[Terms, dict[Hashable, object]]:
+    """Check the tax's options on an empty chunk: the terms, with the registrations read.
 
-    A cell that is not written so stays as it is: its row is then invalid, and says why.
+    Returns:
+        The terms, and the attributes that the tax leaves on a frame.
+
+    Raises:
+        ValueError: as `df.svc.tax()` raises it for wrong arguments.
+    """
+    if terms.tax is None:
+        return terms, {}
+    no_rows = Chunk(schema.empty_table()).frame(layout.used)
+    tax = dict(terms.tax)
+    if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
+        tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
+    empty = enriched_rows(no_rows, layout, replace(terms, tax=tax), Results({}, Answerer("")))
+    if tax.get("nexus") is not None:
+        tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
+    return replace(terms, tax=tax), dict(empty.attrs)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of the places.
+
+    Attributes:
+        outcomes: an outcome for each place.
+        service: the service or lock file that they are from.
+        today: the date used for rows without one; `None` for the date of each result.
+    """
+
+    outcomes: Mapping[Place, Outcome]
+    service: Answerer
+    today: date | None = None
+
+
+def enriched_rows(
+    frame: pd.DataFrame, layout: Layout, terms: Terms, results: Results
+) -> pd.DataFrame:
+    """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
+    queries = queries_of(frame, layout, terms)
+    columns = answer_columns(
+        queries, results.outcomes, results.service, detail=terms.detail, today=results.today
+    )
+    enriched = frame.copy(deep=False)
+    for name, column in columns.items():
+        enriched[terms.prefix + name] = column
+    if terms.tax is not None:
+        enriched = SvcAccessor(enriched).tax(**terms.tax, prefix=terms.prefix, progress=False)
+    return enriched
+
+
+def queries_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Asked:
+    """The queries of the rows of a chunk."""
+    return ask(_with_dates(frame, layout, terms), layout.inputs)
+
+
+def _with_dates(frame: pd.DataFrame, layout: Layout, terms: Terms) -> pd.DataFrame:
+    """The frame with its dates of sale as dates, where the terms give their format.
+
+    A cell in another format is left as it is: its row becomes invalid, with the reason.
     """
     label = layout.inputs.columns.get("as_of")
     if terms.date_format is None or label is None:
@@ -223,83 +273,15 @@ def _day(cell: object, form: str) -> object:
         return cell
 
 
-def tax_columns(terms: Terms, frame: pd.DataFrame) -> list[str]:
-    """The columns that the tax added to a frame, without their prefix."""
-    if terms.tax is None:
-        return []
-    there = set(frame.columns)
-    every = (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-    return [name for name in every if terms.prefix + name in there]
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What became of the places.
-
-    Attributes:
-        outcomes: an outcome for each.
-        who: who answered.
-        today: the day that rows without a date were asked about; `None` for that of the answer.
-    """
-
-    outcomes: Mapping[Place, Outcome]
-    who: Answerer
-    today: date | None = None
-
-
-def settled(
-    schema: pa.Schema, layout: Layout, terms: Terms
-) -> tuple[Terms, dict[Hashable, object]]:
-    """The terms with the register of nexus read, and what a frame remembers of the tax on them.
-
-    Computes on no rows what will be computed on all.
-
-    Raises:
-        ValueError: what `df.svc.tax()` raises for arguments that it does not understand.
-    """
-    if terms.tax is None:
-        return terms, {}
-    none = Chunk(schema.empty_table()).frame(layout.used)
-    tax = dict(terms.tax)
-    if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
-        tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once
-    empty = enriched_rows(none, layout, replace(terms, tax=tax), Answered({}, Answerer("")))
-    if tax.get("nexus") is not None:
-        tax["nexus"] = register_of(tax["nexus"])  # once, not for each chunk
-    return replace(terms, tax=tax), dict(empty.attrs)
-
-
-def asked_of(frame: pd.DataFrame, layout: Layout, terms: Terms) -> Asked:
-    """What the rows of a chunk ask."""
-    return ask(sale_dates(frame, layout, terms), layout.inputs)
-
-
-def enriched_rows(
-    frame: pd.DataFrame,
-    layout: Layout,
-    terms: Terms,
-    answered: Answered,
-) -> pd.DataFrame:
-    """The rows of a chunk with all columns of ours: of the lookup, and of the tax if wanted."""
-    asked = asked_of(frame, layout, terms)
-    enriched = frame.copy(deep=False)
-    for name, column in answer_columns(
-        *(asked, answered.outcomes, answered.who), detail=terms.detail, today=answered.today
-    ).items():
-        enriched[terms.prefix + name] = column
-    if terms.tax is not None:
-        enriched = SvcAccessor(enriched).tax(**terms.tax, prefix=terms.prefix, progress=False)
-    return enriched
-
-
 def added_columns(enriched: pd.DataFrame, terms: Terms) -> pa.Table:
     """The columns that are added to the file, in the order of `LOOKUP_COLUMNS`, then the tax."""
-    names = [*terms.added(), *tax_columns(terms, enriched)]
+    tax = () if terms.tax is None else (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+    names = [*terms.added(), *tax]
     labels = [terms.prefix + name for name in names if terms.prefix + name in enriched.columns]
-    return pa.table([_column(enriched[label]) for label in labels], labels)
+    return pa.table([_arrow_column(enriched[label]) for label in labels], labels)
 
 
-def _column(column: pd.Series) -> pa.ChunkedArray:
+def _arrow_column(column: pd.Series) -> pa.ChunkedArray:
     array = pa.array(column.array)
     if isinstance(array, pa.Array):
         array = pa.chunked_array([array])
@@ -311,114 +293,114 @@ def _column(column: pd.Series) -> pa.ChunkedArray:
     return array
 
 
-class Crossing:
-    """Finds the invoices that lie in more than one chunk.
+class SplitInvoices:
+    """Finds the invoices whose lines lie in more than one chunk, at eight bytes an invoice.
 
-    Two invoices of one hash may be taken for one that crosses: that costs time, never a figure,
-    because what crosses is computed with all its lines by their real names.
+    They are compared by hash. Two invoices with one hash may be taken for a split one, which costs
+    time but changes no figure: split invoices are computed with all their lines, by real names.
     """
 
     def __init__(self) -> None:
         self._seen: list[np.ndarray] = []
-        self._crossing: np.ndarray | None = None
+        self._split: np.ndarray | None = None
 
     def see(self, keys: pd.Series) -> None:
-        """Take the invoices of a chunk in."""
+        """Record the invoices of a chunk."""
         hashes, missing = _hashes(keys)
         self._seen.append(np.unique(hashes[~missing]))
 
     def rows(self, keys: pd.Series) -> np.ndarray:
-        """Which rows of a chunk belong to an invoice that crosses; ask when all chunks are seen."""
+        """The rows of a chunk whose invoice is split, as a mask, once all chunks were seen."""
         hashes, missing = _hashes(keys)
-        crossing: np.ndarray = np.isin(hashes, self._all()) & ~missing
-        return crossing
+        rows: np.ndarray = np.isin(hashes, self._all()) & ~missing
+        return rows
 
     def any(self) -> bool:
-        """Whether any invoice crosses."""
+        """Whether any invoice is split."""
         return bool(len(self._all()))
 
     def _all(self) -> np.ndarray:
-        if self._crossing is None:
+        if self._split is None:
             every = np.concatenate(self._seen) if self._seen else np.empty(0, np.uint64)
             hashes, chunks = np.unique(every, return_counts=True)
-            self._crossing = hashes[chunks > 1]
+            self._split = hashes[chunks > 1]
             self._seen = []
-        return self._crossing
+        return self._split
 
 
 def _hashes(keys: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """A hash for each row, equal where the names could be meant as equal, and which have none."""
+    """A hash for each row, equal for equal names up to blanks, and which rows have no name."""
     codes, uniques = pd.factorize(keys)
-    names = [_plain(name) for name in uniques.tolist()]
+    names = [name.strip() if isinstance(name, str) else name for name in uniques.tolist()]
     each = np.fromiter(map(hash, names), np.int64, len(names))
     blank = np.array([name == "" for name in names], bool)  # 0 is a name
     return np.append(each, 0)[codes].view(np.uint64), np.append(blank, True)[codes]
 
 
-def _plain(name: Hashable) -> Hashable:
-    return name.strip() if isinstance(name, str) else name
-
-
-def memory_of(
+def attrs_of(
     layout: Layout,
     terms: Terms,
-    answered: Answered,
+    results: Results,
     run: Run,
     *,
     rows: int,
     source: Source | None,
     notes: list[str],
-    of_tax: Mapping[Hashable, object],
+    tax_attrs: Mapping[Hashable, object],
 ) -> dict[Hashable, object]:
     """The attributes that `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows."""
     frame = pd.DataFrame()
     frame.attrs = {
-        **of_tax,
+        **tax_attrs,
         NOTE: note_of(
             run,
             layout.inputs,
             prefix=terms.prefix,
             rows=rows,
-            service=answered.who.name,
+            service=results.service.name,
             notes=notes,
             detail=terms.detail,
             grain=terms.grain,
         ),
     }
-    # dates that are not written as ISO cannot be asked again from the rows alone
+    # dates in another format than ISO cannot be looked up again from the rows alone
     if source is not None and terms.date_format is None:
         remember(
             frame,
             prefix=terms.prefix,
             inputs=layout.inputs,
-            outcomes=answered.outcomes,
+            outcomes=results.outcomes,
             source=source,
-            answerer=answered.who,
+            answerer=results.service,
             detail=terms.detail,
         )
     return frame.attrs
 
 
-def with_memory(
-    before: Mapping[bytes, bytes] | None, memory: Mapping[Hashable, object]
+_PANDAS_ATTRS = b"PANDAS_ATTRS"
+"""Where pandas keeps a frame's attributes in a Parquet file."""
+
+
+def with_attrs(
+    before: Mapping[bytes, bytes] | None, attrs: Mapping[Hashable, object]
 ) -> dict[bytes, bytes]:
-    """A file's own metadata, with what its rows remember now instead of an earlier run's."""
-    told = dict(before or {})
-    kept = _attributes(told.get(_OF_PANDAS))
-    told[_OF_PANDAS] = json.dumps(kept | dict(memory), default=str).encode()
-    if b"pandas" in told:  # Arrow keeps them once more, there
-        pandas = json.loads(told[b"pandas"])
+    """A file's metadata with the attributes of this run instead of those of an earlier one."""
+    metadata = dict(before or {})
+    others = _other_attrs(metadata.get(_PANDAS_ATTRS))
+    metadata[_PANDAS_ATTRS] = json.dumps(others | dict(attrs), default=str).encode()
+    if b"pandas" in metadata:  # Arrow stores them there, too
+        pandas = json.loads(metadata[b"pandas"])
         if isinstance(pandas, dict) and pandas.pop("attributes", None):
-            told[b"pandas"] = json.dumps(pandas).encode()
-    return told
+            metadata[b"pandas"] = json.dumps(pandas).encode()
+    return metadata
 
 
-def _attributes(text: bytes | None) -> dict[Hashable, object]:
-    """A frame's attributes but ours."""
+def _other_attrs(text: bytes | None) -> dict[Hashable, object]:
+    """The attributes of a frame that are not from svc-tools."""
     try:
         found = json.loads(text or b"{}")
     except ValueError:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {name: value for name, value in found.items() if not str(name).startswith(_OURS)}
+    return {name: value for name, value in found.items() if not str(name).startswith("svc_")}

@@ -1,11 +1,11 @@
-"""Which file is what: by its name, checked against its first bytes."""
+"""Files of rows opened for reading, by name and first bytes: CSV, a workbook's sheet, or Parquet.
 
-# MERGED parquet_rows: A Parquet file as rows, by chunks.
-# MERGED workbook_rows: A sheet of a workbook as rows, by chunks: read once, kept beside in a temporary file.
+A workbook is read once, into a temporary file: reading a sheet is slow, and the types of its
+columns are known only at its end.
+"""
 
 from __future__ import annotations
 
-import os
 import pickle  # what is unpickled was pickled by this process
 import tempfile
 import warnings
@@ -20,23 +20,14 @@ from xml.etree.ElementTree import ParseError  # nothing is parsed here, only cau
 import pyarrow as pa
 from pyarrow import parquet
 
-from svc_tools.frames.files.chunk import Chunk, FileError, Kinds, Unchanged
+from svc_tools.frames.files.chunk import Chunk, FileError, Unchanged, cell_text
 from svc_tools.frames.files.csv import CsvRows
-from svc_tools.frames.files.writing import (
-    MOST_SHEET_COLUMNS,
-    MOST_SHEET_ROWS,
-    CsvWriter,
-    ParquetWriter,
-    SheetWriter,
-)
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from svc_tools.frames.files.chunk import Rows
-    from svc_tools.frames.files.writing import Writer
 
 _KINDS = {
     ".csv": "csv",
@@ -48,19 +39,8 @@ _KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_WRITTEN = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
 _FIRST_BYTES = {b"PAR1": "parquet", b"PK\x03\x04": "xlsx", b"\xd0\xcf\x11\xe0": "old"}
-_CALLED = {"csv": "a CSV", "xlsx": "an Excel workbook", "parquet": "a Parquet file"}
-
-_PARQUET_ROWS = 65_536
-
-_SHEET_ROWS = 8_192
-_LOOKED_AT = 50
-"""Rows in which formulas without results would show."""
-_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
-"""What the reader raises for a file that is no workbook, or one that was cut or damaged."""
-
-_REPORTS = frozenset({".xlsx", ".html", ".htm"})
+_KIND_NAMES = {"csv": "a CSV", "xlsx": "an Excel workbook", "parquet": "a Parquet file"}
 
 
 def open_rows(
@@ -74,20 +54,21 @@ def open_rows(
 
     Args:
         path: the file; it is read more than once.
-        sheet: the name of a workbook's sheet; the first one if it is left out.
-        delimiter: what separates the cells of a CSV; found if it is left out.
-        encoding: the encoding of a CSV; found if it is left out.
+        sheet: the name of a workbook's sheet; by default the first visible one.
+        delimiter: what separates the cells of a CSV; by default detected.
+        encoding: the encoding of a CSV; by default detected.
 
     Raises:
-        FileError: there is no such file, it is not what its name says, or it cannot be read.
+        FileError: there is no such file, it is of another kind than its name says, or it cannot
+            be read.
     """
     try:
-        kind = _kind_to_read(path)
+        kind = _checked_kind(path)
         if sheet is not None and kind != "xlsx":
-            raise FileError(f"sheet: {path.name} is {_CALLED[kind]}, which has no sheets")
+            raise FileError(f"sheet: {path.name} is {_KIND_NAMES[kind]}, which has no sheets")
         if (delimiter or encoding) and kind != "csv":
             raise FileError(
-                f"{path.name} is {_CALLED[kind]}: a delimiter and an encoding are of a CSV's"
+                f"{path.name} is {_KIND_NAMES[kind]}: a delimiter and an encoding are of a CSV's"
             )
         if kind == "xlsx":
             return WorkbookRows(path, sheet=sheet)
@@ -100,7 +81,7 @@ def open_rows(
         raise FileError(f"{path.name} cannot be read: {error.strerror or error}") from None
 
 
-def _kind_to_read(path: Path) -> str:
+def _checked_kind(path: Path) -> str:
     if str(path) == "-":
         raise FileError(
             "standard input cannot be read twice, and it has to be: save it to a file first"
@@ -126,114 +107,22 @@ def _kind_to_read(path: Path) -> str:
         )
     if first not in {None, kind}:
         raise FileError(
-            f"{path.name} is not what its name says, but {_CALLED[str(first)]}: rename it"
+            f"{path.name} is not what its name says, but {_KIND_NAMES[str(first)]}: rename it"
         )
     return kind
 
 
 def kind_to_read(path: Path) -> str | None:
-    """`csv`, `xlsx` or `parquet` by the end of the name; `None` where it is none that is read."""
-    return kind_of(path, _KINDS)
-
-
-def kind_of(path: Path, kinds: dict[str, str] | None = None) -> str | None:
-    """`csv`, `xlsx` or `parquet` by the end of the name; `None` where it is none that is written.
-
-    `kinds` says which ends count.
-    """
+    """`csv`, `xlsx` or `parquet` by the suffix; `None` for a file of another kind."""
     name = path.name.lower()
-    known = _WRITTEN if kinds is None else kinds
-    return next((kind for end, kind in known.items() if name.endswith(end)), None)
+    return next((kind for suffix, kind in _KINDS.items() if name.endswith(suffix)), None)
 
 
-def check_output(path: Path, source: Path, *, force: bool) -> str:
-    """What kind of file is written to `path`, which must be free to take it.
-
-    Raises:
-        FileError: of no kind that is written, in no folder, there already, or the input itself.
-    """
-    kind = kind_of(path)
-    if kind is None:
-        raise FileError(
-            f"{path.name} is of no kind that can be written; expected .csv, .xlsx or .parquet"
-        )
-    _check_place(path, source, force=force)
-    return kind
-
-
-def check_report(path: Path, source: Path, output: Path, *, force: bool) -> None:
-    """Whether a report can be written to `path`.
-
-    Raises:
-        FileError: of no kind that is written, in no folder, there already, or another file's name.
-    """
-    if path.suffix.lower() not in _REPORTS:
-        raise FileError(
-            f"report: {path.name} is of no kind that can be written; expected .xlsx or .html"
-        )
-    if path.resolve() == output.resolve():
-        raise FileError(f"report: {path} is the output; name another file")
-    _check_place(path, source, force=force)
-
-
-def _check_place(path: Path, source: Path, *, force: bool) -> None:
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; name the file to write")
-    folder = path.resolve().parent  # of what a link points to
-    if not folder.is_dir():
-        raise FileError(
-            f"cannot write {path.name}: the folder {path.parent} does not exist; create it first"
-        )
-    if path.exists():
-        if source.exists() and path.samefile(source):
-            raise FileError(f"{path} is the input; name another file to write")
-        if not force:
-            raise FileError(
-                f"{path} is there already; name another file, or replace it with --force"
-                " (force=True)"
-            )
-    if not os.access(folder, os.W_OK):
-        raise FileError(f"cannot write {path.name}: the folder {folder} is not writable")
-
-
-def check_columns(kind: str, names: Counter[str]) -> None:
-    """Whether a file of this kind can have columns of these names.
-
-    Raises:
-        FileError: it cannot.
-    """
-    twice = [name for name, count in names.items() if count > 1]
-    if kind == "parquet" and twice:
-        raise FileError(
-            f"the column {twice[0]!r} occurs twice, and Parquet needs different names: rename one,"
-            " or write a .csv"
-        )
-    if kind == "xlsx" and names.total() > MOST_SHEET_COLUMNS:
-        raise FileError(f"a sheet holds {MOST_SHEET_COLUMNS:,} columns: write .csv or .parquet")
-
-
-def check_rows(kind: str, rows: int) -> None:
-    """Whether a file of this kind can have so many rows.
-
-    Raises:
-        FileError: it cannot.
-    """
-    if kind == "xlsx" and rows > MOST_SHEET_ROWS:
-        raise FileError(
-            f"a sheet holds {MOST_SHEET_ROWS:,} rows, and the file has {rows:,}: write .csv or"
-            " .parquet"
-        )
-
-
-def open_writer(kind: str, path: Path, schema: pa.Schema) -> Writer:
-    """A writer of this kind of file."""
-    if kind == "csv":
-        return CsvWriter(path.open("wb"), schema)
-    return SheetWriter(path, schema) if kind == "xlsx" else ParquetWriter(path, schema)
+_PARQUET_ROWS = 65_536
 
 
 class ParquetRows:
-    """A Parquet file; its columns keep their types, and the file its metadata."""
+    """A Parquet file; the types of its columns and its metadata are preserved."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -266,11 +155,15 @@ class ParquetRows:
             yield Chunk(table if names is None else table.select(names))
 
     def close(self) -> None:
-        """Nothing is held open between two readings."""
+        """Nothing is open between two readings."""
 
     def _unreadable(self, error: Exception) -> FileError:
-        told = str(error).splitlines()[0]
-        return FileError(f"{self._path.name} cannot be read as Parquet: {told}")
+        return FileError(
+            f"{self._path.name} cannot be read as Parquet: {str(error).splitlines()[0]}"
+        )
+
+
+_SHEET_ROWS = 8_192
 
 
 class WorkbookRows:
@@ -286,14 +179,13 @@ class WorkbookRows:
         self.sheets: tuple[str, ...] = ()
         self.notes: list[str] = []
         try:
-            names, kinds = self._read(sheet)
+            names, self._types = self._read(sheet)
         except BaseException:
             self.close()
             raise
-        self._kinds = kinds
-        types = kinds.types(len(names))
-        self.schema = pa.schema([pa.field(*pair) for pair in zip(names, types, strict=True)])
-        mixed = [names[position] for position in kinds.mixed()]
+        columns = zip(names, self._types.types(len(names)), strict=True)
+        self.schema = pa.schema([pa.field(*column) for column in columns])
+        mixed = [names[position] for position in self._types.mixed()]
         if mixed:
             listed = ", ".join(map(repr, mixed))
             self.notes.append(
@@ -324,17 +216,17 @@ class WorkbookRows:
         arrays, stored = [], {}
         for place, position in enumerate(wanted):
             cells = [row[position] if position < len(row) else None for row in rows]
-            arrays.append(self._kinds.array(position, cells, schema.field(place).type))
-            if self._kinds.is_several(position):
+            arrays.append(self._types.array(position, cells, schema.field(place).type))
+            if self._types.is_mixed(position):
                 stored[place] = cells
         return Chunk(pa.Table.from_arrays(arrays, schema=schema), stored)
 
-    def _read(self, sheet: str | None) -> tuple[list[str], Kinds]:
-        """Copy the rows into the temporary file; the names of the columns and their kinds."""
+    def _read(self, sheet: str | None) -> tuple[list[str], _CellTypes]:
+        """Copy the rows into the temporary file; the names of the columns and their types."""
         with _opened(self._path) as book:
             sheet = self._sheet(book, sheet)
         _check_results(self._path, sheet)
-        kinds = Kinds()
+        types = _CellTypes()
         self._offsets: list[int] = []
         names: list[str] = []
         with _opened(self._path) as book:
@@ -350,16 +242,16 @@ class WorkbookRows:
                 self._offsets.append(self._spool.tell())
                 pickle.dump(block, self._spool, pickle.HIGHEST_PROTOCOL)
                 for number, row in enumerate(block, seen + 1):
-                    if kinds.see(row):
+                    if types.see(row):
                         self._count = number
                 seen += len(block)
             named = (position for position, cell in enumerate(head, 1) if cell is not None)
-            width = max(kinds.width, *named)
+            width = max(types.width, *named)
             names = ["" if cell is None else str(cell) for cell in head[:width]]
-        return names + [""] * (width - len(names)), kinds
+        return names + [""] * (width - len(names)), types
 
     def _sheet(self, book: Any, named: str | None) -> str:  # noqa: ANN401  # openpyxl has no types
-        """The sheet to read: the one that was named, or the first that a person sees."""
+        """The sheet to read: the one named, or the first visible one."""
         sheets = {one.title: one.sheet_state for one in book.worksheets}
         self.sheets = tuple(sheets)
         if named is not None and named not in sheets:
@@ -377,12 +269,16 @@ class WorkbookRows:
         return named or shown[0]
 
 
+_CHECKED_ROWS = 50
+"""Rows in which formulas without results would show."""
+
+
 def _check_results(path: Path, sheet: str) -> None:
     """Refuse a workbook whose formulas have no results: its cells would all be empty."""
     with _opened(path, results=False) as book:
-        written = list(islice(_cells(book, sheet), _LOOKED_AT))
+        written = list(islice(_cells(book, sheet), _CHECKED_ROWS))
     with _opened(path) as book:
-        results = list(islice(_cells(book, sheet), _LOOKED_AT))
+        results = list(islice(_cells(book, sheet), _CHECKED_ROWS))
     formulas = [
         (row, column)
         for row, cells in enumerate(written)
@@ -397,9 +293,13 @@ def _check_results(path: Path, sheet: str) -> None:
         )
 
 
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
+"""What openpyxl raises for a file that is not a workbook, or is truncated or damaged."""
+
+
 @contextmanager
 def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
-    """The workbook, open for reading row by row; what is wrong with it in a sentence."""
+    """The workbook, open for reading row by row; faults are raised as `FileError`."""
     try:
         from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
     except ModuleNotFoundError as error:
@@ -407,14 +307,14 @@ def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
             f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})"
         ) from None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of styles and rules that are not read
+        warnings.simplefilter("ignore")  # about styles and rules that are not read
         try:
             book = load_workbook(path, read_only=True, data_only=results)
             with closing(book):
                 yield book
         except _BROKEN as error:
             if isinstance(error, FileError) or getattr(error, "errno", None):
-                raise  # it says what is the matter, or the system does
+                raise  # its message already explains the fault
             raise FileError(
                 f"{path.name} cannot be read as an Excel workbook ({error}); save it again as"
                 " .xlsx, or as CSV"
@@ -423,14 +323,83 @@ def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
 
 def _cells(book: Any, sheet: str) -> Iterator[tuple[object, ...]]:  # noqa: ANN401  # openpyxl has no types
     table = book[sheet]
-    table.reset_dimensions()  # what a file says of its size is often wrong
+    table.reset_dimensions()  # the size stated in a file is often wrong
     rows: Iterable[tuple[object, ...]] = table.iter_rows(values_only=True)
     for row in rows:
-        yield tuple(map(_cell, row))
+        yield tuple(map(_value, row))
 
 
-def _cell(value: object) -> object:
-    """A cell as one of a few kinds of value."""
+def _value(value: object) -> object:
+    """A cell as one of a few types."""
     if value is None or isinstance(value, str | bool | int | float | datetime | date | time):
         return None if value == "" else value  # 0 is a value
     return str(value)
+
+
+_COMMON_TYPES: dict[frozenset[type], pa.DataType] = {
+    frozenset(): pa.string(),
+    frozenset({str}): pa.string(),
+    frozenset({bool}): pa.bool_(),
+    frozenset({int}): pa.int64(),
+    frozenset({float}): pa.float64(),
+    frozenset({int, float}): pa.float64(),
+    frozenset({date}): pa.date32(),
+    frozenset({datetime}): pa.timestamp("us"),
+    frozenset({date, datetime}): pa.timestamp("us"),
+}
+
+
+class _CellTypes:
+    """The types of cells seen in each column of a sheet. A time at midnight is a date."""
+
+    def __init__(self) -> None:
+        self._seen: list[set[type]] = []
+
+    @property
+    def width(self) -> int:
+        """How many columns have values."""
+        used = [position + 1 for position, kinds in enumerate(self._seen) if kinds]
+        return max(used, default=0)
+
+    def see(self, row: Sequence[object]) -> bool:
+        """Record the types of a row; whether it has any cell with a value."""
+        while len(self._seen) < len(row):
+            self._seen.append(set())
+        anything = False
+        for kinds, cell in zip(self._seen, row, strict=False):
+            if cell is not None:
+                anything = True
+                kinds.add(_cell_type(cell))
+        return anything
+
+    def mixed(self) -> list[int]:
+        """Columns whose cells have no common type but text."""
+        seen = enumerate(self._seen)
+        return [position for position, kinds in seen if frozenset(kinds) not in _COMMON_TYPES]
+
+    def is_mixed(self, position: int) -> bool:
+        """Whether the column has cells of more than one type, such as integers and floats."""
+        return len(self._seen[position]) > 1 if position < len(self._seen) else False
+
+    def types(self, count: int) -> list[pa.DataType]:
+        """One type for each of the first columns."""
+        self._seen += [set() for _ in range(count - len(self._seen))]
+        return [_COMMON_TYPES.get(frozenset(kinds), pa.string()) for kinds in self._seen[:count]]
+
+    def array(self, position: int, cells: Sequence[object], kind: pa.DataType) -> pa.Array:
+        """Cells of a column as its type."""
+        if pa.types.is_string(kind) and self._seen[position] != {str}:
+            cells = [None if cell is None else cell_text(cell) for cell in cells]
+        elif pa.types.is_floating(kind):
+            cells = [None if cell is None else float(cell) for cell in cells]  # type: ignore[arg-type]
+        elif pa.types.is_date(kind):
+            cells = [cell.date() if isinstance(cell, datetime) else cell for cell in cells]
+        return pa.array(cells, kind)
+
+
+def _cell_type(cell: object) -> type:
+    if isinstance(cell, datetime):
+        return date if cell.time() == time() else datetime
+    if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**63:
+        return float
+    return type(cell)

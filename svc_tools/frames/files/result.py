@@ -1,8 +1,4 @@
-"""What became of a file that was enriched."""
-
-# MERGED file_shown: How what became of a file reads: title, sentences and tables, for text and for a notebook.
-# MERGED file_totals: What became of a file's rows, added up chunk by chunk. Sums of money are exact.
-# MERGED file_review: The rows of an enriched file that a person has to look at, some at a time.
+"""The result of enriching a file: totals of its rows, and the rows that need review, by page."""
 
 from __future__ import annotations
 
@@ -40,22 +36,136 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+_MOST_LISTED = 6
 INTERRUPTED = "interrupted"
-"""Why a run ended that a person broke off with Ctrl+C."""
+"""The cause of a run's early end after Ctrl+C."""
 
-_REASONS = 6
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """The result of enriching a file.
+
+    Attributes:
+        source: the file that was read.
+        output: the file that was requested.
+        written: where the rows are; `None` where nothing was written.
+        service: the service or lock file used.
+        places: distinct places.
+        cached: how many of them were in the cache.
+        asked: how many were requested now.
+        requests: how many requests that took.
+        stopped: why the run ended early; `None` where it did not.
+        resumable: whether the results are cached, so that the same command continues the run.
+        totals: rows by status, and their tax.
+        notes: what was decided, in sentences.
+        seconds: how long it took.
+    """
+
+    source: Path
+    output: Path
+    written: Path | None
+    service: str
+    places: int
+    cached: int
+    asked: int
+    requests: int
+    stopped: str | None
+    resumable: bool
+    totals: FileTotals
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user interrupted or stopped the run."""
+        return self.stopped in {INTERRUPTED, STOPPED}
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every row has a whole rate, and a tax where one was requested."""
+        return self.stopped is None and self.totals.whole == self.totals.rows
+
+    def __str__(self) -> str:
+        """The result as text."""
+        return as_text(_title(self), _sentences(self), _tables(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(_title(self), _sentences(self), _tables(self))
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for a program."""
+        return {
+            "source": str(self.source),
+            "output": None if self.written is None else str(self.written),
+            "complete": self.stopped is None,
+            "stopped": self.stopped,
+            "service": self.service,
+            "places": self.places,
+            "cached": self.cached,
+            "asked": self.asked,
+            "requests": self.requests,
+            **self.totals.as_json(),
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def _title(run: FileRun) -> str:
+    """The file and its size, with a mark first where it is not complete."""
+    early = "" if run.stopped is None else "INCOMPLETE: "
+    rows = "" if run.written is None else f"{counted(run.totals.rows, 'row')}, "
+    return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
+
+
+def _sentences(run: FileRun) -> list[str]:
+    """Where the rows are, the service, the tax, and the rows to review."""
+    totals = run.totals
+    texts = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
+    texts.append(
+        "Nothing was written." if run.written is None else f"Written: {printable(run.written)}."
+    )
+    texts.append(
+        f"{run.cached:,} answered from the cache or lock file, {run.asked:,} asked of"
+        f" {printable(the_service(run.service))}."
+    )
+    if totals.taxed is not None:
+        texts.append(
+            f"Rows with a tax: {totals.taxed:,}, {exact_dollars(totals.sales)} of sales,"
+            f" {exact_dollars(totals.tax)} of tax. Rows without: {totals.rows - totals.taxed:,}."
+        )
+    if totals.due is not None:
+        texts.append(f"Of it due from you: {exact_dollars(totals.due)}.")
+    if totals.review:
+        texts.append(f"To be looked at (needs_review): {counted(totals.review, 'row')}.")
+    return [*texts, *(capital(printable(note)) for note in run.notes)]
+
+
+def _tables(run: FileRun) -> list[Table]:
+    """Rows by status, and why rows have no whole rate; nothing where no row was written."""
+    if run.written is None:
+        return []
+    counts = run.totals.statuses
+    by_status = tuple(
+        (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
+    )
+    tables = [Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status)]
+    found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
+    alike = counted_alike(found)
+    if alike:
+        reasons = tuple(
+            (status, f"{rows:,}", MEANINGS.get(why, printable(why)))
+            for status, why, rows in alike[:_MOST_LISTED]
+        )
+        rest = sum(rows for _, _, rows in alike[_MOST_LISTED:])
+        more = f"and {counted(rest, 'row')} for other reasons" if rest else None
+        heads = ("Status", ">Rows", "~Reason")
+        tables.append(Table("Why rows have no whole rate", heads, reasons, more))
+    return tables
+
 
 _MOST_REASONS = 20_000
-"""Reasons that are told apart: those that quote a cell can be as many as the rows."""
-_KEPT_REASONS = 1_000
-
-_MARK, _STATUS, _RATE, _WHY, _ERROR = _READ = (
-    "needs_review",
-    "lookup_status",
-    "combined_rate",
-    "lookup_review_reason",
-    "lookup_error",
-)
+"""Distinct reasons counted: those that quote a cell can be as many as the rows."""
+_FREQUENT_REASONS = 1_000
 
 
 @dataclass(slots=True)
@@ -67,15 +177,15 @@ class FileTotals:
         statuses: rows by `lookup_status`.
         reasons: rows by status and reason, where there is no whole rate; the rarest may be left
             out where there are very many.
-        whole: rows with a whole rate, and with a tax where one was asked for.
-        review: rows that a person should look at.
-        review_codes: rows by the codes that say why.
-        taxed: rows with a tax; `None` where none was asked for.
+        whole: rows with a whole rate, and with a tax where one was requested.
+        review: rows that need review.
+        review_codes: rows by the codes of the reasons.
+        taxed: rows with a tax; `None` where none was requested.
         sales: the amounts of those rows.
         tax: their tax.
         due: the part of it that the seller owes; `None` without a register and channels.
-        at_stake: what the tax may be off by, where answers had several candidates.
-        untaxed: rows that have a rate by the reason why they have no tax.
+        at_stake: how much the tax may be off, where results had several candidates.
+        untaxed: rows that have a rate, by the reason why they have no tax.
     """
 
     rows: int = 0
@@ -92,9 +202,9 @@ class FileTotals:
     untaxed: Counter[str] = field(default_factory=Counter)
 
     def add(self, frame: pd.DataFrame, prefix: str, *, taxed: Collection[str] | None) -> None:
-        """Take the rows of an enriched frame in.
+        """Add the rows of an enriched frame.
 
-        `taxed` names the statuses whose rows should have a tax; `None` where none was asked for.
+        `taxed` has the statuses whose rows should have a tax; `None` where none was requested.
         """
         self.rows += len(frame)
         status, error = frame[f"{prefix}lookup_status"], frame[f"{prefix}lookup_error"]
@@ -105,7 +215,7 @@ class FileTotals:
             for (state, why), rows in Counter(pairs).items():
                 self.reasons[state, why if isinstance(why, str) else ""] += rows
             if len(self.reasons) > _MOST_REASONS:
-                self.reasons = Counter(dict(self.reasons.most_common(_KEPT_REASONS)))
+                self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
         if f"{prefix}needs_review" in frame:
             self.review += int(frame[f"{prefix}needs_review"].sum())
             for codes, rows in _counts(frame[f"{prefix}lookup_review_reason"]).items():
@@ -129,11 +239,11 @@ class FileTotals:
             self.at_stake += _sum(frame[f"{prefix}at_stake"])
         self.untaxed.update(_counts(frame.loc[rated, f"{prefix}tax_error"]))
         if len(self.untaxed) > _MOST_REASONS:
-            self.untaxed = Counter(dict(self.untaxed.most_common(_KEPT_REASONS)))
+            self.untaxed = Counter(dict(self.untaxed.most_common(_FREQUENT_REASONS)))
 
     def as_json(self) -> dict[str, object]:
         """Plain values; dollars as text with two decimals."""
-        told: dict[str, object] = {
+        values: dict[str, object] = {
             "rows": self.rows,
             "statuses": {name: self.statuses[name] for name in STATUSES if self.statuses[name]},
             "rows_whole": self.whole,
@@ -141,11 +251,11 @@ class FileTotals:
             "review_reasons": dict(self.review_codes.most_common()),
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
-                for (status, why), rows in self.reasons.most_common(_KEPT_REASONS)
+                for (status, why), rows in self.reasons.most_common(_FREQUENT_REASONS)
             ],
         }
         if self.taxed is not None:
-            told |= {
+            values |= {
                 "rows_with_tax": self.taxed,
                 "sales": str(self.sales),
                 "tax": str(self.tax),
@@ -153,15 +263,14 @@ class FileTotals:
                 "at_stake": str(self.at_stake),
                 "without_tax": [
                     {"reason": why, "rows": rows}
-                    for why, rows in self.untaxed.most_common(_KEPT_REASONS)
+                    for why, rows in self.untaxed.most_common(_FREQUENT_REASONS)
                 ],
             }
-        return told
+        return values
 
 
 def _counts(column: pd.Series) -> dict[str, int]:
-    counted = column.value_counts()
-    return {str(name): int(rows) for name, rows in counted.items()}
+    return {str(name): int(rows) for name, rows in column.value_counts().items()}
 
 
 def _sum(column: pd.Series) -> Decimal:
@@ -172,134 +281,12 @@ def _sum(column: pd.Series) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRun:
-    """What became of a file.
-
-    Attributes:
-        source: the file that was read.
-        output: the file that was asked for.
-        written: where the rows are; `None` where nothing was written.
-        service: who was asked.
-        places: distinct places.
-        cached: how many of them were answered before.
-        asked: how many were asked for now.
-        requests: how many requests that took.
-        stopped: why the run ended early; `None` where it did not.
-        resumable: whether the answers are kept: the same command goes on where this one ended.
-        totals: rows by status, and their tax.
-        notes: what was decided, in sentences.
-        seconds: how long it took.
-    """
-
-    source: Path
-    output: Path
-    written: Path | None
-    service: str
-    places: int
-    cached: int
-    asked: int
-    requests: int
-    stopped: str | None
-    resumable: bool
-    totals: FileTotals
-    notes: tuple[str, ...]
-    seconds: float
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether a person broke the run off, or stopped it."""
-        return self.stopped in {INTERRUPTED, STOPPED}
-
-    @property
-    def all_known(self) -> bool:
-        """Whether every row has a whole rate, and a tax where one was asked for."""
-        return self.stopped is None and self.totals.whole == self.totals.rows
-
-    def __str__(self) -> str:
-        """What became of the file, as text."""
-        return as_text(run_title(self), run_sentences(self), run_tables(self))
-
-    def _repr_html_(self) -> str:
-        return as_html(run_title(self), run_sentences(self), run_tables(self))
-
-    def as_json(self) -> dict[str, object]:
-        """Plain values for a program."""
-        return {
-            "source": str(self.source),
-            "output": None if self.written is None else str(self.written),
-            "complete": self.stopped is None,
-            "stopped": self.stopped,
-            "service": self.service,
-            "places": self.places,
-            "cached": self.cached,
-            "asked": self.asked,
-            "requests": self.requests,
-            **self.totals.as_json(),
-            "notes": list(self.notes),
-            "seconds": round(self.seconds, 1),
-        }
-
-
-def run_title(run: FileRun) -> str:
-    """The file and its size; that it is not complete comes first."""
-    early = "" if run.stopped is None else "INCOMPLETE: "
-    rows = "" if run.written is None else f"{counted(run.totals.rows, 'row')}, "
-    return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
-
-
-def run_sentences(run: FileRun) -> list[str]:
-    """Where the rows are, who answered, what the tax comes to and what is to be looked at."""
-    totals = run.totals
-    said = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
-    said.append(
-        "Nothing was written." if run.written is None else f"Written: {printable(run.written)}."
-    )
-    said.append(
-        f"{run.cached:,} answered from the cache or lock file, {run.asked:,} asked of"
-        f" {printable(the_service(run.service))}."
-    )
-    if totals.taxed is not None:
-        said.append(
-            f"Rows with a tax: {totals.taxed:,}, {exact_dollars(totals.sales)} of sales,"
-            f" {exact_dollars(totals.tax)} of tax. Rows without: {totals.rows - totals.taxed:,}."
-        )
-    if totals.due is not None:
-        said.append(f"Of it due from you: {exact_dollars(totals.due)}.")
-    if totals.review:
-        said.append(f"To be looked at (needs_review): {counted(totals.review, 'row')}.")
-    return [*said, *(capital(printable(note)) for note in run.notes)]
-
-
-def run_tables(run: FileRun) -> list[Table]:
-    """Rows by status, and why rows have no whole rate; nothing where no row was written."""
-    if run.written is None:
-        return []
-    counts = run.totals.statuses
-    by_status = tuple(
-        (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
-    )
-    tables = [Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status)]
-    found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
-    alike = counted_alike(found)
-    if alike:
-        reasons = tuple(
-            (status, f"{rows:,}", MEANINGS.get(why, printable(why)))
-            for status, why, rows in alike[:_REASONS]
-        )
-        rest = sum(rows for _, _, rows in alike[_REASONS:])
-        more = f"and {counted(rest, 'row')} for other reasons" if rest else None
-        heads = ("Status", ">Rows", "~Reason")
-        tables.append(Table("Why rows have no whole rate", heads, reasons, more))
-    return tables
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewRow:
     """A row that needs review.
 
     Attributes:
         number: its number in the file, from 1 below the names of the columns.
-        cells: its cells in the columns that were asked for, as texts.
+        cells: its cells in the requested columns, as texts.
         status: its `lookup_status`.
         rate: its `combined_rate` with five decimals; empty where there is none.
         codes: why it needs review.
@@ -316,10 +303,19 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """Some consecutive rows among those that need review, and whether more follow."""
+    """Consecutive rows among those that need review, and whether more follow."""
 
     rows: tuple[ReviewRow, ...]
     more: bool
+
+
+_READ = (
+    "needs_review",
+    "lookup_status",
+    "combined_rate",
+    "lookup_review_reason",
+    "lookup_error",
+)
 
 
 def review_page(
@@ -340,22 +336,22 @@ def review_page(
         columns: which of the user's own columns to show.
         code: only rows with this code among their reasons.
         prefix: stands before the names of its added columns.
-        start: how many rows to pass over.
+        start: how many rows to skip.
         count: how many rows to take.
 
     Raises:
-        FileError: the file cannot be read, or a lookup did not write it.
+        FileError: the file cannot be read, or was not written by a lookup.
     """
     rows = open_rows(path)
     try:
         names = list(rows.schema.names)
-        # ours stand behind the user's own
+        # the added columns follow the user's
         last = {name: place for place, name in enumerate(names)}
         first = {name: place for place, name in reversed(list(enumerate(names)))}
-        ours = [prefix + name for name in _READ]
-        if lacking := [name for name in (*ours, *columns) if name not in last]:
+        added = [prefix + name for name in _READ]
+        if lacking := [name for name in (*added, *columns) if name not in last]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
-        positions = [*(last[name] for name in ours), *(first[name] for name in columns)]
+        positions = [*(last[name] for name in added), *(first[name] for name in columns)]
         found: list[ReviewRow] = []
         seen = passed = 0
         for chunk in rows.chunks(positions):
@@ -375,13 +371,13 @@ def review_page(
 
 
 def _marked(table: pa.Table, code: str | None) -> pa.ChunkedArray:
-    """Which rows need review: a CSV says so in words."""
+    """The rows that need review, as a mask; a CSV has the flag as text."""
     mark = table.column(0)
     if not pa.types.is_boolean(mark.type):
         mark = pc.equal(mark.cast(pa.string()), "True")
     mark = pc.fill_null(mark, fill_value=False)
     if code is not None:
-        why = table.column(_READ.index(_WHY)).cast(pa.string())
+        why = table.column(_READ.index("lookup_review_reason")).cast(pa.string())
         has = pc.match_substring_regex(why, rf"(?:^|;)\s*{re.escape(code)}\s*(?:;|$)")
         mark = pc.and_(mark, pc.fill_null(has, fill_value=False))
     return mark
@@ -389,12 +385,5 @@ def _marked(table: pa.Table, code: str | None) -> pa.ChunkedArray:
 
 def _row(cells: list[object], number: int) -> ReviewRow:
     texts = ["" if cell is None else str(cell) for cell in cells]
-    told = dict(zip(_READ, texts, strict=False))
-    return ReviewRow(
-        number=number,
-        cells=tuple(texts[len(_READ) :]),
-        status=told[_STATUS],
-        rate=told[_RATE],
-        codes=codes_in(told[_WHY]),
-        error=told[_ERROR],
-    )
+    _, status, rate, why, error, *cells_shown = texts
+    return ReviewRow(number, tuple(cells_shown), status, rate, codes_in(why), error)
