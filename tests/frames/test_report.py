@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.meanings import RATE_NOTES
-from svc_tools.frames.reports import page as report_lines
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.reports import report
 
@@ -165,8 +163,8 @@ def test_no_text_from_the_data_becomes_markup(tmp_path_factory, text, name, titl
 
 
 def test_lines_beyond_the_limit_are_counted_not_dropped_silently(page, monkeypatch):
-    monkeypatch.setattr(report_lines, "MOST_LINES", 2)
-    monkeypatch.setattr(report_lines, "MOST_FLAGGED", 1)
+    monkeypatch.setattr(report_page, "MOST_LINES", 2)
+    monkeypatch.setattr(report_page, "MOST_FLAGGED", 1)
     frame = enriched(row(), row(), row(rate=None), row(rate=None), order_id=list("abcd"))
     said = page(frame).said
     assert "The first 2 of 4 lines; a report as .xlsx has them all." in said
@@ -314,7 +312,7 @@ def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path
     ],
 )
 def test_a_value_is_shown_in_full(value, kind, text):
-    assert report_lines.shown(value, kind) == text
+    assert report_page.shown(value, kind) == text
 
 
 def test_the_page_says_the_same_every_time(tmp_path):

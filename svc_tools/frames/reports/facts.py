@@ -1,7 +1,4 @@
-"""What a report of an enriched frame says, as plain values for the workbook and the page."""
-
-# MERGED report_columns: The columns of an enriched frame as a report shows them: in which order, and in which form.
-# MERGED report_terms: How the rates were looked up and how the tax was computed, in the words of a report.
+"""The contents of a report of an enriched frame, as plain values for the workbook and the page."""
 
 from __future__ import annotations
 
@@ -40,109 +37,29 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.review import Review
 
-_CODE_COLUMNS = (
-    "lookup_status",
-    "confidence",
-    "warnings",
-    "lookup_review_reason",
-    "tax_review",
-    "tax_due_reason",
-)
-_SHARE = 90
-"""Per cent: how few rows carry that much of the dollars at stake."""
-
-_WIDEST, _WIDEST_WRAPPED = 64, 48  # characters
-_MAIN = (
-    "combined_rate",
-    "tax",
-    "at_stake",
-    "tax_due",
-    "lookup_status",
-    "confidence",
-    "warnings",
-)
-"""The columns of ours that stand first on the sheet Lines, and are printed."""
-_MONEY = (
-    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
-    *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
-)
-_OURS = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-
-_NOTED = {
-    "service": "Service asked",
-    "asked": "Distinct places asked in this lookup",
-    "cached": "Distinct places answered from what was kept",
-    "requests": "Requests made",
-    "grain": "Dates asked by",
-    "stopped": "The lookup ended early",
-}
-_ROUNDINGS = {
-    "half_up": "to the cent, half a cent away from zero",
-    "half_even": "to the cent, half a cent to the even cent",
-    "up": "to the cent, away from zero",
-    "down": "to the cent, toward zero",
-}
-_PER_LINE = "each line on its own"
-
-_OF_ANSWERS = frozenset({"confidence", "warnings"})
-"""Columns whose words are the service's: what they ask for is said by those of ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stake:
-    """What the tax may differ by where places could not be told apart, US dollars.
-
-    `low` and `high` are what the tax of these rows comes to at the lowest and the highest rate.
-    """
-
-    rows: int
-    low: Decimal
-    high: Decimal
-    at_stake: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """The tax that the seller owes, and why none is due on other rows (reason, rows, their tax)."""
-
-    rows: int
-    tax: Decimal
-    not_due: tuple[tuple[str, int, Decimal], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code that occurs in the lines: in how many rows, what it means, what to do about it."""
-
-    column: str
-    code: str
-    rows: int
-    meaning: str
-    to_do: str
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What a report says.
+    """The contents of a report.
 
     Attributes:
         title: its title.
         prefix: the prefix of the lookup's columns.
         amount: the column of amounts; `None` in a frame without taxes.
         summary: counts and totals.
-        need: the rows that need a person, and why.
+        need: the rows that require review, and why.
         review: the same rows as `df.svc.review()` lists them, the most dollars first.
-        reviewed: where these stand in the frame, counted from 0.
+        reviewed: their positions in the frame, from 0.
         figures: further sums by name, US dollars (taxable and exempt amounts, tax on delivery).
-        levels: the tax of whole rows by level of jurisdiction, and what no level is known for;
-            empty where the frame does not tell.
-        stake: what the tax may differ by; `None` where the frame does not tell.
-        stakes_by_state: the same in dollars, by state; states where nothing is at stake left out.
-        due: what the seller owes; `None` where the frame does not tell.
+        levels: the tax of whole rows by level of jurisdiction, and the rest without a level;
+            empty where the frame has no tax by level.
+        stake: the range of the tax; `None` where the frame has none.
+        stakes_by_state: the dollars at stake by state, for states that have any.
+        due: the tax that the seller owes; `None` where the frame has none.
         lookup: how the rates were looked up, as names and texts.
         terms: how the tax was computed, as names and texts.
         notes: what these rates are and are not.
-        columns: the columns of ours on the frame, each with its meaning.
+        columns: the added columns of the frame, each with its meaning.
         codes: the codes that occur, by column, the most frequent first.
     """
 
@@ -165,6 +82,39 @@ class Facts:
     codes: tuple[Code, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """The range of the tax where a place has several candidate rates, US dollars.
+
+    `low` and `high` are the tax of these rows at the lowest and the highest rate.
+    """
+
+    rows: int
+    low: Decimal
+    high: Decimal
+    at_stake: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The tax that the seller owes, and the rows without (reason, number of rows, their tax)."""
+
+    rows: int
+    tax: Decimal
+    not_due: tuple[tuple[str, int, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code that occurs in the lines: its rows, its meaning, and what to do about it."""
+
+    column: str
+    code: str
+    rows: int
+    meaning: str
+    to_do: str
+
+
 def facts_of(
     frame: pd.DataFrame,
     *,
@@ -173,14 +123,14 @@ def facts_of(
     prefix: str = "",
     summary: Summary | None = None,
 ) -> Facts:
-    """Gather what a report says.
+    """Gather the contents of a report.
 
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         amount: the column of amounts; by default the one that the tax was computed from.
         title: the report's title.
         prefix: the prefix of the lookup's columns.
-        summary: what `summarize(frame)` said, if you have it; otherwise it is made here.
+        summary: the result of `summarize(frame)`, if you have it.
 
     Raises:
         ValueError: the frame has not been looked up, or has a tax and no such amounts.
@@ -196,7 +146,7 @@ def facts_of(
     whole &= ~need.tax.missing
     stake, stakes_by_state = _stake(frame, need, prefix)
     known = column if column in frame.columns else None
-    review, places = reviewed(frame, amount=known, share=_SHARE, prefix=prefix)
+    review, places = reviewed(frame, amount=known, share=90, prefix=prefix)
     return Facts(
         title=title or "Sales-tax rates",
         prefix=prefix,
@@ -228,9 +178,22 @@ def amount_column(frame: pd.DataFrame, amount: Hashable | None, prefix: str) -> 
     if label is not None:
         return label
     known = str(terms_of(frame, prefix).get("amount", "amount"))
-    # the terms hold a label that is no text as it reads
+    # the terms have a label that is not text in its text form
     same = [name for name in frame.columns if str(name) == known]
     return same[0] if len(same) == 1 else known
+
+
+def stake_sentence(facts: Facts) -> str | None:
+    """The range of the tax where places have several candidate rates; `None` without such."""
+    stake = facts.stake
+    if stake is None or not stake.rows:
+        return None
+    low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
+    refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
+    return (
+        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
+        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
+    )
 
 
 def _figures(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, Decimal], ...]:
@@ -299,6 +262,18 @@ def _due(frame: pd.DataFrame, tax: Money, prefix: str) -> Due | None:
     )
 
 
+_CODE_COLUMNS = (
+    "lookup_status",
+    "confidence",
+    "warnings",
+    "lookup_review_reason",
+    "tax_review",
+    "tax_due_reason",
+)
+_SERVICE_COLUMNS = frozenset({"confidence", "warnings"})
+"""Columns with the service's own codes; the advice on them is with the codes of the review."""
+
+
 def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
     found = []
     for name in _CODE_COLUMNS:
@@ -317,7 +292,7 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
 
 
 def _bases(review: Review) -> list[Code]:
-    """What the dollars of the review rest on."""
+    """The codes of what the dollars of the review are based on."""
     name = f"{review.prefix}review_basis"
     counts = coded(review.rows, name).counts()
     often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
@@ -325,90 +300,28 @@ def _bases(review: Review) -> list[Code]:
 
 
 def _meaning(column: str, code: str) -> str:
-    return MEANINGS.get(code, "") if column in _OF_ANSWERS else meaning_of(code)
+    return MEANINGS.get(code, "") if column in _SERVICE_COLUMNS else meaning_of(code)
 
 
 def _advice(column: str, code: str) -> str:
-    silent = column in _OF_ANSWERS or code == "ok"
+    silent = column in _SERVICE_COLUMNS or code == "ok"
     return "" if silent else what_to_do(code)
 
 
-def stake_sentence(facts: Facts) -> str | None:
-    """What the tax may differ by where places were not told apart; `None` where nothing does."""
-    stake = facts.stake
-    if stake is None or not stake.rows:
-        return None
-    low, high, between = map(exact_dollars, (stake.low, stake.high, stake.at_stake))
-    refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
-    return (
-        f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
-        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
-    )
-
-
-def main_columns(prefix: str) -> list[str]:
-    """The names of our main columns, in the order in which they are shown."""
-    return [f"{prefix}{name}" for name in _MAIN]
-
-
-def _kinds(facts: Facts) -> Mapping[str, str]:
-    prefix = facts.prefix
-    return (
-        {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
-        | {f"{prefix}{name}": "money" for name in _MONEY}
-        | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
-        | {f"{prefix}lookup_status": "indented"}  # it stands after a number
-        | ({} if facts.amount is None else {str(facts.amount): "money"})
-    )
-
-
-def _index_columns(frame: pd.DataFrame) -> list[Column]:
-    """The levels of an index that says something; one that only counts the rows does not."""
-    if isinstance(frame.index, pd.RangeIndex):
-        return []
-    names = ["index" if name is None else str(name) for name in frame.index.names]
-    return [
-        _column(name, pd.Series(frame.index.get_level_values(level).array), {})
-        for level, name in enumerate(names)
-    ]
-
-
-def _column(name: str, data: pd.Series, kinds: Mapping[str, str]) -> Column:
-    kind = kinds.get(name) or column_kind(data)
-    return Column(name, data, kind, _WIDEST_WRAPPED if kind == "wrapped" else _WIDEST)
-
-
-class ReportColumns(NamedTuple):
-    """The frame's columns as the sheets show them: the main ones first."""
-
-    main: list[Column]
-    details: list[Column]
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, facts: Facts) -> ReportColumns:
-        """The user's columns with the main ones of ours after them; and the details of ours."""
-        prefix = facts.prefix
-        kinds = _kinds(facts)
-        ours = {f"{prefix}{name}": f"{prefix}{name}" in main_columns(prefix) for name in _OURS}
-        columns = [
-            _column(str(name), frame.iloc[:, place], kinds)
-            for place, name in enumerate(frame.columns)
-        ]
-        first = [*_index_columns(frame), *(one for one in columns if one.name not in ours)]
-        main = [one for name in main_columns(prefix) for one in columns if one.name == name]
-        rest = [one for one in columns if ours.get(one.name) is False]
-        return cls([*first, *main], rest)
-
-    def named(self, name: Hashable) -> int | None:
-        """The place of a column on the sheet Lines."""
-        names = [column.name for column in (*self.main, *self.details)]
-        return names.index(str(name)) if str(name) in names else None
+_NOTED = {
+    "service": "Service asked",
+    "asked": "Distinct places asked in this lookup",
+    "cached": "Distinct places answered from what was kept",
+    "requests": "Requests made",
+    "grain": "Dates asked by",
+    "stopped": "The lookup ended early",
+}
 
 
 def lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
-    """How the rates were looked up, as the lookup noted it on the frame.
+    """How the rates were looked up, from the lookup's note on the frame.
 
-    A frame that has since been cut or joined carries the note along: what it counts is left out.
+    A frame that has since been filtered or joined still has the note: its counts are left out.
     """
     note = frame.attrs.get("svc_lookup")
     note = note if isinstance(note, dict) and note.get("prefix", prefix) == prefix else {}
@@ -418,32 +331,36 @@ def lookup_facts(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...
         for name, label in _NOTED.items()
         if note.get(name) is not None and (whole or name in {"service", "grain"})
     ]
-    facts += _answered_at(frame, prefix)
+    facts += _looked_up_at(frame, prefix)
     if whole:
         facts += [("Noted by the lookup", str(text)) for text in note.get("notes") or ()]
     elif note:
-        facts.append(
-            (
-                "Rows",
-                f"the lookup was over {_shown(note.get('rows'))} rows, these are {len(frame):,}",
-            )
-        )
+        rows = f"the lookup was over {_shown(note.get('rows'))} rows, these are {len(frame):,}"
+        facts.append(("Rows", rows))
     return tuple(facts)
 
 
-def _answered_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
+def _looked_up_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
     column = first_column(frame, f"{prefix}looked_up_at")
     if column is None:
         return []
-    there = pd.to_datetime(column.dropna(), utc=True, errors="coerce").dropna()
-    if there.empty:
+    times = pd.to_datetime(column.dropna(), utc=True, errors="coerce").dropna()
+    if times.empty:
         return []
-    first, last = there.min(), there.max()
+    first, last = times.min(), times.max()
     return [("Answers given", f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC")]
 
 
+_ROUNDINGS = {
+    "half_up": "to the cent, half a cent away from zero",
+    "half_even": "to the cent, half a cent to the even cent",
+    "up": "to the cent, away from zero",
+    "down": "to the cent, toward zero",
+}
+
+
 def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
-    """How the tax was computed, as the tax noted it on the frame."""
+    """How the tax was computed, from the tax's note on the frame."""
     terms = terms_of(frame, prefix)
     if not terms:
         return (("Terms of the tax", "not recorded on this frame"),)
@@ -470,7 +387,7 @@ def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
 
 def _per_invoice(terms: Mapping[str, object]) -> str:
     invoice = terms.get("invoice")
-    return _PER_LINE if invoice is None else f"once an invoice (column {invoice!r})"
+    return "each line on its own" if invoice is None else f"once an invoice (column {invoice!r})"
 
 
 def _column_term(terms: Mapping[str, object], name: str, absent: str) -> str:
@@ -482,3 +399,75 @@ def _column_term(terms: Mapping[str, object], name: str, absent: str) -> str:
 
 def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+_MAIN = (
+    "combined_rate",
+    "tax",
+    "at_stake",
+    "tax_due",
+    "lookup_status",
+    "confidence",
+    "warnings",
+)
+"""The added columns that come first on the sheet Lines, and are printed."""
+_MONEY = (
+    *("tax", "taxable_amount", "exempt_amount", *LEVEL_TAX_COLUMNS),
+    *("tax_low", "tax_high", "at_stake", "shipping_tax", "tax_due"),
+)
+_ADDED = (*LOOKUP_COLUMNS, *DETAIL_COLUMNS, *TAX_COLUMNS, *TAX_OPTION_COLUMNS)
+
+
+class ReportColumns(NamedTuple):
+    """The frame's columns as the sheets show them: the main ones first."""
+
+    main: list[Column]
+    details: list[Column]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, facts: Facts) -> ReportColumns:
+        """The user's columns followed by the main added ones; and the other added ones."""
+        prefix = facts.prefix
+        kinds = _kinds(facts)
+        main_names = [f"{prefix}{name}" for name in _MAIN]
+        added = {f"{prefix}{name}" for name in _ADDED}
+        columns = [
+            _column(str(name), frame.iloc[:, place], kinds)
+            for place, name in enumerate(frame.columns)
+        ]
+        first = [*_index_columns(frame), *(one for one in columns if one.name not in added)]
+        main = [one for name in main_names for one in columns if one.name == name]
+        details = [one for one in columns if one.name in added.difference(main_names)]
+        return cls([*first, *main], details)
+
+    def named(self, name: Hashable) -> int | None:
+        """The position of a column on the sheet Lines."""
+        names = [column.name for column in (*self.main, *self.details)]
+        return names.index(str(name)) if str(name) in names else None
+
+
+def _kinds(facts: Facts) -> Mapping[str, str]:
+    prefix = facts.prefix
+    return (
+        {f"{prefix}{name}": "rate" for name in (*RATE_COLUMNS, *RANGE_COLUMNS)}
+        | {f"{prefix}{name}": "money" for name in _MONEY}
+        | {f"{prefix}warnings": "wrapped", f"{prefix}looked_up_at": "utc"}
+        | {f"{prefix}lookup_status": "indented"}  # it follows a number
+        | ({} if facts.amount is None else {str(facts.amount): "money"})
+    )
+
+
+def _index_columns(frame: pd.DataFrame) -> list[Column]:
+    """The levels of an index, unless it only numbers the rows."""
+    if isinstance(frame.index, pd.RangeIndex):
+        return []
+    names = ["index" if name is None else str(name) for name in frame.index.names]
+    return [
+        _column(name, pd.Series(frame.index.get_level_values(level).array), {})
+        for level, name in enumerate(names)
+    ]
+
+
+def _column(name: str, data: pd.Series, kinds: Mapping[str, str]) -> Column:
+    kind = kinds.get(name) or column_kind(data)
+    return Column(name, data, kind, 48 if kind == "wrapped" else 64)

@@ -1,9 +1,7 @@
-"""A report as one page for the browser: it holds all it needs, asks no network, runs no script."""
+"""A report as one HTML page without scripts: it contains all it needs and fetches nothing.
 
-# MERGED report_lines: The lines of a report's page: as many as a browser bears, and how many are left out.
-# MERGED report_markup: Text into HTML: nothing that comes from data ever becomes markup.
-# MERGED report_style: How the page of a report looks: on screen, light and dark, wide and narrow, and on paper.
-# MERGED report_map: The map of tax by state for the page of a report: drawn in SVG, coloured by the page's style.
+Text from the data is always escaped: only `Markup` is written as it is.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +40,586 @@ if TYPE_CHECKING:
     from svc_tools.frames.reports.xlsx import Column
     from svc_tools.frames.summary import Summary
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
 MOST_LINES, MOST_FLAGGED = 500, 100
 _ALL = "a report as .xlsx has them all"
+
+
+def write_page(
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    amount: Hashable | None = None,
+    title: str | None = None,
+    prefix: str = "",
+) -> None:
+    """Write an enriched frame's report as one HTML file, whole or not at all.
+
+    Args:
+        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
+        path: where to write it; an existing file is replaced.
+        amount: the column of amounts; by default the one that the tax was computed from.
+        title: the report's title.
+        prefix: the prefix of the lookup's columns.
+
+    Raises:
+        ValueError: the frame has not been looked up, or has no such amounts.
+        FileNotFoundError: the folder does not exist.
+    """
+    facts = facts_of(frame, amount=amount, title=title, prefix=prefix)
+    columns = ReportColumns.of(frame, facts)
+    with whole_file(path) as draft:
+        draft.write_text(page(facts, columns, len(frame)), encoding="utf-8", newline="\n")
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
+    """The whole page."""
+    sections = [
+        ("summary", "Summary", _summary(facts)),
+        ("states", "Tax by state", _states(facts)),
+        ("failures", "Rows without a tax or a whole rate", _failures(facts, columns)),
+        ("review", "Rows to review", _review(facts, columns)),
+        ("parts", "Parts of the tax", _parts(facts)),
+        ("sources", "Sources and terms", _sources(facts)),
+        ("lines", "Lines", lines_table(columns, rows)),
+        ("words", "Columns and codes", _words(facts)),
+    ]
+    shown = [one for one in sections if one[2]]
+    links = tag("nav", *(tag("a", name, href=f"#{key}") for key, name, _ in shown))
+    body = [
+        tag("header", tag("h1", facts.title), tag("p", _subtitle(facts), class_="muted"), links),
+        tag("main", *(tag("section", tag("h2", name), of, id=key) for key, name, of in shown)),
+        tag("footer", tag("h2", "What these rates are and are not"), _notes(facts)),
+    ]
+    head = [
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        tag("title", facts.title),
+        tag("style", Markup(STYLE)),
+    ]
+    whole = tag("html", tag("head", *head), tag("body", *body), lang="en")
+    return f"<!DOCTYPE html>\n{whole}\n"
+
+
+def _subtitle(facts: Facts) -> str:
+    summary = facts.summary
+    places = "" if summary.places is None else f", {summary.places:,} distinct places"
+    service = "" if summary.service is None else f", asked of: {summary.service}"
+    return f"{summary.rows:,} rows{places}{service}"
+
+
+def _summary(facts: Facts) -> Markup:
+    summary, money = facts.summary, facts.summary.money
+    cards: list[tuple[str, str]] = []
+    if money is not None:
+        cards += [
+            ("Tax computed", exact_dollars(money.tax)),
+            ("Sales", exact_dollars(money.sales)),
+            ("Sales with no tax", exact_dollars(money.untaxed_sales + money.open_sales)),
+        ]
+    if facts.stake is not None:
+        cards.append(("At stake between several rates", exact_dollars(facts.stake.at_stake)))
+    if facts.due is not None:
+        cards.append(("Tax that the seller owes", exact_dollars(facts.due.tax)))
+    if money is not None and money.partial_tax:
+        cards.append(("Tax from partial rates, besides", exact_dollars(money.partial_tax)))
+    cards += [
+        ("Rows", f"{summary.rows:,}"),
+        ("Rows that need a person", f"{summary.attention_rows:,}"),
+    ]
+    drawn = tag(
+        "div",
+        *(tag("div", tag("b", value), tag("span", name), class_="card") for name, value in cards),
+        class_="cards",
+    )
+    texts = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
+    parts = [drawn, *(tag("p", text) for text in texts if text is not None)]
+    names = (
+        ("Rows by status", "Status", summary.by_status),
+        ("Answered rows by confidence", "Confidence", summary.by_confidence),
+        ("Rows by advisory", "Advisory", summary.by_warning),
+    )
+    parts += [
+        table(
+            title,
+            (name, Right("Rows"), "Meaning"),
+            [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts],
+        )
+        for title, name, counts in names
+        if counts
+    ]
+    return joined(parts)
+
+
+def _states(facts: Facts) -> Markup:
+    money = facts.summary.money
+    if money is None:
+        return Markup("")
+    most = max((abs(state.totals.tax) for state in facts.summary.states), default=Decimal(0))
+    heads = [
+        "State",
+        Right("Rows"),
+        Right("Sales, whole rate"),
+        Right("Tax"),
+        "",
+        Right("At stake"),
+        Right("Partial rows"),
+        Right("Sales, partial rate"),
+        Right("Other rows, no tax"),
+        Right("Their sales"),
+    ]
+    rows: list[list[object]] = []
+    for state in facts.summary.states:
+        of = state.totals
+        rows.append(
+            [
+                state.state or "not known",
+                f"{of.rows:,}",
+                _dollars(of.taxed_sales) if of.whole_rows else None,
+                _dollars(of.tax) if of.whole_rows else None,
+                _bar(of.tax, most),
+                _dollars(facts.stakes_by_state.get(state.state)),
+                f"{of.partial_rows:,}" if of.partial_rows else None,
+                _dollars(of.untaxed_sales) if of.partial_rows else None,
+                f"{of.open_rows:,}" if of.open_rows else None,
+                _dollars(of.open_sales) if of.open_rows else None,
+            ]
+        )
+    total: list[object] = [
+        "Total",
+        f"{money.rows:,}",
+        _dollars(money.taxed_sales),
+        _dollars(money.tax),
+        None,
+        _dollars(facts.stake.at_stake if facts.stake else None),
+        f"{money.partial_rows:,}",
+        _dollars(money.untaxed_sales),
+        f"{money.open_rows:,}",
+        _dollars(money.open_sales),
+    ]
+    if not facts.stakes_by_state:
+        heads = [*heads[:5], *heads[6:]]
+        total, *rows = ([*one[:5], *one[6:]] for one in (total, *rows))
+    return joined(
+        [svg_map(facts.summary), table("Tax by state, US dollars", heads, rows, total=total)]
+    )
+
+
+def _bar(tax: Decimal, most: Decimal) -> Markup:
+    if not tax or not most:
+        return Markup("")
+    share = (abs(tax) / most * 100).quantize(Decimal("0.1"))
+    look = "bar minus" if tax < 0 else "bar"
+    bar = tag("span", class_=look, style=f"width:{share}%")
+    return tag("div", bar, style="min-width:8rem")
+
+
+def _failures(facts: Facts, columns: ReportColumns) -> Markup:
+    groups = _groups(facts, failed=True)
+    if not groups:
+        return tag("p", "None.")
+    return joined([groups, failed_table(facts, columns)])
+
+
+def _review(facts: Facts, columns: ReportColumns) -> Markup:
+    if not len(facts.reviewed):
+        return tag("p", "None.")
+    sentence = tag("p", facts.review.sentence)
+    return joined([sentence, _groups(facts, failed=False), review_table(facts, columns)])
+
+
+def _groups(facts: Facts, *, failed: bool) -> Markup:
+    groups = [group for group in facts.summary.attention if group.failed == failed]
+    if not groups:
+        return Markup("")
+    taxes = () if failed else (Right("Tax"), Right("At stake"))
+    heads = ("Group", Right("Rows"), Right("Sales"), *taxes, "Meaning", "What to do")
+    rows = [
+        (
+            group.kind,
+            f"{group.rows:,}",
+            _dollars(group.sales),
+            *(() if failed else (_dollars(group.tax), _dollars(group.at_stake or None))),
+            meaning_of(group.kind),
+            group.to_do,
+        )
+        for group in groups
+    ]
+    title = "No tax, or no whole rate" if failed else "They have a rate, and it is in doubt"
+    return table(title, heads, rows)
+
+
+def _parts(facts: Facts) -> Markup:
+    parts = []
+    if facts.summary.tax_by_confidence:
+        parts.append(
+            table(
+                "Tax by confidence of the rate, US dollars",
+                ("Confidence", Right("Rows"), Right("Sales"), Right("Tax")),
+                [
+                    (one.confidence, f"{one.rows:,}", _dollars(one.sales), _dollars(one.tax))
+                    for one in facts.summary.tax_by_confidence
+                ],
+            )
+        )
+    pairs = (
+        ("Tax by level, US dollars", facts.levels),
+        ("Further sums, US dollars", facts.figures),
+    )
+    parts += [
+        table(
+            title, ("", Right("US dollars")), [(name, _dollars(value)) for name, value in figures]
+        )
+        for title, figures in pairs
+        if figures
+    ]
+    if facts.due is not None:
+        due = [("due", facts.due.rows, facts.due.tax), *facts.due.not_due]
+        rows = [
+            (reason, f"{count:,}", _dollars(tax), meaning_of(reason)) for reason, count, tax in due
+        ]
+        title = "Tax that the seller owes, and why none is due"
+        parts.append(table(title, ("", Right("Rows"), Right("Tax"), "Meaning"), rows))
+    return joined(parts)
+
+
+def _sources(facts: Facts) -> Markup:
+    rows = [
+        (one.source, one.edition, f"{one.rows:,}", _dollars(one.tax))
+        for one in facts.summary.sources
+    ]
+    parts = [
+        table("Sources of the rates", ("Source", "Edition", Right("Rows"), Right("Tax")), rows)
+    ]
+    for title, pairs in (
+        ("How the rates were looked up", facts.lookup),
+        ("How the tax was computed", facts.terms),
+    ):
+        if pairs:
+            parts += [tag("h3", title), _pairs(pairs)]
+    return joined(parts)
+
+
+def _words(facts: Facts) -> Markup:
+    heads = ("Column", "Code", Right("Rows"), "Meaning", "What to do")
+    codes = [(one.column, one.code, f"{one.rows:,}", one.meaning, one.to_do) for one in facts.codes]
+    return joined(
+        [
+            table("The codes that occur in the lines", heads, codes),
+            tag("h3", "The columns that were added to the lines"),
+            _pairs(facts.columns),
+        ]
+    )
+
+
+def _pairs(pairs: Iterable[Sequence[str]]) -> Markup:
+    return tag("dl", *(joined([tag("dt", name), tag("dd", text)]) for name, text in pairs))
+
+
+def _notes(facts: Facts) -> Markup:
+    return tag("ul", *(tag("li", note) for note in facts.notes), class_="notes")
+
+
+def _dollars(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:,.2f}"
+
+
+def lines_table(columns: ReportColumns, rows: int) -> Markup:
+    """The first lines with their main columns, and how many are left out."""
+    count = min(rows, MOST_LINES)
+    texts = [f"The first {count:,} of {rows:,} lines; {_ALL}."]
+    if rows <= count:
+        texts = [f"All {rows:,} lines."]
+    if columns.details:
+        texts.append(f"{len(columns.details)} further columns are in a report as .xlsx.")
+    heads = [Right("Line"), *map(_head, columns.main)]
+    cells = [
+        [shown(value, column.kind) for value in column.block(0, count).tolist()]
+        for column in columns.main
+    ]
+    body = [(number, *line) for number, line in enumerate(zip(*cells, strict=True), start=1)]
+    return _folded(" ".join(texts), "Lines", heads, body)
+
+
+def failed_table(facts: Facts, columns: ReportColumns) -> Markup:
+    """The first rows without a tax or a whole rate, with reason and advice, by urgency."""
+    need = facts.need
+    rows = need.rows[: need.failed]
+    return _flagged(rows, facts, columns, "by urgency, then the largest sales", {})
+
+
+def review_table(facts: Facts, columns: ReportColumns) -> Markup:
+    """The first rows of the review, with their dollars, reason and advice."""
+    listed, prefix = facts.review.rows.iloc[:MOST_FLAGGED], facts.prefix
+    dollars, basis = (listed[f"{prefix}review_{name}"].tolist() for name in ("dollars", "basis"))
+    first = {
+        Right("Dollars"): [shown(value, "money") for value in dollars],
+        "Basis": [shown(value, "plain") for value in basis],
+    }
+    order = "the most dollars first, those without a tax among them"
+    return _flagged(facts.reviewed, facts, columns, order, first)
+
+
+def _flagged(
+    rows: np.ndarray,
+    facts: Facts,
+    columns: ReportColumns,
+    order: str,
+    first: Mapping[str, Sequence[str]],
+) -> Markup:
+    """The first of these rows with their faults; the columns `first` come before these."""
+    need, count = facts.need, min(len(rows), MOST_FLAGGED)
+    text = f"All {count:,}, {order}."
+    if count < len(rows):
+        text = f"The first {count:,} of {len(rows):,} rows, {order}; {_ALL}."
+    taken = rows[:count]
+    codes = np.zeros(len(need.sales.cents), np.int64)
+    codes[need.rows] = need.codes
+    faults = [need.faults[code] for code in codes[taken].tolist()]
+    in_words = {f"{facts.prefix}{name}" for name in ("warnings", "lookup_status")}
+    shown_columns = [column for column in columns.main if column.name not in in_words]
+    cells = [
+        [f"{position + 1}" for position in taken.tolist()],
+        *first.values(),
+        [fault.reason for fault in faults],
+        [fault.to_do for fault in faults],
+        *(
+            [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
+            for column in shown_columns
+        ),
+    ]
+    heads = [Right("Line"), *first, Wide("Reason"), Wide("What to do"), *map(_head, shown_columns)]
+    return _folded(text, "Rows", heads, list(zip(*cells, strict=True)))
+
+
+def _folded(text: str, name: str, heads: Sequence[str], body: Sequence[Sequence[object]]) -> Markup:
+    """A text, and a table that can be folded; on paper it gets wide pages."""
+    rows = tag("summary", f"{name}: {len(body):,}")
+    whole = tag("details", rows, table(name, heads, body, captioned=False), open=True)
+    return tag("div", tag("p", text), whole, class_="lines")
+
+
+def _head(column: Column) -> str:
+    figures = column.stands_right or column.kind == "row"
+    return Right(column.name) if figures else column.name
+
+
+def shown(value: object, kind: str) -> str:
+    """A value as the page shows it; a rate or an amount that is not a number is unchanged."""
+    if is_missing(value):
+        return ""
+    if kind in {"rate", "money"}:
+        number = _number(value)
+        if number is not None:
+            return f"{number * 100:f} %" if kind == "rate" else f"{number:,.2f}"
+    if isinstance(value, datetime):
+        if value.tzinfo is not None and kind == "utc":
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return value.date().isoformat() if kind == "date" else value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value)
+
+
+def _number(value: object) -> Decimal | None:
+    if isinstance(value, float):
+        value = repr(value)
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    cents = number.as_tuple().exponent
+    return number if number.is_finite() and isinstance(cents, int) else None
+
+
+class Markup(str):
+    """Text that is already markup: the only kind that is not escaped."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """An element; children and the attributes' values are escaped unless they are `Markup`.
+
+    `class_` is written `class`, other underscores as dashes; an attribute that is `None` or
+    `False` is left out, one that is `True` has no value.
+    """
+    written = "".join(
+        f" {_name(key)}" if value is True else f' {_name(key)}="{_text(value)}"'
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if name in _EMPTY_TAGS and not children:
+        return Markup(f"<{name}{written}>" if name in {"meta", "br"} else f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
+
+
+def _name(key: str) -> str:
+    return key.removesuffix("_").replace("_", "-") if key != "viewBox" else key
+
+
+def joined(parts: Iterable[object]) -> Markup:
+    """Parts one after the other."""
+    return Markup("".join(map(_text, parts)))
+
+
+_NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_EMPTY_TAGS = frozenset({"meta", "rect", "circle", "path", "br"})
+
+
+def _text(value: object) -> Markup:
+    if isinstance(value, Markup):
+        return value
+    whole = str(value).encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair
+    return Markup(escape(_NOT_IN_HTML.sub("\ufffd", whole), quote=True))
+
+
+class Right(str):
+    """The head of a column of figures, which are aligned right."""
+
+    __slots__ = ()
+
+
+class Wide(str):
+    """The head of a column of sentences, which need room."""
+
+    __slots__ = ()
+
+
+def table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    total: Sequence[object] | None = None,
+    captioned: bool = True,
+) -> Markup:
+    """A table in a box that scrolls sideways; columns with `Right` heads are aligned right.
+
+    Without a visible caption, the box still has it for a screen reader.
+    """
+    looks = [
+        "n" if isinstance(head, Right) else "w" if isinstance(head, Wide) else None
+        for head in heads
+    ]
+
+    def line(cells: Sequence[object]) -> Markup:
+        return tag(
+            "tr",
+            *(
+                tag("td", "" if cell is None else cell, class_=look)
+                for cell, look in zip(cells, looks, strict=True)
+            ),
+        )
+
+    head = tag(
+        "tr",
+        *(
+            tag("th", text, scope="col", class_=look)
+            for text, look in zip(heads, looks, strict=True)
+        ),
+    )
+    parts = [
+        tag("caption", caption) if captioned else "",
+        tag("thead", head),
+        tag("tbody", *map(line, rows)),
+    ]
+    if total is not None:
+        parts.append(tag("tfoot", line(total)))
+    whole = tag("table", *parts)
+    return tag("div", whole, class_="scroll", role="region", aria_label=caption, tabindex="0")
+
+
+_SIDE, _GAP = 80, 4
+
+
+def svg_map(summary: Summary) -> Markup:
+    """The map of tax by state with its legend; its label has every figure in words.
+
+    Drawn in SVG, so that the page's style colors it on screen, in the dark and on paper.
+    """
+    tiles = tile_map(summary)
+    drawn = tag(
+        "svg",
+        _patterns(),
+        *(_drawn(tile, tiles.shade(tile.level)) for tile in tiles.tiles),
+        viewBox=f"0 0 {COLUMNS * _SIDE} {ROWS * _SIDE}",
+        class_="map",
+        role="img",
+        aria_label=tiles.described(),
+    )
+    return joined([drawn, _legend(tiles)])
+
+
+def _patterns() -> Markup:
+    hatch = tag("path", d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4", class_="hatch")
+    dots = tag("circle", cx="3", cy="3", r="1.3", class_="dots")
+    size = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse"}
+    return tag(
+        "defs",
+        _pattern("hatch", hatch, size),
+        _pattern("dots", dots, size | {"width": "7", "height": "7"}),
+    )
+
+
+def _pattern(name: str, drawn: Markup, size: dict[str, str]) -> Markup:
+    written = "".join(f' {key}="{value}"' for key, value in size.items())
+    return Markup(f'<pattern id="{name}"{written}>{drawn}</pattern>')
+
+
+def _box(kind: str, place: int, box: tuple[float, float, float, float]) -> Markup:
+    left, top, width, height = box
+    fill = {"partial": "url(#hatch)", "none": "url(#dots)"}.get(kind)
+    return tag(
+        "rect",
+        x=left,
+        y=top,
+        width=width,
+        height=height,
+        class_=f"t{place}" if kind == "tax" else kind,
+        fill=fill,
+    )
+
+
+def _drawn(tile: Tile, place: int) -> Markup:
+    left, top = tile.column * _SIDE + _GAP / 2, tile.row * _SIDE + _GAP / 2
+    size, middle = _SIDE - _GAP, (tile.column + 0.5) * _SIDE
+    parts = [_box(tile.kind, place, (left, top, size, size))]
+    if tile.lacking:
+        right = left + size
+        parts.append(tag("path", d=f"M{right},{top} h-20 L{right},{top + 20} z", class_="corner"))
+    tone = ("dark" if place >= DARK_FROM else "light") if tile.kind == "tax" else ""
+    if not tile.says:
+        parts.append(tag("text", tile.state, x=middle, y=top + 44, class_="faint"))
+    else:
+        if tile.kind in {"partial", "none"}:  # no text on hatching
+            parts.append(
+                tag("rect", x=middle - 31, y=top + 13, width=62, height=52, class_="plate")
+            )
+        parts.append(tag("text", tile.state, x=middle, y=top + 34, class_=f"code {tone}".strip()))
+        parts.append(tag("text", tile.says, x=middle, y=top + 57, class_=tone or None))
+    return tag("g", *parts)
+
+
+def _legend(tiles: TileMap) -> Markup:
+    keys = [("tax", tiles.shade(level), words) for level, words in enumerate(tiles.ranges())]
+    keys += [(kind, 0, words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
+    drawn = [
+        tag("li", _key(_box(kind, place, (1, 1, 26, 14))), words) for kind, place, words in keys
+    ]
+    if any(tile.lacking for tile in tiles.tiles):
+        box = _box("empty", 0, (1, 1, 26, 14))
+        corner = tag("path", d="M27,1 h-13 L27,14 z", class_="corner")
+        drawn.append(tag("li", _key(joined([box, corner])), LACKING_WORDS))
+    return tag("ul", *drawn, class_="keys")
+
+
+def _key(drawn: Markup) -> Markup:
+    return tag("svg", drawn, viewBox="0 0 28 16", aria_hidden="true")
+
 
 STYLE = """
 :root {
@@ -167,576 +741,4 @@ footer { padding-bottom: 3rem; }
   details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
-"""The whole style sheet: no address in it, nothing is fetched."""
-
-_SIDE, _GAP = 80, 4
-
-
-def write_page(
-    frame: pd.DataFrame,
-    path: Path,
-    *,
-    amount: Hashable | None = None,
-    title: str | None = None,
-    prefix: str = "",
-) -> None:
-    """Write an enriched frame's report as one HTML file, whole or not at all.
-
-    Args:
-        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
-        path: where to write it; an existing file is replaced.
-        amount: the column of amounts; by default the one that the tax was computed from.
-        title: the report's title.
-        prefix: the prefix of the lookup's columns.
-
-    Raises:
-        ValueError: the frame has not been looked up, or has no such amounts.
-        FileNotFoundError: the folder does not exist.
-    """
-    facts = facts_of(frame, amount=amount, title=title, prefix=prefix)
-    columns = ReportColumns.of(frame, facts)
-    with whole_file(path) as draft:
-        draft.write_text(page(facts, columns, len(frame)), encoding="utf-8", newline="\n")
-
-
-def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
-    """The whole page."""
-    sections = [
-        ("summary", "Summary", _summary(facts)),
-        ("states", "Tax by state", _states(facts)),
-        ("failures", "Rows without a tax or a whole rate", _failures(facts, columns)),
-        ("review", "Rows to review", _review(facts, columns)),
-        ("parts", "Parts of the tax", _parts(facts)),
-        ("sources", "Sources and terms", _sources(facts)),
-        ("lines", "Lines", lines_table(columns, rows)),
-        ("words", "Columns and codes", _words(facts)),
-    ]
-    shown = [one for one in sections if one[2]]
-    links = tag("nav", *(tag("a", name, href=f"#{key}") for key, name, _ in shown))
-    body = [
-        tag("header", tag("h1", facts.title), tag("p", _said(facts), class_="muted"), links),
-        tag("main", *(tag("section", tag("h2", name), of, id=key) for key, name, of in shown)),
-        tag("footer", tag("h2", "What these rates are and are not"), _notes(facts)),
-    ]
-    head = [
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-        tag("title", facts.title),
-        tag("style", Markup(STYLE)),
-    ]
-    whole = tag("html", tag("head", *head), tag("body", *body), lang="en")
-    return f"<!DOCTYPE html>\n{whole}\n"
-
-
-def _said(facts: Facts) -> str:
-    summary = facts.summary
-    places = "" if summary.places is None else f", {summary.places:,} distinct places"
-    service = "" if summary.service is None else f", asked of: {summary.service}"
-    return f"{summary.rows:,} rows{places}{service}"
-
-
-def _summary(facts: Facts) -> Markup:
-    summary, money = facts.summary, facts.summary.money
-    cards: list[tuple[str, str]] = []
-    if money is not None:
-        cards += [
-            ("Tax computed", exact_dollars(money.tax)),
-            ("Sales", exact_dollars(money.sales)),
-            ("Sales with no tax", exact_dollars(money.untaxed_sales + money.open_sales)),
-        ]
-    if facts.stake is not None:
-        cards.append(("At stake between several rates", exact_dollars(facts.stake.at_stake)))
-    if facts.due is not None:
-        cards.append(("Tax that the seller owes", exact_dollars(facts.due.tax)))
-    if money is not None and money.partial_tax:
-        cards.append(("Tax from partial rates, besides", exact_dollars(money.partial_tax)))
-    cards += [
-        ("Rows", f"{summary.rows:,}"),
-        ("Rows that need a person", f"{summary.attention_rows:,}"),
-    ]
-    drawn = tag(
-        "div",
-        *(tag("div", tag("b", value), tag("span", name), class_="card") for name, value in cards),
-        class_="cards",
-    )
-    said = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
-    parts = [drawn, *(tag("p", text) for text in said if text is not None)]
-    names = (
-        ("Rows by status", "Status", summary.by_status),
-        ("Answered rows by confidence", "Confidence", summary.by_confidence),
-        ("Rows by advisory", "Advisory", summary.by_warning),
-    )
-    parts += [
-        table(
-            title,
-            (name, Right("Rows"), "Meaning"),
-            [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts],
-        )
-        for title, name, counts in names
-        if counts
-    ]
-    return joined(parts)
-
-
-def _states(facts: Facts) -> Markup:
-    money = facts.summary.money
-    if money is None:
-        return Markup("")
-    most = max((abs(state.totals.tax) for state in facts.summary.states), default=Decimal(0))
-    staked = bool(facts.stakes_by_state)
-    heads = [
-        "State",
-        Right("Rows"),
-        Right("Sales, whole rate"),
-        Right("Tax"),
-        "",
-        Right("At stake"),
-    ]
-    heads += [
-        Right("Partial rows"),
-        Right("Sales, partial rate"),
-        Right("Other rows, no tax"),
-        Right("Their sales"),
-    ]
-    rows: list[list[object]] = []
-    for state in facts.summary.states:
-        of = state.totals
-        rows.append(
-            [
-                state.state or "not known",
-                f"{of.rows:,}",
-                _dollars(of.taxed_sales) if of.whole_rows else None,
-                _dollars(of.tax) if of.whole_rows else None,
-                _bar(of.tax, most),
-                _dollars(facts.stakes_by_state.get(state.state)),
-                f"{of.partial_rows:,}" if of.partial_rows else None,
-                _dollars(of.untaxed_sales) if of.partial_rows else None,
-                f"{of.open_rows:,}" if of.open_rows else None,
-                _dollars(of.open_sales) if of.open_rows else None,
-            ]
-        )
-    total: list[object] = ["Total", f"{money.rows:,}", _dollars(money.taxed_sales)]
-    total += [_dollars(money.tax), None, _dollars(facts.stake.at_stake if facts.stake else None)]
-    total += [f"{money.partial_rows:,}", _dollars(money.untaxed_sales)]
-    total += [f"{money.open_rows:,}", _dollars(money.open_sales)]
-    if not staked:
-        heads = [*heads[:5], *heads[6:]]
-        total, *rows = ([*one[:5], *one[6:]] for one in (total, *rows))
-    return joined(
-        [svg_map(facts.summary), table("Tax by state, US dollars", heads, rows, total=total)]
-    )
-
-
-def _bar(tax: Decimal, most: Decimal) -> Markup:
-    if not tax or not most:
-        return Markup("")
-    share = (abs(tax) / most * 100).quantize(Decimal("0.1"))
-    look = "bar minus" if tax < 0 else "bar"
-    bar = tag("span", class_=look, style=f"width:{share}%")
-    return tag("div", bar, style="min-width:8rem")
-
-
-def _failures(facts: Facts, columns: ReportColumns) -> Markup:
-    groups = _groups(facts, failed=True)
-    if not groups:
-        return tag("p", "None.")
-    return joined([groups, failed_table(facts, columns)])
-
-
-def _review(facts: Facts, columns: ReportColumns) -> Markup:
-    if not len(facts.reviewed):
-        return tag("p", "None.")
-    said = tag("p", facts.review.sentence)
-    return joined([said, _groups(facts, failed=False), review_table(facts, columns)])
-
-
-def _groups(facts: Facts, *, failed: bool) -> Markup:
-    groups = [group for group in facts.summary.attention if group.failed == failed]
-    if not groups:
-        return Markup("")
-    taxes = () if failed else (Right("Tax"), Right("At stake"))
-    heads = ("Group", Right("Rows"), Right("Sales"), *taxes, "Meaning", "What to do")
-    rows = [
-        (
-            group.kind,
-            f"{group.rows:,}",
-            _dollars(group.sales),
-            *(() if failed else (_dollars(group.tax), _dollars(group.at_stake or None))),
-            meaning_of(group.kind),
-            group.to_do,
-        )
-        for group in groups
-    ]
-    title = "No tax, or no whole rate" if failed else "They have a rate, and it is in doubt"
-    return table(title, heads, rows)
-
-
-def _parts(facts: Facts) -> Markup:
-    parts = []
-    if facts.summary.tax_by_confidence:
-        parts.append(
-            table(
-                "Tax by confidence of the rate, US dollars",
-                ("Confidence", Right("Rows"), Right("Sales"), Right("Tax")),
-                [
-                    (one.confidence, f"{one.rows:,}", _dollars(one.sales), _dollars(one.tax))
-                    for one in facts.summary.tax_by_confidence
-                ],
-            )
-        )
-    pairs = (
-        ("Tax by level, US dollars", facts.levels),
-        ("Further sums, US dollars", facts.figures),
-    )
-    parts += [
-        table(
-            title, ("", Right("US dollars")), [(name, _dollars(value)) for name, value in figures]
-        )
-        for title, figures in pairs
-        if figures
-    ]
-    if facts.due is not None:
-        due = [("due", facts.due.rows, facts.due.tax), *facts.due.not_due]
-        rows = [
-            (reason, f"{count:,}", _dollars(tax), meaning_of(reason)) for reason, count, tax in due
-        ]
-        title = "Tax that the seller owes, and why none is due"
-        parts.append(table(title, ("", Right("Rows"), Right("Tax"), "Meaning"), rows))
-    return joined(parts)
-
-
-def _sources(facts: Facts) -> Markup:
-    rows = [
-        (one.source, one.edition, f"{one.rows:,}", _dollars(one.tax))
-        for one in facts.summary.sources
-    ]
-    parts = [
-        table("Sources of the rates", ("Source", "Edition", Right("Rows"), Right("Tax")), rows)
-    ]
-    for title, pairs in (
-        ("How the rates were looked up", facts.lookup),
-        ("How the tax was computed", facts.terms),
-    ):
-        if pairs:
-            parts += [tag("h3", title), _pairs(pairs)]
-    return joined(parts)
-
-
-def _words(facts: Facts) -> Markup:
-    heads = ("Column", "Code", Right("Rows"), "Meaning", "What to do")
-    codes = [(one.column, one.code, f"{one.rows:,}", one.meaning, one.to_do) for one in facts.codes]
-    return joined(
-        [
-            table("The codes that occur in the lines", heads, codes),
-            tag("h3", "The columns that were added to the lines"),
-            _pairs(facts.columns),
-        ]
-    )
-
-
-def _pairs(pairs: Iterable[Sequence[str]]) -> Markup:
-    return tag("dl", *(joined([tag("dt", name), tag("dd", text)]) for name, text in pairs))
-
-
-def _notes(facts: Facts) -> Markup:
-    return tag("ul", *(tag("li", note) for note in facts.notes), class_="notes")
-
-
-def _dollars(value: Decimal | None) -> str | None:
-    return None if value is None else f"{value:,.2f}"
-
-
-def lines_table(columns: ReportColumns, rows: int) -> Markup:
-    """The first lines with their main columns, and what is left out."""
-    count = min(rows, MOST_LINES)
-    left = f"The first {count:,} of {rows:,} lines" if rows > count else f"All {rows:,} lines"
-    said = [f"{left}; {_ALL}." if rows > count else f"{left}."]
-    if columns.details:
-        said.append(f"{len(columns.details)} further columns are in a report as .xlsx.")
-    heads = [Right("Line"), *map(_head, columns.main)]
-    cells = [_cells(column, 0, count) for column in columns.main]
-    body = [(number, *line) for number, line in enumerate(zip(*cells, strict=True), start=1)]
-    return _folded(" ".join(said), "Lines", heads, body)
-
-
-def failed_table(facts: Facts, columns: ReportColumns) -> Markup:
-    """The first rows without a tax or a whole rate, with reason and advice, by urgency."""
-    need = facts.need
-    rows = need.rows[: need.failed]
-    return _flagged(rows, facts, columns, "by urgency, then the largest sales", {})
-
-
-def review_table(facts: Facts, columns: ReportColumns) -> Markup:
-    """The first rows of the review, with their dollars, reason and advice."""
-    listed, prefix = facts.review.rows.iloc[:MOST_FLAGGED], facts.prefix
-    dollars, basis = (listed[f"{prefix}review_{name}"].tolist() for name in ("dollars", "basis"))
-    first = {
-        Right("Dollars"): [shown(value, "money") for value in dollars],
-        "Basis": [shown(value, "plain") for value in basis],
-    }
-    order = "the most dollars first, those without a tax among them"
-    return _flagged(facts.reviewed, facts, columns, order, first)
-
-
-def _flagged(
-    rows: np.ndarray,
-    facts: Facts,
-    columns: ReportColumns,
-    order: str,
-    first: Mapping[str, Sequence[str]],
-) -> Markup:
-    """The first of these rows with what is wrong; `first` are columns to stand before that."""
-    need, count = facts.need, min(len(rows), MOST_FLAGGED)
-    left = f"The first {count:,} of {len(rows):,} rows" if count < len(rows) else f"All {count:,}"
-    said = f"{left}, {order}; {_ALL}." if count < len(rows) else f"{left}, {order}."
-    taken = rows[:count]
-    codes = np.zeros(len(need.sales.cents), np.int64)
-    codes[need.rows] = need.codes
-    faults = [need.faults[code] for code in codes[taken].tolist()]
-    shown_columns = _of_interest(columns, facts.prefix)
-    cells = [
-        [f"{position + 1}" for position in taken.tolist()],
-        *first.values(),
-        [fault.reason for fault in faults],
-        [fault.to_do for fault in faults],
-        *(
-            [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
-            for column in shown_columns
-        ),
-    ]
-    heads = [Right("Line"), *first, Wide("Reason"), Wide("What to do"), *map(_head, shown_columns)]
-    body = list(zip(*cells, strict=True))
-    return _folded(said, "Rows", heads, body)
-
-
-def _of_interest(columns: ReportColumns, prefix: str) -> list[Column]:
-    said_in_words = {f"{prefix}{name}" for name in ("warnings", "lookup_status")}
-    return [column for column in columns.main if column.name not in said_in_words]
-
-
-def _folded(said: str, name: str, heads: Sequence[str], body: Sequence[Sequence[object]]) -> Markup:
-    """What is shown, in words, and a table that can be folded away: on paper, wide pages."""
-    rows = tag("summary", f"{name}: {len(body):,}")
-    whole = tag("details", rows, table(name, heads, body, captioned=False), open=True)
-    return tag("div", tag("p", said), whole, class_="lines")
-
-
-def _head(column: Column) -> str:
-    figures = column.stands_right or column.kind == "row"
-    return Right(column.name) if figures else column.name
-
-
-def _cells(column: Column, start: int, stop: int) -> list[str]:
-    return [shown(value, column.kind) for value in column.block(start, stop).tolist()]
-
-
-def shown(value: object, kind: str) -> str:
-    """A value as the page shows it; a rate or an amount that is none stays as it is."""
-    if is_missing(value):
-        return ""
-    if kind in {"rate", "money"}:
-        number = _number(value)
-        if number is not None:
-            return f"{number * 100:f} %" if kind == "rate" else f"{number:,.2f}"
-    if isinstance(value, datetime):
-        if value.tzinfo is not None and kind == "utc":
-            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        return value.date().isoformat() if kind == "date" else value.isoformat(sep=" ")
-    if isinstance(value, date):
-        return value.isoformat()
-    return str(value)
-
-
-def _number(value: object) -> Decimal | None:
-    if isinstance(value, float):
-        value = repr(value)
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    cents = number.as_tuple().exponent
-    return number if number.is_finite() and isinstance(cents, int) else None
-
-
-_NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
-_EMPTY_TAGS = frozenset({"meta", "rect", "circle", "path", "br"})
-
-
-class Markup(str):
-    """Text that is markup of ours already: the only kind that is not escaped."""
-
-    __slots__ = ()
-
-
-def _text(value: object) -> Markup:
-    if isinstance(value, Markup):
-        return value
-    whole = str(value).encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair
-    return Markup(escape(_NOT_IN_HTML.sub("\ufffd", whole), quote=True))
-
-
-def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """An element; children and the attributes' values are escaped unless they are `Markup`.
-
-    `class_` is written `class`, other underscores as dashes; an attribute that is `None` or
-    `False` is left out, one that is `True` has no value.
-    """
-    said = "".join(
-        f" {_name(key)}" if value is True else f' {_name(key)}="{_text(value)}"'
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    )
-    if name in _EMPTY_TAGS and not children:
-        return Markup(f"<{name}{said}>" if name in {"meta", "br"} else f"<{name}{said}/>")
-    return Markup(f"<{name}{said}>{joined(children)}</{name}>")
-
-
-def _name(key: str) -> str:
-    return key.removesuffix("_").replace("_", "-") if key != "viewBox" else key
-
-
-def joined(parts: Iterable[object]) -> Markup:
-    """Parts one after the other."""
-    return Markup("".join(map(_text, parts)))
-
-
-class Right(str):
-    """The head of a column of figures, which stand on the right."""
-
-    __slots__ = ()
-
-
-class Wide(str):
-    """The head of a column of sentences, which need room."""
-
-    __slots__ = ()
-
-
-def table(
-    caption: str,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    total: Sequence[object] | None = None,
-    captioned: bool = True,
-) -> Markup:
-    """A table in a box of its own that scrolls sideways; `Right` heads stand right.
-
-    Without a caption that is seen, it still has one for a screen reader.
-    """
-    looks = [
-        "n" if isinstance(head, Right) else "w" if isinstance(head, Wide) else None
-        for head in heads
-    ]
-
-    def line(cells: Sequence[object]) -> Markup:
-        return tag(
-            "tr",
-            *(
-                tag("td", "" if cell is None else cell, class_=look)
-                for cell, look in zip(cells, looks, strict=True)
-            ),
-        )
-
-    head = tag(
-        "tr",
-        *(
-            tag("th", text, scope="col", class_=look)
-            for text, look in zip(heads, looks, strict=True)
-        ),
-    )
-    parts = [
-        tag("caption", caption) if captioned else "",
-        tag("thead", head),
-        tag("tbody", *map(line, rows)),
-    ]
-    if total is not None:
-        parts.append(tag("tfoot", line(total)))
-    whole = tag("table", *parts)
-    return tag("div", whole, class_="scroll", role="region", aria_label=caption, tabindex="0")
-
-
-_HATCHED = frozenset({"partial", "none"})
-
-
-def svg_map(summary: Summary) -> Markup:
-    """The map with its legend; every figure of it is in its label, too."""
-    tiles = tile_map(summary)
-    drawn = tag(
-        "svg",
-        _patterns(),
-        *(_drawn(tile, tiles.shade(tile.level)) for tile in tiles.tiles),
-        viewBox=f"0 0 {COLUMNS * _SIDE} {ROWS * _SIDE}",
-        class_="map",
-        role="img",
-        aria_label=tiles.described(),
-    )
-    return joined([drawn, _legend(tiles)])
-
-
-def _patterns() -> Markup:
-    hatch = tag("path", d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4", class_="hatch")
-    dots = tag("circle", cx="3", cy="3", r="1.3", class_="dots")
-    size = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse"}
-    return tag(
-        "defs",
-        _pattern("hatch", hatch, size),
-        _pattern("dots", dots, size | {"width": "7", "height": "7"}),
-    )
-
-
-def _pattern(name: str, drawn: Markup, size: dict[str, str]) -> Markup:
-    said = "".join(f' {key}="{value}"' for key, value in size.items())
-    return Markup(f'<pattern id="{name}"{said}>{drawn}</pattern>')
-
-
-def _box(kind: str, place: int, box: tuple[float, float, float, float]) -> Markup:
-    left, top, width, height = box
-    fill = {"partial": "url(#hatch)", "none": "url(#dots)"}.get(kind)
-    return tag(
-        "rect",
-        x=left,
-        y=top,
-        width=width,
-        height=height,
-        class_=f"t{place}" if kind == "tax" else kind,
-        fill=fill,
-    )
-
-
-def _drawn(tile: Tile, place: int) -> Markup:
-    left, top = tile.column * _SIDE + _GAP / 2, tile.row * _SIDE + _GAP / 2
-    size, middle = _SIDE - _GAP, (tile.column + 0.5) * _SIDE
-    parts = [_box(tile.kind, place, (left, top, size, size))]
-    if tile.lacking:
-        right = left + size
-        parts.append(tag("path", d=f"M{right},{top} h-20 L{right},{top + 20} z", class_="corner"))
-    tone = ("dark" if place >= DARK_FROM else "light") if tile.kind == "tax" else ""
-    if not tile.says:
-        parts.append(tag("text", tile.state, x=middle, y=top + 44, class_="faint"))
-    else:
-        if tile.kind in _HATCHED:  # words do not stand on hatching
-            parts.append(
-                tag("rect", x=middle - 31, y=top + 13, width=62, height=52, class_="plate")
-            )
-        parts.append(tag("text", tile.state, x=middle, y=top + 34, class_=f"code {tone}".strip()))
-        parts.append(tag("text", tile.says, x=middle, y=top + 57, class_=tone or None))
-    return tag("g", *parts)
-
-
-def _legend(tiles: TileMap) -> Markup:
-    keys = [("tax", tiles.shade(level), words) for level, words in enumerate(tiles.ranges())]
-    keys += [(kind, 0, words) for kind, words in KEY_WORDS.items() if kind in tiles.kinds]
-    drawn = [
-        tag("li", _key(_box(kind, place, (1, 1, 26, 14))), words) for kind, place, words in keys
-    ]
-    if any(tile.lacking for tile in tiles.tiles):
-        box = _box("empty", 0, (1, 1, 26, 14))
-        corner = tag("path", d="M27,1 h-13 L27,14 z", class_="corner")
-        drawn.append(tag("li", _key(joined([box, corner])), LACKING_WORDS))
-    return tag("ul", *drawn, class_="keys")
-
-
-def _key(drawn: Markup) -> Markup:
-    return tag("svg", drawn, viewBox="0 0 28 16", aria_hidden="true")
+"""The whole style sheet, without any address: nothing is fetched."""

@@ -1,12 +1,9 @@
-"""A report of an enriched frame as a file: a workbook, or a page for the browser."""
+"""A report of an enriched frame as a file: a workbook, written here, or a page for the browser.
 
-# MERGED workbook: An enriched frame as an Excel workbook: a summary, every line, and what needs a person.
-#
-# MERGED workbook: Cells hold values, never formulas that came from the data: a text that starts with `=`, `+`, `-`
-# MERGED workbook: or `@` stays text, also after somebody edits it. Missing is an empty cell, never 0. The only
-# MERGED workbook: formulas are ours, on the sheet Summary: they add up the sheet Lines again.
-# MERGED summary_sheet: The Summary sheet of the workbook: a `Summary` laid out for reading and for print.
-# MERGED sources_sheet: The Sources sheet of the workbook: where rates and tax come from, and what each word means.
+Cells of the workbook are values, never formulas from the data: a text that starts with `=`, `+`,
+`-` or `@` stays text, also after somebody edits it. Missing is an empty cell, never 0. The only
+formulas, on the sheet Summary, sum the sheets Lines again.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +17,7 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.frames.arrow import first_column
-from svc_tools.frames.meanings import meaning_of
-from svc_tools.frames.reports import xlsx as book_
+from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
@@ -29,7 +25,7 @@ from svc_tools.frames.summary import other_date_sentence
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.facts import Facts
@@ -37,27 +33,11 @@ if TYPE_CHECKING:
     from svc_tools.frames.review import Group
     from svc_tools.frames.summary import Count, Summary
 
-_LAST_COLUMN = 7
+_LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
 _PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 58
-"""Characters of a line: over all columns, from the third, from the sixth."""
-_ATTENTION = {
-    True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
-    False: "Rows whose rate or tax is in doubt (with the others on the sheet Review, by dollars)",
-}
-_STATE_HEADERS = (
-    "State",
-    ">Rows",
-    ">Sales, whole rate",
-    ">Tax",
-    ">Partial rows",
-    ">Sales, partial rate",
-    ">Other rows, no tax",
-    ">Their sales",
-)
-
-_LAST_SOURCE_COLUMN = 5
+"""Characters of a line on the sheet Summary: over all columns, from the third, from the sixth."""
 _PER_TEXT, _PER_MEANING, _PER_SOURCE_ADVICE = 150, 62, 48
-"""Characters of a line: from the second column to the last, of a meaning, of an advice."""
+"""Characters of a line on the sheet Sources: of a text, of a meaning, of an advice."""
 
 
 def write_report(
@@ -101,14 +81,13 @@ def write_workbook(
 
     The file appears whole or not at all. On the sheet Lines the user's columns come first, then
     rate, tax, status, confidence and warnings, then the details, which are not printed. Rates are
-    numbers shown as per cent, money is shown with cents, dates are dates. More lines than fit on
-    a sheet go on on further ones (`Lines 2`). The summary's totals are added up again from the
-    lines by formulas.
+    numbers shown as per cent, money is shown with cents, dates are dates. Lines that do not fit on
+    a sheet continue on the next one (`Lines 2`).
 
     Args:
         frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
         path: where to write it, `.xlsx`; an existing file is replaced.
-        summary: what `summarize(frame)` said, if you have it; otherwise it is made here.
+        summary: the result of `summarize(frame)`, if you have it.
         amount: the column of amounts; by default the one that the tax was computed from.
         prefix: the prefix of the lookup's columns.
         title: the title on the sheet Summary.
@@ -121,9 +100,9 @@ def write_workbook(
     path = Path(path)
     if path.suffix.lower() != ".xlsx":
         raise ValueError(f"path: {path.name!r} must end in .xlsx")
-    if len(frame.columns) > book_.MOST_COLUMNS - 10:
+    if len(frame.columns) > xlsx.MOST_COLUMNS - 10:
         raise ValueError(
-            f"a sheet holds {book_.MOST_COLUMNS:,} columns, the frame has"
+            f"a sheet holds {xlsx.MOST_COLUMNS:,} columns, the frame has"
             f" {len(frame.columns):,}: leave columns out, or write it as CSV or Parquet"
         )
     facts = facts_of(frame, amount=amount, title=title, prefix=prefix, summary=summary)
@@ -151,7 +130,7 @@ def write_workbook(
 
 
 class _Flagged(NamedTuple):
-    """Rows that need a person: where they stand, which fault they have, and what to say first."""
+    """Rows that require review: positions, faults, the first columns, and further columns."""
 
     rows: np.ndarray
     codes: np.ndarray
@@ -175,26 +154,26 @@ def _reviewed(facts: Facts) -> _Flagged:
 def _flagged(
     book: Book, name: str, flagged: _Flagged, facts: Facts, columns: ReportColumns
 ) -> None:
-    """A sheet of the rows that need a person, with the reasons before their own columns."""
+    """A sheet of the rows that require review, with the reasons before the columns of Lines."""
     rows, codes, before, further = flagged
-    said = pd.DataFrame(
+    texts = pd.DataFrame(
         [(one.kind, one.reason, one.to_do) for one in facts.need.faults],
         columns=["group", "reason", "what_to_do"],
         dtype="str",
     )
     # from 1, and 1 for the header
-    lines = rows % book_.MOST_ROWS + 2
+    lines = rows % xlsx.MOST_ROWS + 2
     table = [
         *before,
-        *([] if before else [Column("group", said["group"], "plain", 64, codes)]),
-        Column("reason", said["reason"], "wrapped", 50, codes),
-        Column("what_to_do", said["what_to_do"], "wrapped", 40, codes),
+        *([] if before else [Column("group", texts["group"], "plain", 64, codes)]),
+        Column("reason", texts["reason"], "wrapped", 50, codes),
+        Column("what_to_do", texts["what_to_do"], "wrapped", 40, codes),
         Column("row_in_lines", pd.Series(lines, dtype="int64"), "row"),
     ]
-    if len(facts.need.sales.cents) > book_.MOST_ROWS:
-        sheets = pd.Series(rows // book_.MOST_ROWS + 1, dtype="int64")
+    if len(facts.need.sales.cents) > xlsx.MOST_ROWS:
+        sheets = pd.Series(rows // xlsx.MOST_ROWS + 1, dtype="int64")
         table.append(Column("lines_sheet", sheets, "row"))
-    warnings = f"{facts.prefix}warnings"  # said in words
+    warnings = f"{facts.prefix}warnings"  # the reason has them in words
     names = {f"{facts.prefix}{one}" for one in further}
     shown = [column for column in columns.main if column.name != warnings]
     shown += [column for column in columns.details if column.name in names]
@@ -202,10 +181,21 @@ def _flagged(
     book.table(name, table, len(rows))
 
 
+class Ties(NamedTuple):
+    """The sheets of the lines with their rows, and the columns of amounts and of taxes.
+
+    `amount` is `None` where amounts are text or some cannot be read: no formula can sum them.
+    """
+
+    sheets: Sequence[tuple[str, int]]
+    amount: str | None
+    tax: str
+
+
 def _ties(
     frame: pd.DataFrame, facts: Facts, columns: ReportColumns, lines: Sequence[str]
 ) -> Ties | None:
-    """Where on the sheets Lines the amounts and the taxes stand."""
+    """Where the amounts and the taxes are on the sheets Lines."""
     tax = columns.named(f"{facts.prefix}tax")
     if facts.amount is None or tax is None:
         return None
@@ -216,8 +206,8 @@ def _ties(
         and not any(isinstance(value, str) for value in amounts.unique().tolist())
         and bool((facts.need.sales.missing == amounts.isna().to_numpy()).all())
     )
-    starts = range(0, len(frame), book_.MOST_ROWS)
-    lengths = [min(book_.MOST_ROWS, len(frame) - start) for start in starts]
+    starts = range(0, len(frame), xlsx.MOST_ROWS)
+    lengths = [min(xlsx.MOST_ROWS, len(frame) - start) for start in starts]
     return Ties(
         tuple(zip(lines, lengths, strict=False)),
         column_letters(amount) if amount is not None and adds_up else None,
@@ -225,27 +215,21 @@ def _ties(
     )
 
 
-class Ties(NamedTuple):
-    """Where the lines stand: the sheets with their rows, the columns of amounts and of taxes.
-
-    `amount` is `None` where amounts are text, or some cannot be read: nothing adds them up then.
-    """
-
-    sheets: Sequence[tuple[str, int]]
-    amount: str | None
-    tax: str
-
-
 def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
-    """Fill `sheet`: facts, what needs a person, counts, notes, and tax by state.
+    """Fill `sheet`: totals, rows to review, counts, notes, and tax by state.
 
-    The table of states comes last: where it goes on on another page, its header does too.
+    The table of states comes last: its header is repeated where it continues on another page.
     """
     summary = facts.summary
     sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, f"{facts.title}: summary", "title")
     row = _facts(sheet, 2, facts)
-    for failed, title in _ATTENTION.items():
+    titles = {
+        True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
+        False: "Rows whose rate or tax is in doubt"
+        " (with the others on the sheet Review, by dollars)",
+    }
+    for failed, title in titles.items():
         groups = [group for group in summary.attention if group.failed == failed]
         if groups:
             row = _attention(sheet, row, title, groups)
@@ -292,9 +276,9 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    for said in (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence):
-        if said is not None:
-            sheet.paragraph(row, (0, _LAST_COLUMN), said, lines=_lines(said, _PER_LINE))
+    for text in (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence):
+        if text is not None:
+            sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
             row += 1
     return row + 1
 
@@ -303,45 +287,49 @@ def _attention(sheet: Sheet, row: int, title: str, groups: Sequence[Group]) -> i
     names = ("Group", ">Rows", ">Sales", ">Tax", ">At stake", "What to do")
     row = _header(sheet, row, title, names)
     for group in groups:
-        sheet.put(row, 0, group.kind)
-        sheet.put(row, 1, group.rows, "count")
-        sheet.put(row, 2, group.sales, "money")
-        sheet.put(row, 3, group.tax, "money")
-        sheet.put(row, 4, group.at_stake or None, "money")
+        cells = (group.kind, group.rows, group.sales, group.tax, group.at_stake or None)
+        _put_row(sheet, row, cells, ("plain", "count", "money", "money", "money"))
         text = (5, _LAST_COLUMN)
         sheet.paragraph(row, text, group.to_do, lines=_lines(group.to_do, _PER_ADVICE))
         row += 1
     return row + 1
 
 
+def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
+    names = ("Confidence of the rate", ">Rows", ">Sales, whole rate", ">Tax")
+    rows = [
+        (part.confidence, part.rows, part.sales, part.tax) for part in summary.tax_by_confidence
+    ]
+    kinds = ("plain", "count", "money", "money")
+    return _section(sheet, row, "Tax by confidence, US dollars", names, rows, kinds=kinds)
+
+
 def _by_level(sheet: Sheet, row: int, facts: Facts) -> int:
     if not facts.levels:
         return row
-    row = _header(sheet, row, "Tax by level, US dollars", ("Level", ">Tax"))
-    for name, tax in facts.levels:
-        sheet.put(row, 0, name)
-        sheet.put(row, 1, tax, "money")
-        row += 1
-    return row + 1
+    names = ("Level", ">Tax")
+    return _section(
+        sheet, row, "Tax by level, US dollars", names, facts.levels, kinds=("plain", "money")
+    )
 
 
 def _due(sheet: Sheet, row: int, facts: Facts) -> int:
     if facts.due is None:
         return row
     names = ("", ">Rows", ">Tax", "Meaning")
-    row = _header(sheet, row, "Tax that the seller owes, US dollars", names)
-    lines = [("due", facts.due.rows, facts.due.tax), *facts.due.not_due]
-    for reason, rows, tax in lines:
-        sheet.put(row, 0, reason if reason == "due" else f"not due: {reason}")
-        sheet.put(row, 1, rows, "count")
-        sheet.put(row, 2, tax, "money")
-        sheet.put(row, 3, meaning_of(reason), "indented")
-        row += 1
-    return row + 1
+    rows = [
+        ("due", facts.due.rows, facts.due.tax, meaning_of("due")),
+        *(
+            (f"not due: {reason}", count, tax, meaning_of(reason))
+            for reason, count, tax in facts.due.not_due
+        ),
+    ]
+    kinds = ("plain", "count", "money", "indented")
+    return _section(sheet, row, "Tax that the seller owes, US dollars", names, rows, kinds=kinds)
 
 
 def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
-    """The totals once more, added up by the spreadsheet itself from its own lines."""
+    """The totals again, summed from the lines by the spreadsheet itself."""
     names = ("Added up again by this file", ">", ">Sheet Lines", ">Summary", ">Difference")
     row = _header(sheet, row, "The totals tie to the lines", names)
     totals = [("Tax, partial rates included", ties.tax, money.tax + money.partial_tax)]
@@ -357,78 +345,17 @@ def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
     return row + 1
 
 
-def _header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
-    """A section's title and its header row (names with a leading `>` stand right)."""
-    sheet.put(row, 0, title, "section")
-    for column in range(_LAST_COLUMN + 1):
-        name = names[column] if column < len(names) else " "
-        look = "header_right" if ">" in name else "header_indented" if column else "header"
-        sheet.put(row + 1, column, name.lstrip(">") or " ", look)
-    return row + 2
-
-
 def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
-    """A section of counts: its title, the header of the first column, one line per count."""
-    row = _header(sheet, row, titles[0], (titles[1], ">Rows", "Meaning"))
-    for count in counts:
-        sheet.put(row, 0, count.name)
-        sheet.put(row, 1, count.rows, "count")
-        sheet.put(row, 2, MEANINGS.get(count.name), "indented")
-        row += 1
-    return row + 1
-
-
-def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
-    names = ("Confidence of the rate", ">Rows", ">Sales, whole rate", ">Tax")
-    row = _header(sheet, row, "Tax by confidence, US dollars", names)
-    for part in summary.tax_by_confidence:
-        sheet.put(row, 0, part.confidence)
-        sheet.put(row, 1, part.rows, "count")
-        sheet.put(row, 2, part.sales, "money")
-        sheet.put(row, 3, part.tax, "money")
-        row += 1
-    return row + 1
-
-
-def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> None:
-    row = _header(sheet, row, "Tax by state, US dollars", _STATE_HEADERS)
-    for state in summary.states:
-        _totals(sheet, row, state.state or "not known", state.totals, ("plain", "count", "money"))
-        row += 1
-    _totals(sheet, row, "Total", money, ("strong", "strong_count", "strong_money"))
-    row += 1
-    if money.partial_tax:
-        sheet.put(
-            row,
-            0,
-            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
-            " a lower bound, in no figure above.",
-        )
-
-
-def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str, str, str]) -> None:
-    """One line of the table; what a state has no rows of stays empty."""
-    text, count, money = kinds
-    partial, missing, whole = totals.partial_rows, totals.open_rows, totals.whole_rows
-    sheet.put(row, 0, name, text)
-    cells = (
-        (totals.rows, count),
-        (totals.taxed_sales if whole else None, money),
-        (totals.tax if whole else None, money),
-        (partial or None, count),
-        (totals.untaxed_sales if partial else None, money),
-        (missing or None, count),
-        (totals.open_sales if missing else None, money),
-    )
-    for column, (value, kind) in enumerate(cells, start=1):
-        sheet.put(row, column, value, kind)
+    """A section of counts; `titles` are its title and the header of its first column."""
+    rows = [(count.name, count.rows, MEANINGS.get(count.name)) for count in counts]
+    names = (titles[1], ">Rows", "Meaning")
+    return _section(sheet, row, titles[0], names, rows, kinds=("plain", "count", "indented"))
 
 
 def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
     row = _header(sheet, row, "Why rows have no rate", ("Status", ">Rows", "Reason"))
     for failure in summary.failures:
-        sheet.put(row, 0, failure.status)
-        sheet.put(row, 1, failure.rows, "count")
+        _put_row(sheet, row, (failure.status, failure.rows), ("plain", "count"))
         text = (2, _LAST_COLUMN)
         sheet.paragraph(row, text, failure.reason, lines=_lines(failure.reason, _PER_REASON))
         row += 1
@@ -448,25 +375,62 @@ def _notes(sheet: Sheet, row: int, notes: Sequence[str]) -> int:
     return row + 1
 
 
-def _lines(text: str, per_line: int) -> int:
-    """How many lines a wrapped text takes: merged cells do not grow by themselves."""
-    return max(1, len(wrap(text, per_line)))
+_STATE_HEADERS = (
+    "State",
+    ">Rows",
+    ">Sales, whole rate",
+    ">Tax",
+    ">Partial rows",
+    ">Sales, partial rate",
+    ">Other rows, no tax",
+    ">Their sales",
+)
+
+
+def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> None:
+    row = _header(sheet, row, "Tax by state, US dollars", _STATE_HEADERS)
+    for state in summary.states:
+        _totals(sheet, row, state.state or "not known", state.totals, ("plain", "count", "money"))
+        row += 1
+    _totals(sheet, row, "Total", money, ("strong", "strong_count", "strong_money"))
+    row += 1
+    if money.partial_tax:
+        sheet.put(
+            row,
+            0,
+            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
+            " a lower bound, in no figure above.",
+        )
+
+
+def _totals(sheet: Sheet, row: int, name: str, totals: Totals, kinds: tuple[str, str, str]) -> None:
+    """One line of the table; cells for which a state has no rows stay empty."""
+    text, count, money = kinds
+    partial, missing, whole = totals.partial_rows, totals.open_rows, totals.whole_rows
+    cells = (
+        name,
+        totals.rows,
+        totals.taxed_sales if whole else None,
+        totals.tax if whole else None,
+        partial or None,
+        totals.untaxed_sales if partial else None,
+        missing or None,
+        totals.open_sales if missing else None,
+    )
+    _put_row(sheet, row, cells, (text, count, money, money, count, money, count, money))
 
 
 def write_sources(sheet: Sheet, facts: Facts) -> None:
     """Fill `sheet`: sources, the lookup, the terms of the tax, columns and codes in words."""
     sheet.widths(30, 26, 10, 16, 42, 44)
     sheet.put(0, 0, "Sources and terms", "title")
-    row = _source_header(
-        sheet, 2, "Sources of the rates", ("Edition", "", ">Rows", ">Tax", "Source")
+    names = ("Edition", "", ">Rows", ">Tax", "Source")
+    rows = [(one.edition, None, one.rows, one.tax, one.source) for one in facts.summary.sources]
+    kinds = ("plain", "plain", "count", "money", "indented")
+    row = _section(
+        sheet, 2, "Sources of the rates", names, rows, kinds=kinds, last=_LAST_SOURCE_COLUMN
     )
-    for source in facts.summary.sources:
-        sheet.put(row, 0, source.edition)
-        sheet.put(row, 2, source.rows, "count")
-        sheet.put(row, 3, source.tax, "money")
-        sheet.put(row, 4, source.source, "indented")
-        row += 1
-    row = _texts(sheet, row + 1, "How the rates were looked up", facts.lookup)
+    row = _texts(sheet, row, "How the rates were looked up", facts.lookup)
     if facts.terms:
         row = _texts(sheet, row, "How the tax was computed", facts.terms)
     row = _codes(sheet, row, facts)
@@ -474,26 +438,11 @@ def write_sources(sheet: Sheet, facts: Facts) -> None:
     sheet.on_paper(repeated_row=None)
 
 
-def _source_header(sheet: Sheet, row: int, title: str, names: Sequence[str]) -> int:
-    sheet.put(row, 0, title, "section")
-    for column in range(_LAST_SOURCE_COLUMN + 1):
-        name = names[column] if column < len(names) else ""
-        sheet.put(row + 1, column, name.lstrip(">") or " ", _look(name))
-    return row + 2
-
-
-_INDENTED = frozenset({"Source", "Meaning"})
-
-
-def _look(name: str) -> str:
-    return "header_right" if ">" in name else "header_indented" if name in _INDENTED else "header"
-
-
 def _texts(sheet: Sheet, row: int, title: str, texts: Sequence[tuple[str, str]]) -> int:
-    row = _source_header(sheet, row, title, ())
+    row = _header(sheet, row, title, (), _LAST_SOURCE_COLUMN)
     for name, text in texts:
         sheet.put(row, 0, name)
-        lines = max(1, len(wrap(text, _PER_TEXT)))
+        lines = _lines(text, _PER_TEXT)
         sheet.paragraph(row, (1, _LAST_SOURCE_COLUMN), text, lines=lines)
         row += 1
     return row + 1
@@ -501,14 +450,53 @@ def _texts(sheet: Sheet, row: int, title: str, texts: Sequence[tuple[str, str]])
 
 def _codes(sheet: Sheet, row: int, facts: Facts) -> int:
     names = ("Code", "Column", ">Rows", "Meaning", "", "What to do")
-    row = _source_header(sheet, row, "The codes that occur in the lines", names)
+    row = _header(sheet, row, "The codes that occur in the lines", names, _LAST_SOURCE_COLUMN)
     for code in facts.codes:
-        sheet.put(row, 0, code.code)
-        sheet.put(row, 1, code.column)
-        sheet.put(row, 2, code.rows, "count")
-        meaning, to_do = wrap(code.meaning, _PER_MEANING), wrap(code.to_do, _PER_SOURCE_ADVICE)
-        lines = max(len(meaning), len(to_do), 1)
+        _put_row(sheet, row, (code.code, code.column, code.rows), ("plain", "plain", "count"))
+        lines = max(_lines(code.meaning, _PER_MEANING), _lines(code.to_do, _PER_SOURCE_ADVICE))
         sheet.paragraph(row, (3, 4), code.meaning, lines=lines)
         sheet.put(row, 5, code.to_do, "wrapped")
         row += 1
     return row + 1
+
+
+def _header(
+    sheet: Sheet, row: int, title: str, names: Sequence[str], last: int = _LAST_COLUMN
+) -> int:
+    """A section's title and its header row; names with a leading `>` are aligned right."""
+    sheet.put(row, 0, title, "section")
+    for column in range(last + 1):
+        name = names[column] if column < len(names) else ""
+        # on the sheet Sources only these are above indented texts
+        indented = column > 0 if last == _LAST_COLUMN else name in {"Source", "Meaning"}
+        look = "header_right" if ">" in name else "header_indented" if indented else "header"
+        sheet.put(row + 1, column, name.lstrip(">") or " ", look)
+    return row + 2
+
+
+def _section(
+    sheet: Sheet,
+    row: int,
+    title: str,
+    names: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    kinds: Sequence[str],
+    last: int = _LAST_COLUMN,
+) -> int:
+    """A section of rows, each cell shown by the kind of its column; the row for the next one."""
+    row = _header(sheet, row, title, names, last)
+    for cells in rows:
+        _put_row(sheet, row, cells, kinds)
+        row += 1
+    return row + 1
+
+
+def _put_row(sheet: Sheet, row: int, cells: Sequence[object], kinds: Sequence[str]) -> None:
+    for column, (value, kind) in enumerate(zip(cells, kinds, strict=True)):
+        sheet.put(row, column, value, kind)
+
+
+def _lines(text: str, per_line: int) -> int:
+    """The lines that a wrapped text takes: merged cells do not grow by themselves."""
+    return max(1, len(wrap(text, per_line)))
