@@ -1,6 +1,7 @@
-"""From the order lines to a summary, an enriched CSV, a workbook and a map."""
+"""The demo's run: order lines to a summary on the terminal, an enriched CSV, a workbook and a map.
 
-# MERGED terminal: A `Summary` on the terminal: tables that read well at 60 columns, piped and without colour.
+The tables of the summary fit 60 columns, and read well when piped or without color.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from svc_tools.frames.summary import other_date_sentence, summarize
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from decimal import Decimal
     from pathlib import Path
 
@@ -29,25 +30,20 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.frames.money import Totals
-    from svc_tools.frames.review import Group
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
 
-_DPI = 150
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
 
 _MOST_STATES = 12
 _MOST_REASONS = 6
 
-_MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
-
 
 def orders() -> pd.DataFrame:
-    """The demo's order lines: about 2,400 rows, 860 orders, every state, as exports are.
+    """The demo's order lines: about 2,400 rows, 860 orders, every state, as messy as an export.
 
-    Everything is read as text first. A ZIP Code read as a number loses its leading zero (02134)
-    and its dash, and an amount read as a float is no longer exact; what is a date, a count or an
-    amount is then converted by name. The cells stay as messy as they are in the file: tidying
-    them up is the lookup's work.
+    Everything is read as text first: a ZIP Code read as a number loses its leading zero (02134) and
+    its dash, and an amount read as a float is no longer exact. Dates, counts and amounts are then
+    converted by name. Other cells are unchanged: normalizing them is the lookup's work.
     """
     source = resources.files("svc_tools.demo") / "orders.csv"
     with source.open("rb") as file:
@@ -55,7 +51,8 @@ def orders() -> pd.DataFrame:
     frame["order_date"] = pd.to_datetime(frame["order_date"], format="%Y-%m-%d")
     frame["quantity"] = frame["quantity"].astype("Int64")
     for name in ("unit_price", "amount"):
-        frame[name] = frame[name].astype(pd.ArrowDtype(pa.string())).astype(_MONEY)
+        text = frame[name].astype(pd.ArrowDtype(pa.string()))
+        frame[name] = text.astype(pd.ArrowDtype(pa.decimal128(18, 2)))
     return frame
 
 
@@ -68,29 +65,32 @@ def run_demo(
 ) -> int:
     """Look the demo's orders up, compute their tax, print a summary and write three files.
 
-    Files that are there already are kept: the new ones get a number (`orders-2.xlsx`). Where the
-    run ended early, they hold what was found and say so in their names
-    (`orders-incomplete.xlsx`).
+    Existing files are not replaced: the new ones get a number (`orders-2.xlsx`). Where the run
+    ended early, they have the results so far, and names that say so (`orders-incomplete.xlsx`).
 
     Args:
-        output_dir: the folder for `enriched.csv`, `orders.xlsx` and `tax_map.png`; it is
-            made if it is not there.
-        client: the service to ask; by default the configured one, else the embedded one.
+        output_dir: the folder for `enriched.csv`, `orders.xlsx` and `tax_map.png`; created if
+            missing.
+        client: the service; by default the configured one, else the embedded one.
         console: where to print; by default the standard output.
         progress: show what was decided about the columns, and a progress bar.
 
     Returns:
-        0, or 1 when places were asked and got no answer, or were not reached: then the files hold
-        what there is, and the summary says what is missing.
+        0, or 1 where lookups failed or were not attempted: the files then have the results so far,
+        and the summary says what is missing.
 
     Raises:
         NotADirectoryError: `output_dir` is a file.
         OSError: a file cannot be written.
     """
-    from rich.console import Console  # noqa: PLC0415  # only where nobody brings one
+    from rich.console import Console  # noqa: PLC0415  # only where none is given
 
     console = console or Console()
-    _check(output_dir)
+    if output_dir.exists() and not output_dir.is_dir():
+        raise NotADirectoryError(
+            f"output: {output_dir} is a file; name a folder for the demo's files"
+        )
+    output_dir.mkdir(parents=True, exist_ok=True)
     frame = _looked_up(client, progress=progress)
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
     summary = summarize(frame)
@@ -106,10 +106,10 @@ def run_demo(
     tax_map = SvcAccessor(frame).plot.tax_map()
     with whole_file(picture) as draft:
         described = {"Description": tax_map.get_label()}
-        tax_map.savefig(draft, format="png", dpi=_DPI, metadata=described)
+        tax_map.savefig(draft, format="png", dpi=150, metadata=described)
     print_text(console, "Files written:")
     for path in paths:
-        # no wrapping: a path is there to be copied
+        # no wrapping, so that the path can be copied
         console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
     if stopped:
         print_text(console)
@@ -119,7 +119,7 @@ def run_demo(
 
 def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
     with warnings.catch_warnings():
-        # said in one line at the end, with the number of rows
+        # reported at the end, with the number of rows
         warnings.filterwarnings("ignore", "The lookup ended early", UserWarning)
         return SvcAccessor(orders()).lookup(client=client, progress=progress)
 
@@ -128,12 +128,6 @@ def _ended_early(summary: Summary, cause: str) -> str:
     start = "Interrupted" if cause == "interrupted" else f"Ended early ({cause})"
     missing = summary.status_rows("not_attempted")
     return f"{start}: {missing:,} of {summary.rows:,} rows not attempted."
-
-
-def _check(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"output: {folder} is a file; name a folder for the demo's files")
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _free_paths(folder: Path, mark: str) -> tuple[Path, ...]:
@@ -148,8 +142,8 @@ def _free_paths(folder: Path, mark: str) -> tuple[Path, ...]:
 def render(summary: Summary, console: Console) -> None:
     """Print a summary: rows by status and confidence, tax by state, reasons, and the notes.
 
-    Meaning is in words alone, so nothing is lost without colour. Text from data is printed as it
-    is, never read as markup.
+    All meaning is in words, so nothing is lost without color. Text from data is never read as
+    markup.
     """
     _paragraph(console, _headline(summary))
     _counts(console, "Rows by status", "Status", summary.by_status)
@@ -193,14 +187,8 @@ def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) ->
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
     """The whole rates' tax, the largest first."""
-    shown = sorted(
-        (state for state in states if state.totals.whole_rows),
-        key=lambda state: (-state.totals.tax, state.state),
-    )
-    rows = [(state.state or "not known", *_tax([state.totals])) for state in shown[:_MOST_STATES]]
-    rest = [state.totals for state in shown[_MOST_STATES:]]
-    if rest:
-        rows.append((f"{len(rest)} more", *_tax(rest)))
+    whole = [state for state in states if state.totals.whole_rows]
+    rows = _by_state(whole, lambda totals: totals.tax, _tax)
     _section(
         console,
         "Tax by state, US dollars (whole rates only)",
@@ -226,7 +214,7 @@ def _tax(parts: Sequence[Totals]) -> tuple[str, str, str]:
 
 
 def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
-    """How sure the tax is: a tax from a doubtful rate must not look like any other."""
+    """The tax by confidence: a tax from a doubtful rate must not look like any other."""
     rows = [
         (part.confidence, f"{part.rows:,}", _dollars(part.sales), _dollars(part.tax))
         for part in parts
@@ -237,19 +225,14 @@ def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
 
 
 def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
-    """What is at stake: sales for which no tax was computed, the largest first."""
+    """Sales for which no tax was computed, by state, the largest first."""
     if not (money.partial_rows or money.open_rows):
         return
-    shown = sorted(
-        (state for state in states if state.totals.partial_rows or state.totals.open_rows),
-        key=lambda state: (-_at_stake(state.totals), state.state),
+    rows = _by_state(
+        [state for state in states if state.totals.partial_rows or state.totals.open_rows],
+        lambda totals: totals.untaxed_sales + totals.open_sales,
+        _stakes,
     )
-    rows = [
-        (state.state or "not known", *_stakes([state.totals])) for state in shown[:_MOST_STATES]
-    ]
-    rest = [state.totals for state in shown[_MOST_STATES:]]
-    if rest:
-        rows.append((f"{len(rest)} more", *_stakes(rest)))
     _section(
         console,
         "Sales without a tax, US dollars",
@@ -259,8 +242,20 @@ def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> 
     )
 
 
-def _at_stake(totals: Totals) -> Decimal:
-    return totals.untaxed_sales + totals.open_sales
+def _by_state(
+    states: Sequence[StateTotals],
+    size: Callable[[Totals], Decimal],
+    cells: Callable[[Sequence[Totals]], tuple[str, ...]],
+) -> list[tuple[str, ...]]:
+    """A row for each of the largest states, and one for the rest."""
+    ordered = sorted(states, key=lambda state: (-size(state.totals), state.state))
+    rows = [
+        (state.state or "not known", *cells([state.totals])) for state in ordered[:_MOST_STATES]
+    ]
+    rest = [state.totals for state in ordered[_MOST_STATES:]]
+    if rest:
+        rows.append((f"{len(rest)} more", *cells(rest)))
+    return rows
 
 
 def _stakes(parts: Sequence[Totals]) -> tuple[str, str, str, str]:
@@ -294,12 +289,11 @@ def _attention(console: Console, summary: Summary) -> None:
         rows: list[tuple[str, ...]] = [(g.kind, f"{g.rows:,}", g.to_do) for g in groups]
         _section(console, title, ("Why", ">Rows", "~What to do"), rows)
     else:
-        rows = [(g.kind, f"{g.rows:,}", _sales(g), g.to_do) for g in groups]
+        rows = [
+            (g.kind, f"{g.rows:,}", "" if g.sales is None else _dollars(g.sales), g.to_do)
+            for g in groups
+        ]
         _section(console, title, ("Why", ">Rows", ">Sales", "~What to do"), rows)
-
-
-def _sales(group: Group) -> str:
-    return "" if group.sales is None else _dollars(group.sales)
 
 
 def _section(

@@ -23,12 +23,7 @@ _NARROW = 5.0  # inches
 _CHART = 3
 """The row of the chart."""
 _THIN = 0.01
-"""Inches: a row of text before its text, which constrained layout makes room for."""
-_TRIES = 8
-"""The layout is not linear in the height: low charts take some steps."""
-_POINTS, _DPI = 72, 150
-_DRAWN = 0.96
-"""The room that a text may measure: drawn in few pixels, letters are a little wider."""
+"""Inches: the given height of a row of text, for which constrained layout makes room."""
 
 
 class SvcFigure(Figure):
@@ -36,7 +31,7 @@ class SvcFigure(Figure):
 
     def _repr_png_(self) -> tuple[bytes, dict[str, str]]:
         drawn = BytesIO()
-        self.savefig(drawn, format="png", dpi=_DPI)
+        self.savefig(drawn, format="png", dpi=150)
         return drawn.getvalue(), {"alt": str(self.get_label())}
 
 
@@ -63,7 +58,7 @@ class ChartPage:
         self._write(rows[0], [title], size=12.5 if self.narrow else 15, bold=True)
         self._write(rows[1], headline, size=8.5 if self.narrow else 10)
         self._keys = self._row(rows[2])
-        # a grid of its own: its tick labels do not move the rows of text to the right
+        # a separate grid, so that its tick labels do not move the rows of text to the right
         self.axes = self.figure.add_subplot(rows[_CHART].subgridspec(1, 1)[0])
         for row, note in enumerate(notes, _CHART + 1):
             self._write(rows[row], [note], size=7.2 if self.narrow else 8, color=MUTED)
@@ -76,7 +71,7 @@ class ChartPage:
         heights[_CHART] = height
         self._rows.set_height_ratios(heights)
         high = height + 2 + self._lines * 0.3  # more than enough, to measure how much is needed
-        for _ in range(_TRIES):
+        for _ in range(8):  # the layout is not linear in the height: low charts take some steps
             self.figure.set_figheight(high)
             self._layout.set(rect=(0, _EDGE / high, 1, 1 - 2 * _EDGE / high))
             self._layout.execute(self.figure)
@@ -100,7 +95,7 @@ class ChartPage:
         bold: bool = False,
         color: str = INK,
     ) -> None:
-        """Wrapped text; dollar signs are not formulas."""
+        """Write wrapped text; dollar signs do not start a formula."""
         lines = [line for text in paragraphs for line in _wrapped(text, self.room, size, bold=bold)]
         self._lines += len(lines)
         self._row(where).text(
@@ -146,7 +141,7 @@ class ChartPage:
 def _wrapped(text: str, inches: float, size: float, *, bold: bool) -> list[str]:
     """A text in lines that fit into so many inches; a word that is too long is broken."""
     font = FontProperties(size=size, weight="bold" if bold else "normal")
-    room = inches * _POINTS * _DRAWN
+    room = inches * 72 * 0.96  # drawn in few pixels, letters are a little wider than measured
 
     def fits(line: str) -> bool:
         return bool(text_to_path.get_text_width_height_descent(line, font, False)[0] <= room)  # noqa: FBT003

@@ -23,9 +23,9 @@ _NARROWEST, _WIDEST = 3.5, 40.0  # inches
 class Plots:
     """Charts of an enriched frame.
 
-    Each is a matplotlib `Figure` of its own: a notebook shows it, `fig.savefig(path)` writes it,
-    and no state of pyplot is touched. `fig.get_label()` is its text alternative: every figure that
-    it shows, in words.
+    Each is a separate matplotlib `Figure`: a notebook shows it, `fig.savefig(path)` writes it, and
+    pyplot's state is not changed. `fig.get_label()` is its text alternative, with every number
+    that it shows.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -42,10 +42,10 @@ class Plots:
     ) -> Figure:
         """The combined rates: by state, or how many rows have which rate.
 
-        By state, each rate is a mark, the larger the more rows have it; rates that
-        require review (`needs_review`) and partial rates have marks of their own, a bar
-        goes from the lowest to the highest rate that a place may have (`rate_low`, `rate_high`),
-        and a line marks the median of the rows with a whole rate.
+        By state, each rate is a mark, the larger the more rows have it. Rates that require review
+        (`needs_review`) and partial rates have different marks, a bar goes from the lowest to the
+        highest rate that a place may have (`rate_low`, `rate_high`), and a line marks the median
+        of the rows with a whole rate.
 
         Args:
             by: "state"; `None` for one histogram over all rows.
@@ -75,9 +75,9 @@ class Plots:
         strips = strips_of(self._frame, prefix=prefix, states=chosen)
         source = source_sentence(sources_of(self._frame, prefix=prefix))
         draw = draw_strips if by == "state" else draw_histogram
-        usual = "Combined sales-tax rates" + (" by state" if by == "state" else "")
+        default = "Combined sales-tax rates" + (" by state" if by == "state" else "")
         notes = [source] if source else []
-        return draw(strips, title=title or usual, width=width, notes=notes)
+        return draw(strips, title=title or default, width=width, notes=notes)
 
     def tax_map(
         self,

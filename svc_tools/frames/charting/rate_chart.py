@@ -25,17 +25,15 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.charting.chart_page import SvcFigure
 
-_SURENESS = ("sure", "in doubt", "partial")
+_CERTAINTY = ("sure", "in doubt", "partial")
 """Whole rates that need no review, whole rates to be reviewed, rates known to lack a part."""
-_DOUBTED = frozenset({"low", "none", ""})
-_SUREST = 1
 
 
 class Dot(NamedTuple):
-    """A rate (units of 10^-5) of one sureness (a place in `_SURENESS`), and its rows."""
+    """A rate (units of 10^-5) of one certainty (a place in `_CERTAINTY`), and its rows."""
 
     units: int
-    sureness: int
+    certainty: int
     rows: int
 
 
@@ -62,7 +60,7 @@ class Strip(NamedTuple):
     @property
     def whole(self) -> tuple[Dot, ...]:
         """The whole rates."""
-        return tuple(dot for dot in self.dots if dot.sureness <= _SUREST)
+        return tuple(dot for dot in self.dots if _CERTAINTY[dot.certainty] != "partial")
 
     @property
     def median(self) -> int | None:
@@ -74,9 +72,9 @@ class Strip(NamedTuple):
                 return dot.units
         return None
 
-    def rows_of(self, sureness: int) -> int:
-        """The rows of one sureness."""
-        return sum(dot.rows for dot in self.dots if dot.sureness == sureness)
+    def rows_of(self, certainty: int) -> int:
+        """The rows of one certainty."""
+        return sum(dot.rows for dot in self.dots if dot.certainty == certainty)
 
     def described(self) -> str:
         """The strip in words."""
@@ -87,7 +85,7 @@ class Strip(NamedTuple):
         )
         counts = ", ".join(
             f"{self.rows_of(place):,} {name}"
-            for place, name in enumerate(_SURENESS)
+            for place, name in enumerate(_CERTAINTY)
             if self.rows_of(place)
         )
         return f"{self.state or 'no state'} {spread}{median} (rows: {counts})"
@@ -102,8 +100,8 @@ def strips_of(
     shown = ~rates.missing
     if states is not None:
         shown &= of_state.where(frozenset(states).__contains__)
-    sureness = _sureness(frame, prefix)
-    keys = np.stack([of_state.codes, rates.units, sureness])[:, shown]
+    certainty = _certainty(frame, prefix)
+    keys = np.stack([of_state.codes, rates.units, certainty])[:, shown]
     distinct, counted = np.unique(keys, axis=1, return_counts=True)
     lows, highs = _ranges(frame, rates.units, prefix)
     dots: dict[int, list[Dot]] = {}
@@ -124,10 +122,10 @@ def _highest_first(strip: Strip) -> tuple[bool, bool, int, str]:
     return not strip.state, median is None, -(highest if median is None else median), strip.state
 
 
-def _sureness(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
     marked = first_column(frame, f"{prefix}needs_review")
     if marked is None or marked.isna().all():
-        doubt = coded(frame, f"{prefix}confidence").where(_DOUBTED.__contains__)
+        doubt = coded(frame, f"{prefix}confidence").where({"low", "none", ""}.__contains__)
     else:
         doubt = marked.fillna(value=False).to_numpy(bool)
     partial = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "partial")
@@ -135,7 +133,7 @@ def _sureness(frame: pd.DataFrame, prefix: str) -> np.ndarray:
 
 
 def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.ndarray]:
-    """The lowest and the highest rate of each row; its own where it has no other."""
+    """The lowest and the highest rate of each row; its rate where it has no range."""
     ranges = []
     for name in ("rate_low", "rate_high"):
         bound = rates_of(frame, f"{prefix}{name}")
@@ -144,7 +142,7 @@ def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.
 
 
 def percent(units: int) -> str:
-    """A rate as per cent, two decimals or as many as it has: `8.00 %`, `9.025 %`."""
+    """A rate in per cent with two decimals, or more if it has them: `8.00 %`, `9.025 %`."""
     whole, _, decimals = units_to_rate(units * 100).partition(".")
     return f"{whole}.{decimals.rstrip('0'):0<2} %"
 
@@ -154,12 +152,11 @@ def percent(units: int) -> str:
 _PER_CENT = 1_000  # units of 10^-5
 _ROW = 0.28  # inches: one state
 _LANES = (-0.17, 0.17, 0.0)
-"""Where in its row a mark of each sureness lies: one rate may be both sure and in doubt."""
+"""The offset of a mark of each certainty in its row: a rate may be both sure and in doubt."""
 _SMALLEST, _LARGEST = 14.0, 105.0  # square points: a dot
 _BIN = 250  # units: a quarter of a per cent
-_PLOT = 2.6  # inches: the height of the histogram
 _MEDIAN = 52.0  # points from the axes to the right end of the medians
-_RANGE = "#c9cfd6"
+_RANGE_BAR: dict[str, Any] = {"color": "#c9cfd6", "linewidth": 4.5}
 
 
 class _Look(NamedTuple):
@@ -181,8 +178,8 @@ def draw_strips(
     strips: Sequence[Strip], *, title: str, width: float, notes: Sequence[str]
 ) -> SvcFigure:
     """A strip for each state on a page `width` inches wide."""
-    headline = [_headline(strips) + (" The larger a mark, the more rows." if strips else "")]
-    page = _page(strips, title=title, width=width, headline=headline, notes=notes)
+    headline = _headline(strips) + (" The larger a mark, the more rows." if strips else "")
+    page = _page(strips, headline, title=title, width=width, notes=notes)
     axes = page.axes
     most = max((dot.rows for strip in strips for dot in strip.dots), default=1)
     for row, strip in enumerate(strips):
@@ -202,13 +199,13 @@ def draw_histogram(
     strips: Sequence[Strip], *, title: str, width: float, notes: Sequence[str]
 ) -> SvcFigure:
     """How many rows have which rate, over all states, on a page `width` inches wide."""
-    page = _page(strips, title=title, width=width, headline=[_headline(strips)], notes=notes)
+    page = _page(strips, _headline(strips), title=title, width=width, notes=notes)
     axes = page.axes
     bottoms: dict[int, int] = {}
     keys = []
     for place, look in enumerate(_LOOKS):
         counted: dict[int, int] = {}
-        for dot in (dot for strip in strips for dot in strip.dots if dot.sureness == place):
+        for dot in (dot for strip in strips for dot in strip.dots if dot.certainty == place):
             step = dot.units // _BIN
             counted[step] = counted.get(step, 0) + dot.rows
         style: dict[str, Any] = {"facecolor": look.face, "edgecolor": look.edge}
@@ -226,19 +223,14 @@ def draw_histogram(
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.grid(axis="y", color=LINE, linewidth=0.6)
-    return page.finish(_PLOT, keys=keys)
+    return page.finish(2.6, keys=keys)
 
 
 def _page(
-    strips: Sequence[Strip],
-    *,
-    title: str,
-    width: float,
-    headline: Sequence[str],
-    notes: Sequence[str],
+    strips: Sequence[Strip], headline: str, *, title: str, width: float, notes: Sequence[str]
 ) -> ChartPage:
     """The page, with axes of rates from left to right."""
-    page = ChartPage(width, title=title, headline=headline, notes=[*notes, RATE_NOTE_SHORT])
+    page = ChartPage(width, title=title, headline=[headline], notes=[*notes, RATE_NOTE_SHORT])
     words = "; ".join(strip.described() for strip in strips)
     label = f"{title}. {_headline(strips)} {words}{'.' if words else ''}"
     page.figure.set_label(label.strip())
@@ -253,25 +245,22 @@ def _page(
 def _draw(axes: Axes, strip: Strip, row: int, most: int) -> None:
     if strip.low < strip.high:
         ends = [strip.low / _PER_CENT, strip.high / _PER_CENT]
-        axes.plot(ends, [row, row], **_BAR, solid_capstyle="round", zorder=1)
+        axes.plot(ends, [row, row], **_RANGE_BAR, solid_capstyle="round", zorder=1)
     for dot in sorted(strip.dots, key=lambda dot: (-dot.rows, dot.units)):
-        look = _LOOKS[dot.sureness]
+        look = _LOOKS[dot.certainty]
         axes.scatter(
             dot.units / _PER_CENT,
-            row + _LANES[dot.sureness],
+            row + _LANES[dot.certainty],
             s=_SMALLEST + (_LARGEST - _SMALLEST) * dot.rows / most,
             marker=look.marker,
             facecolor=look.face,
             edgecolor=look.edge,
-            linewidth=0.6 if dot.sureness == 0 else 1.0,
-            zorder=3 + dot.sureness,
+            linewidth=0.6 if dot.certainty == 0 else 1.0,
+            zorder=3 + dot.certainty,
         )
     if strip.median is not None and _differ(strip):
         at = strip.median / _PER_CENT
         axes.plot([at, at], [row - 0.42, row + 0.42], color=INK, linewidth=1.4, zorder=8)
-
-
-_BAR: dict[str, Any] = {"color": _RANGE, "linewidth": 4.5}
 
 
 def _differ(strip: Strip) -> bool:
@@ -317,7 +306,9 @@ def _strip_keys(strips: Sequence[Strip]) -> list[Artist]:
         if any(strip.rows_of(place) for strip in strips)
     ]
     if any(strip.low < strip.high for strip in strips):
-        keys.append(Line2D([], [], **_BAR, label="from the lowest to the highest rate it may be"))
+        keys.append(
+            Line2D([], [], **_RANGE_BAR, label="from the lowest to the highest rate it may be")
+        )
     if any(strip.median is not None and _differ(strip) for strip in strips):
         style: dict[str, Any] = {"marker": "|", "markersize": 10, "color": INK}
         keys.append(Line2D([], [], linestyle="", **style, label="median row"))

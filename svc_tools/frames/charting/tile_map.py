@@ -1,4 +1,4 @@
-"""Tax by state on a grid of tiles: the classes and words of the tiles, and their chart."""
+"""Tax by state on a grid of tiles: the classes and texts of the tiles, and their chart."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ _PLACES = {
     if state != ".."
 }
 COLUMNS, ROWS = 11, 8
-_CLASSES = 5
-_STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
-_CENTS_BELOW = 10
 SHADES, DARK_FROM = 5, 3
 """The shades of blue, and the first that has light text."""
 KEY_WORDS = {
@@ -50,11 +47,10 @@ KEY_WORDS = {
 }
 """The legend of the kinds of tiles without a class."""
 LACKING_WORDS = "some rows have no tax"
-_SURE = ("exact", "high", "medium")
 
 
 class Tile(NamedTuple):
-    """One state: where it stands and what it says.
+    """One state: its position and its text.
 
     Attributes:
         state: its two-letter code.
@@ -111,19 +107,19 @@ class TileMap(NamedTuple):
         )
 
     def shade(self, level: int) -> int:
-        """Which shade a class has: few classes lie as far apart as many."""
+        """The shade of a class: the classes span all shades, however few they are."""
         classes = len(self.bounds)
         return round(level * (SHADES - 1) / (classes - 1)) if classes > 1 else DARK_FROM
 
     def described(self) -> str:
         """Every figure of the map in words, exact to the cent."""
         taxed = [tile for tile in self.tiles if tile.tax is not None]
-        said = ", ".join(
+        taxes = ", ".join(
             f"{tile.state} {exact_dollars(tile.tax)}"
             for tile in sorted(taxed, key=lambda tile: (-(tile.tax or 0), tile.state))
             if tile.tax is not None
         )
-        lines = [f"Tax by state: {said or 'none'}."]
+        lines = [f"Tax by state: {taxes or 'none'}."]
         without = [tile for tile in self.tiles if tile.untaxed or tile.kind in {"partial", "none"}]
         if without:
             sales = ", ".join(f"{tile.state} {exact_dollars(tile.untaxed)}" for tile in without)
@@ -132,7 +128,7 @@ class TileMap(NamedTuple):
 
 
 def tile_map(summary: Summary) -> TileMap:
-    """The tiles of a summary's states; rows of no known state have no tile."""
+    """The tiles of a summary's states; rows without a known state have no tile."""
     totals = {state.state: state.totals for state in summary.states}
     taxes = sorted(of.tax for state, of in totals.items() if state and of.tax > 0)
     bounds = _bounds(taxes)
@@ -156,17 +152,17 @@ def _tile(state: str, place: tuple[int, int], of: Totals | None, bounds: Sequenc
 
 
 def _bounds(taxes: Sequence[Decimal]) -> tuple[Decimal, ...]:
-    """The least tax of each class: classes of about as many states, at round figures."""
+    """The least tax of each class, rounded; the classes have about equally many states."""
     if not taxes:
         return ()
-    classes = min(_CLASSES, len(taxes))
+    classes = min(5, len(taxes))
     marks = [taxes[len(taxes) * place // classes] for place in range(1, classes)]
     inner = sorted({_rounded(mark) for mark in marks} - {Decimal(0)})
     return (taxes[0], *(mark for mark in inner if taxes[0] < mark <= taxes[-1]))
 
 
 def _rounded(value: Decimal) -> Decimal:
-    """Down to two digits that count."""
+    """Down to two significant digits."""
     step = Decimal(1).scaleb(value.adjusted() - 1)
     return max((value // step) * step, Decimal("0.01"))
 
@@ -174,9 +170,9 @@ def _rounded(value: Decimal) -> Decimal:
 def short_dollars(value: Decimal) -> str:
     """An amount in a few letters: `$9.50`, `$340`, `$12.3k`, `-$1.2M`."""
     sign, size = ("-" if value < 0 else ""), abs(value)
-    if size < _CENTS_BELOW:
+    if size < 10:  # noqa: PLR2004  # dollars: cents matter
         return f"{sign}${size.quantize(Decimal('0.01'), ROUND_HALF_UP)}" if size else "$0"
-    for step, letter in _STEPS:
+    for step, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
         if size >= step * Decimal("0.9995"):
             part = size / step
             digits = Decimal("0.1") if part < 100 else Decimal(1)  # noqa: PLR2004  # three digits
@@ -245,7 +241,7 @@ def _draw(axes: Axes, tile: Tile, look: _Look, points: float) -> None:
         part = size * 0.26
         corner = [(left + size, top), (left + size - part, top), (left + size, top + part)]
         axes.add_patch(Polygon(corner, facecolor=_ORANGE, edgecolor="white", linewidth=0.6))
-    # words do not stand on hatching
+    # no text on hatching
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if look.hatch else None
     texts = [(tile.state, 0.5, 0.22, "normal")]
     if tile.says:
@@ -279,17 +275,7 @@ def _keys(tiles: TileMap) -> list[Artist]:
     ]
     if any(tile.lacking for tile in tiles.tiles):
         corner: Any = [(1, 1), (-1, 1), (1, -1)]
-        keys.append(
-            Line2D(
-                [],
-                [],
-                linestyle="",
-                marker=corner,
-                markersize=7,
-                color=_ORANGE,
-                label=LACKING_WORDS,
-            )
-        )
+        keys.append(Line2D([], [], ls="", marker=corner, ms=7, color=_ORANGE, label=LACKING_WORDS))
     return keys
 
 
@@ -301,7 +287,12 @@ def _headline(summary: Summary) -> list[str]:
     tax, sales = exact_dollars(totals.tax), exact_dollars(totals.taxed_sales)
     lines = [f"{tax} tax on {sales} of sales at whole rates."]
     doubtful = sum(
-        (part.tax for part in summary.tax_by_confidence if part.confidence not in _SURE), Decimal(0)
+        (
+            part.tax
+            for part in summary.tax_by_confidence
+            if part.confidence not in {"exact", "high", "medium"}
+        ),
+        Decimal(0),
     )
     if doubtful:
         lines.append(f"Of this tax, {exact_dollars(doubtful)} rests on rates of low confidence.")
@@ -316,11 +307,11 @@ def _headline(summary: Summary) -> list[str]:
 
 
 def _notes(summary: Summary, tiles: TileMap) -> list[str]:
-    """What must be known to read the map: sales left out, sources, what the rates are."""
+    """The notes below the map: sales left out, sources, and what the rates are."""
     notes = []
     if any(not state.state for state in summary.states):
         notes.append("Rows whose state is not known have no tile; the totals above count them.")
     if any(tile.untaxed for tile in tiles.tiles):
         notes.append("Tax of whole rates only; sales without a tax are in no tile's figure.")
-    said = (source_sentence(summary.sources), other_date_sentence(summary))
-    return [*notes, *(sentence for sentence in said if sentence), RATE_NOTE_SHORT]
+    sentences = (source_sentence(summary.sources), other_date_sentence(summary))
+    return [*notes, *(sentence for sentence in sentences if sentence), RATE_NOTE_SHORT]

@@ -23,5 +23,5 @@ register_dataframe_accessor("svc")(DaskSvcAccessor)
 
 @make_scalar.register(Decimal)  # type: ignore[untyped-decorator]  # Dask has no types
 def _a_decimal(_: Decimal) -> Decimal:
-    """What Dask expects of the sum of a column of decimals; else it knows no name for it."""
+    """Dask's example of a sum of decimals, without which it cannot name such a sum."""
     return Decimal(1)

@@ -92,7 +92,7 @@ class DaskSvcAccessor:
                 stays in this process.
             cache: a path on this machine; `False` for none; by default as configured.
             locked: a lock file of `df.svc.freeze`, read here: no request is sent.
-            concurrency: requests under way at once.
+            concurrency: concurrent requests.
             deadline: seconds for all requests together; the rest is `not_attempted`.
             prefix: put before the names of the added columns.
             errors: "raise" for an exception, now, where a row has no usable result; its `frame`
@@ -105,21 +105,11 @@ class DaskSvcAccessor:
             `df.svc.lookup` adds.
 
         Raises:
-            ValueError: a column of yours has one of these names, or the arguments are not clear.
+            ValueError: a column has one of the added names, or the arguments are ambiguous.
             ConfigurationError: a key without an address, or the other way round.
             LookupFailedError: with `errors="raise"`.
         """
-        given = {
-            "state": state,
-            "zip": zip,
-            "address": address,
-            "city": city,
-            "location": location,
-            "lat": lat,
-            "lng": lng,
-            "country": country,
-            "as_of": as_of,
-        }
+        roles = (state, zip, address, city, location, lat, lng, country, as_of)
         options = Options(
             prefix=prefix,
             errors=errors,
@@ -135,7 +125,7 @@ class DaskSvcAccessor:
             concurrency=concurrency,
             deadline=deadline,
         )
-        return look_up_frame(self._frame, given, options)
+        return look_up_frame(self._frame, _given(roles), options)
 
     def plan(
         self,
@@ -166,21 +156,11 @@ class DaskSvcAccessor:
             A `Plan`; print it, or read its fields.
 
         Raises:
-            ValueError: the arguments are not clear, as for `lookup`, or the price is no amount.
+            ValueError: the arguments are ambiguous, as for `lookup`, or the price is not an amount.
         """
         options = Options(tz=tz, as_of_grain=as_of_grain, client=client, detail=detail, cache=cache)
-        given = {
-            "state": state,
-            "zip": zip,
-            "address": address,
-            "city": city,
-            "location": location,
-            "lat": lat,
-            "lng": lng,
-            "country": country,
-            "as_of": as_of,
-        }
-        return plan_frame(self._frame, given, options, price_of(price))
+        roles = (state, zip, address, city, location, lat, lng, country, as_of)
+        return plan_frame(self._frame, _given(roles), options, price_of(price))
 
     def tax(
         self,
@@ -206,8 +186,8 @@ class DaskSvcAccessor:
             A lazy frame with the columns that `df.svc.tax` adds.
 
         Raises:
-            ValueError: the frame has not been looked up, a column is not there or not ours, or
-                an invoice has rows in several partitions.
+            ValueError: the frame has not been looked up, a column is missing or not one of its
+                added columns, or an invoice has rows in several partitions.
         """
         arguments = {
             "amount": amount,
@@ -233,6 +213,11 @@ class DaskSvcAccessor:
         raise AttributeError(f"ddf.svc has no attribute {name!r}")
 
 
+def _given(values: Sequence[object]) -> dict[str, object]:
+    roles = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
+    return dict(zip(roles, values, strict=True))
+
+
 def _tax_frame(
     ddf: dd.DataFrame, invoice: Hashable | None, arguments: Mapping[str, Any]
 ) -> dd.DataFrame:
@@ -240,11 +225,11 @@ def _tax_frame(
         _require_whole_invoices(ddf, invoice)
     given = {**arguments, "invoice": invoice, "progress": False}
     if given["nexus"] is not None and not isinstance(given["nexus"], str | Path):
-        given["nexus"] = register_of(given["nexus"])  # an iterator gives its records once
+        given["nexus"] = register_of(given["nexus"])  # an iterator can be read once
     # wrong arguments are refused now, by Dask's empty frame
-    meta = _taxed(ddf._meta, given, {})  # noqa: SLF001 - as above
+    meta = _taxed(ddf._meta, given, {})  # noqa: SLF001 - Dask's empty frame
     if given["nexus"] is not None:
-        given["nexus"] = register_of(given["nexus"])  # the workers need no file of it
+        given["nexus"] = register_of(given["nexus"])  # the workers do not need its file
     remembered = {name: meta.attrs[name] for name in (TAXED, TERMS) if name in meta.attrs}
     taxed: dd.DataFrame = ddf.map_partitions(_taxed, given, remembered, meta=meta)
     return taxed
@@ -259,16 +244,16 @@ def _taxed(
 
 
 def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
-    """Refuse invoices that lie in several partitions: each would round its part by itself.
+    """Refuse invoices that lie in several partitions: each part would be rounded separately.
 
-    One pass, which brings eight bytes for each invoice of a partition to this process.
+    One pass, which sends eight bytes for each invoice of a partition to this process.
     """
     meta = ddf._meta  # noqa: SLF001 - Dask's empty frame
     require_columns(meta, (invoice,), "name the column of invoices: ddf.svc.tax(invoice='…')")
     require_one(meta, invoice, "invoice")
     if ddf.npartitions == 1:
         return
-    numbers = delayed(_numbers, pure=True)
+    numbers = delayed(_invoice_hashes, pure=True)
     found = compute(*[numbers(part, invoice) for part in ddf[[invoice]].to_delayed()])
     _, times = np.unique(np.concatenate(found), return_counts=True)
     split = int(np.count_nonzero(times > 1))
@@ -282,7 +267,7 @@ def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
         )
 
 
-def _numbers(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
-    """A number of 64 bits for each invoice of a partition."""
+def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
+    """A 64-bit hash for each invoice of a partition."""
     distinct = pd.Series(partition[invoice].dropna().unique()).astype("str")
     return pd.util.hash_array(distinct.to_numpy(object), categorize=False)

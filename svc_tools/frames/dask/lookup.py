@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _MERGED = 8
 """How many partitions' distinct combinations are merged at a time."""
 _VALUES = 20
-"""As many values as tell whether a column holds dates, as text or as numbers such as 20260501."""
+"""Values enough to recognize a column of dates, as text or as numbers such as 20260501."""
 _LEVEL = 1
-"""Of zlib: the table repeats itself so much that more effort gains nothing."""
+"""The level of zlib: the table is so repetitive that a higher one gains nothing."""
 
 
 class ChangedDataError(RuntimeError):
-    """A partition holds a place that was not there when the places were collected."""
+    """A partition has a place that was not there when the places were collected."""
 
 
 def look_up_frame(ddf: dd.DataFrame, given: Mapping[str, object], options: Options) -> dd.DataFrame:
@@ -71,7 +71,7 @@ class _Collected:
         inputs: which columns and values the queries are made of.
         frame: the distinct combinations of those columns.
         asked: the query of each row of `frame`, and the rows of all partitions that have it.
-        attrs: what the Dask frame remembers of earlier lookups.
+        attrs: the attributes that earlier lookups left on the Dask frame.
     """
 
     inputs: Inputs
@@ -137,8 +137,8 @@ Distinct = tuple[pd.DataFrame, np.ndarray]
 def distinct(ddf: dd.DataFrame, labels: Sequence[Hashable]) -> Distinct:
     """The distinct combinations of these columns, in one pass over these columns alone.
 
-    Each partition keeps its combinations, and they are merged as a tree: no worker ever holds more
-    than those of `_MERGED` partitions, and this process gets each combination once.
+    The combinations of the partitions are merged as a tree: no worker ever holds more than those of
+    `_MERGED` partitions, and this process gets each combination once.
     """
     of_partition, merged = delayed(_of_partition, pure=True), delayed(_merged, pure=True)
     # a projection of no column still has an index, which counts the rows
@@ -183,7 +183,7 @@ def _mapped(
 class _Key(NamedTuple):
     """One column of places: its distinct values, and their combinations with those before it.
 
-    Values are objects, because one partition may keep text or numbers in another form.
+    Values are objects, because partitions may have text or numbers in different types.
     """
 
     label: Hashable
@@ -200,12 +200,12 @@ class _Table:
     results: pd.DataFrame
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Compress it: of a graph of more than 10 MB Dask warns."""
+        """Compress the table: Dask warns of a graph of more than 10 MB."""
         return _unpacked, (zlib.compress(pickle.dumps(vars(self), protocol=5), _LEVEL),)
 
 
 def _unpacked(packed: bytes) -> _Table:
-    # what a graph carries is code as well as data: this adds no trust
+    # a graph has code as well as data, so unpickling adds no risk
     return _Table(**pickle.loads(zlib.decompress(packed)))  # noqa: S301
 
 
@@ -224,7 +224,7 @@ def _keys(frame: pd.DataFrame) -> list[_Key]:
     return keys
 
 
-def _objects(values: Any) -> pd.Index:  # noqa: ANN401 - whatever a column's values are kept in
+def _objects(values: Any) -> pd.Index:  # noqa: ANN401 - any array of a column
     index: pd.Index = pd.Index(np.asarray(values, dtype=object), dtype=object)
     return index
 
@@ -233,7 +233,7 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
     """A partition with the columns of its results.
 
     Raises:
-        ChangedDataError: the partition holds a place that the table does not know.
+        ChangedDataError: the partition has a place that is not in the table.
     """
     codes = np.zeros(len(partition), np.int64)
     for label, values, combinations in table.keys:

@@ -1,15 +1,13 @@
-"""A table of any length as the rows of a worksheet's XML, block by block.
+"""A workbook being written: sheets laid out cell by cell, and tables of any length.
 
-Rows are made here, column by column and each distinct value once: a hand that writes a workbook
-cell by cell takes minutes for a sheet of 400,000 rows and 40 columns.
+XlsxWriter writes the sheets that are laid out. The rows of tables are written here as the sheets'
+XML, column by column and each distinct value once: cell by cell, a sheet of 400,000 rows and 40
+columns takes minutes.
+
+Text stays text: one that a spreadsheet could take for a formula is marked as text in its cell's
+format, so that it does not become one when somebody edits the cell. A number keeps all its digits
+(a cell has about fifteen) or is written as text.
 """
-
-# MERGED cells: Values into spreadsheet cells: what kind of cell a value is, and how it is written in the file.
-#
-# MERGED cells: Text stays text. A text that a spreadsheet could take for a formula is marked as text in its cell's
-# MERGED cells: format, so that it does not become one when somebody edits the cell. A number keeps all its
-# MERGED cells: digits or is written as text: a cell holds about fifteen.
-# MERGED book: A workbook being written: sheets laid out by hand, and tables of any length.
 
 from __future__ import annotations
 
@@ -32,28 +30,233 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-LINE_HEIGHT = 13.5
-_BLOCK = 8_192
-_REMEMBERED = 65_536
-_NARROWEST, _SAMPLE = 7, 400
-_CENTS = -2
-
-_DIGITS = 15
-_LONGEST = 32_767
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What a text may begin with that some program takes for a formula; the last are full width."""
-_FIRST_YEAR = 1900
-_LEAP_DAY_THAT_WAS_NONE = 59
-_SECONDS = 86_400
-
 MOST_ROWS = 1_048_575
 """A sheet's rows, less the header."""
 MOST_COLUMNS = 16_384
-_AS_TEXT = ", as text"
+
+
+@contextmanager
+def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
+    """A new workbook at `path` (or in a binary file), written when the block ends.
+
+    Memory is bounded: the rows of tables go to the file block by block.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    from xlsxwriter import Workbook  # noqa: PLC0415  # an optional extra
+
+    # nothing goes to a temporary folder, no text becomes a link, number or formula
+    template = BytesIO()
+    workbook = Workbook(
+        template,
+        {
+            "in_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_numbers": False,
+            "strings_to_urls": False,
+        },
+    )
+    workbook.set_properties({"title": title})
+    book = Book(workbook)
+    yield book
+    workbook.close()
+    with (
+        zipfile.ZipFile(template) as drawn,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as whole,
+    ):
+        for name in drawn.namelist():
+            part = book.parts.get(name)
+            if part is None:
+                whole.writestr(name, drawn.read(name))
+            else:
+                _write_part(whole, name, drawn.read(name).decode(), part)
+
+
+class Book:
+    """A workbook being written; tables come last, when the file is put together."""
+
+    def __init__(self, workbook: Any) -> None:  # noqa: ANN401  # untyped
+        """Wrap an XlsxWriter workbook (a package without types)."""
+        self._book = workbook
+        self._formats = {
+            f"{name}{mark}": workbook.add_format({**_BASE, **look, **as_text})
+            for name, look in _FORMATS.items()
+            for mark, as_text in (("", {}), (_AS_TEXT, {"quote_prefix": True}))
+        }
+        self.parts: dict[str, _Part] = {}
+        """The tables still to be written, by the file of their sheet."""
+
+    def sheet(self, name: str) -> Sheet:
+        """Add a worksheet at the end."""
+        return Sheet(self._book.add_worksheet(name), self._formats)
+
+    def table(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        rows: int,
+        *,
+        frozen_columns: int = 0,
+        printed: int | None = None,
+    ) -> tuple[str, ...]:
+        """Add a sheet with a table: header frozen, filter buttons, widths by content.
+
+        Rows that do not fit on a sheet continue on the next one: `Lines`, `Lines 2`, … On paper it
+        is one page wide, with the header on every page, and shows the first `printed` columns (by
+        default all); the footer says how many are left out.
+
+        Returns:
+            The names of the sheets.
+        """
+        printed = len(columns) if printed is None else printed
+        widths = [width_of(column) for column in columns]
+        names = []
+        for number, start in enumerate(range(0, max(rows, 1), MOST_ROWS), start=1):
+            stop = min(start + MOST_ROWS, rows)
+            names.append(name if number == 1 else f"{name} {number}")
+            self.sheet(names[-1]).headed(columns, widths, stop - start, frozen_columns, printed)
+            place = len(self._book.worksheets())
+            self.parts[f"xl/worksheets/sheet{place}.xml"] = _Part(columns, widths, (start, stop))
+        return tuple(names)
+
+
+_LARGE = 10_000_000  # cells; from here on the XML of a sheet may pass 2 GiB
+_QUICK = 2  # zlib's level: a third larger than the best, in a fifth of its time
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of a table for one sheet, still to be written."""
+
+    columns: Sequence[Column]
+    widths: Sequence[float]
+    rows: tuple[int, int]
+
+
+_ROW_2 = re.compile(r'<row r="2".*?</row>', re.DOTALL)
+_STYLE = re.compile(r' s="(\d+)"')
+_DIMENSION = re.compile(r'<dimension ref="[^"]*"/>')
+
+
+def _write_part(whole: zipfile.ZipFile, name: str, drawn: str, part: _Part) -> None:
+    """Write a sheet with its table: the rows replace the empty row 2."""
+    first, last = part.rows
+    row_2 = _ROW_2.search(drawn)
+    numbers = [int(found) for found in _STYLE.findall(row_2[0])] if row_2 else []
+    kinds = [column.kind for column in part.columns]
+    styles = dict(zip(kinds, zip(numbers[::2], numbers[1::2], strict=True), strict=True))
+    corner = f"{column_letters(max(len(kinds) - 1, 0))}{last - first + 1}"
+    drawn = _DIMENSION.sub(f'<dimension ref="A1:{corner}"/>', drawn)
+    before, after = _ROW_2.split(drawn) if row_2 else (drawn, "")
+    large = (last - first) * len(kinds) > _LARGE
+    with whole.open(name, "w", force_zip64=large) as file:
+        file.write(before.encode())
+        for block in rows_xml(part.columns, styles, part.widths, part.rows):
+            file.write(block.encode())
+        file.write(after.encode())
+
+
+_LINE_HEIGHT = 13.5
 _LETTER, _TABLOID = 1, 3  # paper sizes by their number in the file
 _WIDE = 300  # characters: more is too small to read on a letter page
-_QUICK = 2  # zlib's level: a third larger than the best, in a fifth of its time
-_LARGE = 10_000_000  # cells; from here on the XML of a sheet may pass 2 GiB
+
+
+class Sheet:
+    """One worksheet; rows and columns count from 0."""
+
+    def __init__(self, worksheet: Any, formats: Mapping[str, Any]) -> None:  # noqa: ANN401  # untyped
+        """Wrap an XlsxWriter worksheet (a package without types)."""
+        self._sheet = worksheet
+        self._formats = formats
+
+    def put(self, row: int, column: int, value: object, kind: str = "plain") -> None:
+        """Write one cell, shown as `kind` (a key of the formats)."""
+        form, content = cell_of(value)
+        look = self._formats[kind]
+        if form == "blank":
+            return
+        if form == "text":
+            if str(content).startswith(_FORMULA_STARTS):
+                look = self._formats[f"{kind}{_AS_TEXT}"]
+            self._sheet.write_string(row, column, content, look)
+        elif form == "boolean":
+            self._sheet.write_boolean(row, column, content, look)
+        elif form == "moment":
+            fallback = self._formats["date"]
+            self._sheet.write_datetime(row, column, content, look if kind != "plain" else fallback)
+        else:
+            self._sheet.write_number(row, column, content, look)
+
+    def formula(self, row: int, column: int, formula: str, value: object, kind: str) -> None:
+        """Write a formula with its value; never a text from the data."""
+        self._sheet.write_formula(row, column, formula, self._formats[kind], value)
+
+    def paragraph(self, row: int, columns: tuple[int, int], text: str, *, lines: int) -> None:
+        """Write a wrapped text over the columns from first to last, `lines` lines high."""
+        first, last = columns
+        kind = "wrapped_indented" if first else "wrapped"
+        self._sheet.merge_range(row, first, row, last, "", self._formats[kind])
+        self.put(row, first, text, kind)
+        self._sheet.set_row(row, _LINE_HEIGHT * lines)
+
+    def widths(self, *widths: float) -> None:
+        """Set the widths of the first columns, in characters."""
+        for column, width in enumerate(widths):
+            self._sheet.set_column(column, column, width)
+
+    def on_paper(self, *, repeated_row: int | None) -> None:
+        """Lay the sheet out for reading and for print: portrait, one page wide, no grid.
+
+        The row `repeated_row`, if any, is repeated at the top of the following pages.
+        """
+        self._sheet.set_portrait()
+        self._sheet.set_paper(_LETTER)
+        self._sheet.hide_gridlines(2)
+        self._on_pages(repeated_row)
+
+    def headed(
+        self,
+        columns: Sequence[Column],
+        widths: Sequence[float],
+        rows: int,
+        frozen: int,
+        printed: int,
+    ) -> None:
+        """Write the header of a sheet of `rows` rows: frozen, filter buttons, widths, print setup.
+
+        Row 2 gets an empty cell of each column's format, and of its variant for texts, from which
+        `_write_part` reads the numbers of the formats in the file.
+        """
+        self.widths(*widths)
+        for place, column in enumerate(columns):
+            look = "header_right_of_filter" if column.stands_right else "header"
+            self.put(0, place, column.name, look)
+            if not column.name:
+                self._sheet.write_blank(0, place, None, self._formats["header"])
+            for step, mark in enumerate(("", _AS_TEXT)):
+                twin = self._formats[f"{column.kind}{mark}"]
+                self._sheet.write_blank(1, 2 * place + step, None, twin)
+        self._sheet.freeze_panes(1, frozen)
+        if columns:
+            self._sheet.autofilter(0, 0, rows, len(columns) - 1)
+            # a ZIP Code is text on purpose
+            self._sheet.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
+            self._sheet.print_area(0, 0, rows, printed - 1)
+        self._sheet.set_landscape()
+        self._sheet.set_paper(_LETTER if sum(widths[:printed]) < _WIDE else _TABLOID)
+        left = len(columns) - printed
+        self._on_pages(0, f"; {left} more columns are not printed" if left else "")
+
+    def _on_pages(self, repeated_row: int | None, left_out: str = "") -> None:
+        self._sheet.fit_to_pages(1, 0)
+        if repeated_row is not None:
+            self._sheet.repeat_rows(repeated_row)
+        self._sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+        self._sheet.set_footer(f"&L&A{left_out}&RPage &P of &N")
+
+
+_AS_TEXT = ", as text"
 _BASE = {"font_name": "Calibri", "font_size": 10, "valign": "top"}
 _HEADER = {"bold": True, "bg_color": "#DCE6F1", "bottom": 1, "valign": "vcenter"}
 # the blank at the end keeps a number off the text in the next column
@@ -83,6 +286,7 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     "strong_count": {"num_format": "#,##0", **_STRONG},
 }
 
+
 _OF_NUMBERS = frozenset({"rate", "money", "count"})
 
 
@@ -94,7 +298,7 @@ class Column:
         name: the header.
         data: the cells.
         kind: a number format by name: plain, wrapped, rate, money, count, row, date, time or utc.
-        widest: characters; what is longer is wrapped in a column of kind `wrapped`, else seen
+        widest: characters; longer text is wrapped in a column of kind `wrapped`, otherwise visible
             when the cell is selected.
         rows: which cells of `data` are shown, by position; all, if none are named.
     """
@@ -107,7 +311,7 @@ class Column:
 
     @property
     def stands_right(self) -> bool:
-        """Whether its cells are numbers, which stand on the right."""
+        """Whether its cells are numbers, which are aligned right."""
         dtype = self.data.dtype
         numbers = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
         return self.kind in _OF_NUMBERS or (self.kind == "plain" and numbers)
@@ -124,7 +328,7 @@ class Column:
 
 
 def column_kind(column: pd.Series) -> str:
-    """How a column is shown when nobody says: dates, moments and decimals of two places."""
+    """The default kind of a column: dates, times, and decimals of two places are recognized."""
     dtype = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         kind = dtype.pyarrow_dtype
@@ -133,18 +337,18 @@ def column_kind(column: pd.Series) -> str:
         if pa.types.is_date(kind):
             return "date"
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        there = column.dropna()
-        return "date" if (there == there.dt.normalize()).all() else "time"
+        times = column.dropna()
+        return "date" if (times == times.dt.normalize()).all() else "time"
     if isinstance(dtype, pd.CategoricalDtype):
         return _kind_of_values(column.unique().tolist())
     return _kind_of_values(column.tolist()) if pd.api.types.is_object_dtype(dtype) else "plain"
 
 
 def _kind_of_values(values: Sequence[object]) -> str:
-    there = [value for value in values if not is_missing(value)]
-    if there and all(_has_cents(value) for value in there):
+    present = [value for value in values if not is_missing(value)]
+    if present and all(_has_cents(value) for value in present):
         return "money"
-    moments = [value for value in there if isinstance(value, date)]
+    moments = [value for value in present if isinstance(value, date)]
     if not moments:
         return "plain"
     timed = any(
@@ -152,6 +356,9 @@ def _kind_of_values(values: Sequence[object]) -> str:
         for value in moments
     )
     return "time" if timed else "date"
+
+
+_CENTS = -2
 
 
 def _has_cents(value: object) -> bool:
@@ -168,6 +375,33 @@ def column_letters(place: int) -> str:
     return letters
 
 
+_NARROWEST, _SAMPLE = 7, 400
+
+
+def width_of(column: Column) -> float:
+    """The width that a column needs, in characters, judged by its first cells."""
+    shown = [_shown_length(value, column.kind) for value in column.block(0, _SAMPLE).tolist()]
+    # the filter button covers the end of the header
+    return max(_NARROWEST, min(column.widest, max([len(column.name) + 3, *[n + 1 for n in shown]])))
+
+
+def _shown_length(value: object, kind: str) -> int:
+    if kind == "utc":
+        return 23
+    form, content = cell_of(value)
+    if form == "moment":
+        return 19 if kind == "time" else 10
+    if form == "number":
+        return (
+            max(13, len(f"{content:,.2f}")) if kind in {"money", "rate"} else len(f"{content:.15g}")
+        )
+    return 0 if content is None else len(str(content))
+
+
+_BLOCK = 8_192
+_REMEMBERED = 65_536
+
+
 def rows_xml(
     columns: Sequence[Column],
     styles: Mapping[str, tuple[int, int]],
@@ -176,8 +410,8 @@ def rows_xml(
 ) -> Iterator[str]:
     """The XML of the rows from the first to before the last, below a header in row 1.
 
-    `styles` gives the number of each kind's format in the file, and that of its twin for a text
-    that must stay text.
+    `styles` has the number of each kind's format in the file, and of its variant for texts that
+    must stay text.
     """
     painters = [
         _Painter(column, styles[column.kind], int(width))
@@ -198,12 +432,12 @@ def rows_xml(
 def _openings(
     painters: Sequence[_Painter], numbers: Sequence[str], start: int, stop: int
 ) -> list[str]:
-    """The opening tag of each row; rows with wrapped text are as high as its lines."""
+    """The opening tag of each row; rows with wrapped text get the height of its lines."""
     wrapped = [painter.lines(start, stop) for painter in painters if painter.wraps]
     if not wrapped:
         return [f'<row r="{number}">' for number in numbers]
     return [
-        f'<row r="{number}" ht="{LINE_HEIGHT * lines:g}" customHeight="1">'
+        f'<row r="{number}" ht="{_LINE_HEIGHT * lines:g}" customHeight="1">'
         if lines > 1  # not every program makes room for wrapped text by itself
         else f'<row r="{number}">'
         for number, lines in zip(numbers, map(max, zip(*wrapped, strict=True)), strict=True)
@@ -211,7 +445,7 @@ def _openings(
 
 
 class _Painter:
-    """The cells of one column in XML; what a value looks like is worked out once."""
+    """The cells of one column in XML; each distinct value is written once."""
 
     def __init__(self, column: Column, styles: tuple[int, int], width: int) -> None:
         self._column = column
@@ -228,7 +462,7 @@ class _Painter:
         if self._decimal:
             values = pa.array(block.array).cast(pa.string()).to_pylist()
             return [self._remembered(value) for value in values]
-        if self._alike:  # 1, 1.0 and True are equal, and not the same
+        if self._alike:  # of one type; 1, 1.0 and True are equal, but are written differently
             return [self._remembered(value) for value in block.tolist()]
         return [
             self._remembered(value) if type(value) is str else self._cell(value)
@@ -270,32 +504,6 @@ def _is_decimal(column: pd.Series) -> bool:
     return isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
 
 
-def width_of(column: Column) -> float:
-    """The width that a column needs, in characters, judged by its first cells."""
-    shown = [_shown_length(value, column.kind) for value in column.block(0, _SAMPLE).tolist()]
-    # the filter button covers the end of the header
-    return max(_NARROWEST, min(column.widest, max([len(column.name) + 3, *[n + 1 for n in shown]])))
-
-
-def _shown_length(value: object, kind: str) -> int:
-    if kind == "utc":
-        return 23
-    form, content = cell_of(value)
-    if form == "moment":
-        return 19 if kind == "time" else 10
-    if form == "number":
-        return (
-            max(13, len(f"{content:,.2f}")) if kind in {"money", "rate"} else len(f"{content:.15g}")
-        )
-    return 0 if content is None else len(str(content))
-
-
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-_ESCAPE_ITSELF = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_DAY_ZERO = datetime(1899, 12, 31)  # noqa: DTZ001 - a sheet knows no zones
-_PART_OF_A_DAY = Decimal("1E-10")  # what a cell's fifteen digits leave room for
-
-
 class Cell(NamedTuple):
     """What goes into a cell: `form` is blank, text, number, boolean or moment."""
 
@@ -303,9 +511,14 @@ class Cell(NamedTuple):
     value: object
 
 
+_DIGITS = 15
+_FIRST_YEAR = 1900
+_LONGEST = 32_767
+
+
 def cell_of(value: object) -> Cell:
-    """The cell that holds `value` without changing it; missing gives an empty cell."""
-    # one case a line; the order matters: True is an int, a Timestamp is a date
+    """The cell for `value`, unchanged; a missing value gives an empty cell."""
+    # the order matters: True is an int, a Timestamp is a date
     if is_missing(value):
         return Cell("blank", None)
     if isinstance(value, bool | np.bool_):
@@ -321,18 +534,18 @@ def cell_of(value: object) -> Cell:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is one of the many that say that there is none; empty text is."""
+    """Whether a value is missing: None, NA, NaT, NaN, or empty text."""
     if value is None or value is pd.NA or value is pd.NaT:
         return True
     if isinstance(value, str):
         return not value
     if isinstance(value, Decimal):
         return value.is_nan()
-    return isinstance(value, float) and value != value  # noqa: PLR0124  # that is what NaN is
+    return isinstance(value, float) and value != value  # noqa: PLR0124  # only NaN differs from itself
 
 
 def _exact_number(value: Decimal | int | np.integer[Any]) -> Cell:
-    """A number cell, as a decimal: the file then has its own digits, not those of a float."""
+    """A number cell, as a decimal: the file then has its exact digits, not those of a float."""
     exact = Decimal(str(value))
     if not exact.is_finite() or len(exact.normalize().as_tuple().digits) > _DIGITS:
         return Cell("text", str(value))
@@ -349,29 +562,24 @@ def _moment(value: date) -> Cell:
 
 
 def _fitting(text: str) -> str:
-    """Text that a cell can hold: its end is cut, visibly, beyond a cell's 32,767 characters."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair fits no file
+    """Text that fits a cell: beyond 32,767 characters its end is visibly cut."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair
     return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 12]} … (was cut)"
 
 
-def serial(moment: date) -> str:
-    """A date or a moment as the number of days that a sheet counts it by."""
-    at = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
-    if at.tzinfo is not None:
-        at = at.astimezone(UTC).replace(tzinfo=None)
-    since = at - _DAY_ZERO
-    days = since.days + (since.days > _LEAP_DAY_THAT_WAS_NONE)  # sheets believe in 1900-02-29
-    part = Decimal(since.seconds * 10**6 + since.microseconds) / (_SECONDS * 10**6)
-    return f"{days + part.quantize(_PART_OF_A_DAY):f}" if part else str(days)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The starts of texts that some program takes for a formula; the last are full width."""
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
+_ESCAPE_ITSELF = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
 
 def cell_xml(cell: Cell, style: int, style_as_text: int) -> str:
-    """What follows a cell's place in the file, up to its end."""
+    """The XML of a cell after its reference, up to its end."""
     if cell.form == "blank":
         return '"/>'
     if cell.form == "text":
         text = str(cell.value)
-        look = style_as_text if text.startswith(FORMULA_STARTS) else style
+        look = style_as_text if text.startswith(_FORMULA_STARTS) else style
         kept = ' xml:space="preserve"' if text != text.strip() or "\n" in text else ""
         return f'" s="{look}" t="inlineStr"><is><t{kept}>{_escaped(text)}</t></is></c>'
     if cell.form == "boolean":
@@ -381,219 +589,24 @@ def cell_xml(cell: Cell, style: int, style_as_text: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text for XML; characters that XML has none for are spelt as spreadsheets spell them."""
+    """Text for XML; characters that XML does not allow are escaped as in spreadsheets."""
     text = _ESCAPE_ITSELF.sub("_x005F_", text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The rows of a table that go on one sheet, still to be written."""
-
-    columns: Sequence[Column]
-    widths: Sequence[float]
-    rows: tuple[int, int]
+_DAY_ZERO = datetime(1899, 12, 31)  # noqa: DTZ001 - a sheet knows no zones
+_FALSE_LEAP_DAY = 59
+_SECONDS = 86_400
+_PART_OF_A_DAY = Decimal("1E-10")  # what a cell's fifteen digits leave room for
 
 
-class Sheet:
-    """One worksheet; rows and columns count from 0."""
-
-    def __init__(self, worksheet: Any, formats: Mapping[str, Any]) -> None:  # noqa: ANN401  # untyped
-        """Wrap an XlsxWriter worksheet (a package without types)."""
-        self._sheet = worksheet
-        self._formats = formats
-
-    def put(self, row: int, column: int, value: object, kind: str = "plain") -> None:
-        """Write one cell, shown as `kind` (a key of the formats)."""
-        form, content = cell_of(value)
-        look = self._formats[kind]
-        if form == "blank":
-            return
-        if form == "text":
-            if str(content).startswith(FORMULA_STARTS):
-                look = self._formats[f"{kind}{_AS_TEXT}"]
-            self._sheet.write_string(row, column, content, look)
-        elif form == "boolean":
-            self._sheet.write_boolean(row, column, content, look)
-        elif form == "moment":
-            fallback = self._formats["date"]
-            self._sheet.write_datetime(row, column, content, look if kind != "plain" else fallback)
-        else:
-            self._sheet.write_number(row, column, content, look)
-
-    def formula(self, row: int, column: int, formula: str, value: object, kind: str) -> None:
-        """Write a formula of ours, with the value that it has; never a text from the data."""
-        self._sheet.write_formula(row, column, formula, self._formats[kind], value)
-
-    def paragraph(self, row: int, columns: tuple[int, int], text: str, *, lines: int) -> None:
-        """A wrapped text over the columns from the first to the last, `lines` lines high."""
-        first, last = columns
-        kind = "wrapped_indented" if first else "wrapped"
-        self._sheet.merge_range(row, first, row, last, "", self._formats[kind])
-        self.put(row, first, text, kind)
-        self._sheet.set_row(row, LINE_HEIGHT * lines)
-
-    def widths(self, *widths: float) -> None:
-        """Set the widths of the first columns, in characters."""
-        for column, width in enumerate(widths):
-            self._sheet.set_column(column, column, width)
-
-    def on_paper(self, *, repeated_row: int | None) -> None:
-        """Laid out for reading and for print: portrait, one page wide, no grid.
-
-        The row `repeated_row`, if one is named, stands on top of every page that follows it.
-        """
-        self._sheet.set_portrait()
-        self._sheet.set_paper(_LETTER)
-        self._sheet.hide_gridlines(2)
-        self._on_pages(repeated_row)
-
-    def headed(
-        self,
-        columns: Sequence[Column],
-        widths: Sequence[float],
-        rows: int,
-        frozen: int,
-        printed: int,
-    ) -> None:
-        """Head a sheet of `rows` rows: header frozen, filter buttons, widths, and its print.
-
-        Row 2 gets an empty cell of each column's format, and of its twin for texts: by them the
-        formats are known again in the file.
-        """
-        self.widths(*widths)
-        for place, column in enumerate(columns):
-            look = "header_right_of_filter" if column.stands_right else "header"
-            self.put(0, place, column.name, look)
-            if not column.name:
-                self._sheet.write_blank(0, place, None, self._formats["header"])
-            for step, mark in enumerate(("", _AS_TEXT)):
-                twin = self._formats[f"{column.kind}{mark}"]
-                self._sheet.write_blank(1, 2 * place + step, None, twin)
-        self._sheet.freeze_panes(1, frozen)
-        if columns:
-            self._sheet.autofilter(0, 0, rows, len(columns) - 1)
-            # a ZIP Code is text on purpose
-            self._sheet.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
-            self._sheet.print_area(0, 0, rows, printed - 1)
-        self._sheet.set_landscape()
-        self._sheet.set_paper(_LETTER if sum(widths[:printed]) < _WIDE else _TABLOID)
-        left = len(columns) - printed
-        self._on_pages(0, f"; {left} more columns are not printed" if left else "")
-
-    def _on_pages(self, repeated_row: int | None, left_out: str = "") -> None:
-        self._sheet.fit_to_pages(1, 0)
-        if repeated_row is not None:
-            self._sheet.repeat_rows(repeated_row)
-        self._sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
-        self._sheet.set_footer(f"&L&A{left_out}&RPage &P of &N")
-
-
-class Book:
-    """A workbook being written; long tables come last, when the file is put together."""
-
-    def __init__(self, workbook: Any) -> None:  # noqa: ANN401  # untyped
-        """Wrap an XlsxWriter workbook (a package without types)."""
-        self._book = workbook
-        self._formats = {
-            f"{name}{mark}": workbook.add_format({**_BASE, **look, **as_text})
-            for name, look in _FORMATS.items()
-            for mark, as_text in (("", {}), (_AS_TEXT, {"quote_prefix": True}))
-        }
-        self.parts: dict[str, _Part] = {}
-        """The tables still to be written, by the file of their sheet."""
-
-    def sheet(self, name: str) -> Sheet:
-        """Add a worksheet after those there are."""
-        return Sheet(self._book.add_worksheet(name), self._formats)
-
-    def table(
-        self,
-        name: str,
-        columns: Sequence[Column],
-        rows: int,
-        *,
-        frozen_columns: int = 0,
-        printed: int | None = None,
-    ) -> tuple[str, ...]:
-        """Add a sheet with a table: header frozen, filter buttons, widths by content.
-
-        What does not fit on one sheet goes on on another: `Lines`, `Lines 2`, … On paper it is one
-        page wide, with the header on every page, and shows the first `printed` columns (all, if
-        no number is given); the foot of the page says so.
-
-        Returns:
-            The names of the sheets.
-        """
-        printed = len(columns) if printed is None else printed
-        widths = [width_of(column) for column in columns]
-        names = []
-        for number, start in enumerate(range(0, max(rows, 1), MOST_ROWS), start=1):
-            stop = min(start + MOST_ROWS, rows)
-            names.append(name if number == 1 else f"{name} {number}")
-            self.sheet(names[-1]).headed(columns, widths, stop - start, frozen_columns, printed)
-            place = len(self._book.worksheets())
-            self.parts[f"xl/worksheets/sheet{place}.xml"] = _Part(columns, widths, (start, stop))
-        return tuple(names)
-
-
-@contextmanager
-def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
-    """A new workbook at `path` (or in a binary file), written when the block ends.
-
-    Memory is bounded: the rows of tables go to the file block by block.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    from xlsxwriter import Workbook  # noqa: PLC0415  # an optional extra
-
-    # nothing is kept in a temporary folder, nothing in a text becomes a link, number or formula
-    frame_of_it = BytesIO()
-    workbook = Workbook(
-        frame_of_it,
-        {
-            "in_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_numbers": False,
-            "strings_to_urls": False,
-        },
-    )
-    workbook.set_properties({"title": title})
-    book = Book(workbook)
-    yield book
-    workbook.close()
-    with (
-        zipfile.ZipFile(frame_of_it) as drawn,
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as whole,
-    ):
-        for name in drawn.namelist():
-            part = book.parts.get(name)
-            if part is None:
-                whole.writestr(name, drawn.read(name))
-            else:
-                _write_part(whole, name, drawn.read(name).decode(), part)
-
-
-_ROW_2 = re.compile(r'<row r="2".*?</row>', re.DOTALL)
-_STYLE = re.compile(r' s="(\d+)"')
-_DIMENSION = re.compile(r'<dimension ref="[^"]*"/>')
-
-
-def _write_part(whole: zipfile.ZipFile, name: str, drawn: str, part: _Part) -> None:
-    """A sheet with its table: the rows take the place of the empty row 2."""
-    first, last = part.rows
-    template = _ROW_2.search(drawn)
-    numbers = [int(found) for found in _STYLE.findall(template[0])] if template else []
-    kinds = [column.kind for column in part.columns]
-    styles = dict(zip(kinds, zip(numbers[::2], numbers[1::2], strict=True), strict=True))
-    corner = f"{column_letters(max(len(kinds) - 1, 0))}{last - first + 1}"
-    drawn = _DIMENSION.sub(f'<dimension ref="A1:{corner}"/>', drawn)
-    before, after = _ROW_2.split(drawn) if template else (drawn, "")
-    large = (last - first) * len(kinds) > _LARGE
-    with whole.open(name, "w", force_zip64=large) as file:
-        file.write(before.encode())
-        for block in rows_xml(part.columns, styles, part.widths, part.rows):
-            file.write(block.encode())
-        file.write(after.encode())
+def serial(moment: date) -> str:
+    """A date or a time as a spreadsheet's serial number of days."""
+    at = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
+    if at.tzinfo is not None:
+        at = at.astimezone(UTC).replace(tzinfo=None)
+    since = at - _DAY_ZERO
+    days = since.days + (since.days > _FALSE_LEAP_DAY)  # spreadsheets count a day 1900-02-29
+    part = Decimal(since.seconds * 10**6 + since.microseconds) / (_SECONDS * 10**6)
+    return f"{days + part.quantize(_PART_OF_A_DAY):f}" if part else str(days)

@@ -1,21 +1,12 @@
-"""Which column of a table of sales says what: as it is named, else by the usual names.
+"""The columns of a table of sales: which one means what, and how dates and order numbers are read.
 
-Where it could be two, it is an error that lists them: sales added up from the wrong column look
-right.
+A column that is not named is found by the usual names. Where several fit, it is an error that
+lists them: sales summed from the wrong column look right.
 """
-
-# MERGED dates: The days of sales as whole numbers, for columns of any kind; what is no day has a reason.
-# MERGED orders: Orders counted once, however many lines they have, in bounded memory: by hashes.
-#
-# MERGED orders: An order counts once for each state, day and channel that its lines lie in. Eight bytes are kept for
-# MERGED orders: each order (up to 24 for a moment, when duplicates are removed). Of an order 41 bits are compared:
-# MERGED orders: among 50,000 orders of one state, day and channel two are taken for one with a chance of 1 in 1,700.
-# MERGED left_out: Rows that cannot be counted: each with its first reason, counted, with an example.
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import date
@@ -32,29 +23,11 @@ from svc_tools.frames.queries import factorized
 from svc_tools.places import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
-_NEEDED = ("amount", "date", "state")
-_SHOWN = 20
-
-_SECONDS = 86_400
-_PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?)?$"
-"""ISO dates, and times without a zone: their first ten characters are the day."""
-_ISO_DAY = 10
-_MISSING = "date: missing"
-_ODD = "date: not between 2000 and 2099"
-_NO_DATE = "date: not an ISO date such as 2026-05-01"
-_ZONED = "date: a moment in a time zone (say whose date counts: tz='America/Chicago', for one)"
-
-_HASH_BITS = 41
-_LEAST = 1 << 20
-"""So many keys are waited for before duplicates are removed."""
-
-_TEXT_SHOWN = 40
-
 _USUAL = {
     "amount": re.compile(
         r"(?:amount|sales?|sales?_amount|(?:order|line|item|invoice|net|gross)_amount"
@@ -67,16 +40,17 @@ _USUAL = {
         rf"{_ORDER}(?:_?(?:id|no|nr|number|num|key))|{_ORDER}_name|txn_id|order"
     ),
 }
+_NEEDED = ("amount", "date", "state")
 
 
 @dataclass(frozen=True, slots=True)
 class SalesColumns:
-    """What says each thing of a sale.
+    """The columns and values of a table of sales.
 
     Attributes:
         columns: labels of columns, by role.
         values: one value for all rows, by role.
-        notes: what was decided without being told, in sentences.
+        notes: what was decided by default, in sentences.
     """
 
     columns: Mapping[str, Hashable]
@@ -85,15 +59,15 @@ class SalesColumns:
 
 
 def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> SalesColumns:
-    """Decide what says the amount, the date, the state and what else there is.
+    """Find the columns of the amount, the date, the state and the optional roles.
 
     Args:
         frame: the sales, or the first rows of them.
         given: by role a column's label, or for state and channel one value for all rows; `None`
-            looks for a column of a usual name, `False` for none.
+            looks for a column of a usual name, `False` means no column.
 
     Raises:
-        ValueError: a column is not there, several could be meant, or what is needed is not found.
+        ValueError: a column is missing, several could be meant, or a required one is not found.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
     if isinstance(frame.columns, pd.MultiIndex):
@@ -109,12 +83,12 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
     ]
     columns |= _found(frame, free, open_roles)
     if "state" in open_roles and "state" not in columns and "resolved_state" in added:
-        columns["state"] = "resolved_state"  # that of our own lookup
+        columns["state"] = "resolved_state"  # added by the lookup
     for role in _NEEDED:
         if role not in columns and role not in values:
             raise ValueError(
                 f"{role}: no column of a usual name says it; say which with {role}='…'"
-                f" (the columns: {_there(frame)})"
+                f" (the columns: {_labels(frame)})"
             )
     for role, label in columns.items():
         require_one(frame, label, role)
@@ -124,7 +98,7 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
 def _as_named(
     frame: pd.DataFrame, given: Mapping[str, object]
 ) -> tuple[dict[str, Hashable], dict[str, object]]:
-    """The columns and the values for all rows that were named."""
+    """The columns and the values for all rows that are given."""
     columns: dict[str, Hashable] = {}
     values: dict[str, object] = {}
     for role in ROLES:
@@ -138,12 +112,12 @@ def _as_named(
         elif role == "channel":
             values[role] = value
         else:
-            raise ValueError(f"{role}: there is no column {value!r}; the columns: {_there(frame)}")
+            raise ValueError(f"{role}: there is no column {value!r}; the columns: {_labels(frame)}")
     return columns, values
 
 
 def _found(frame: pd.DataFrame, free: list[Hashable], roles: Sequence[str]) -> dict[str, Hashable]:
-    """The columns of usual names: one each."""
+    """The columns of usual names, one for each role."""
     found: dict[str, Hashable] = {}
     for role in roles:
         if role == "date":
@@ -154,7 +128,7 @@ def _found(frame: pd.DataFrame, free: list[Hashable], roles: Sequence[str]) -> d
         else:
             candidates = [label for label in free if _USUAL[role].fullmatch(_plain(label))]
         if len(candidates) > 1 and role == "transaction":
-            continue  # then rows are counted, and that is said
+            continue  # then rows are counted, which a note says
         if len(candidates) > 1:
             raise ValueError(
                 f"{role}: several columns could be meant: {', '.join(map(repr, candidates))};"
@@ -197,16 +171,22 @@ def _plain(label: Hashable) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _there(frame: pd.DataFrame) -> str:
-    labels = [str(label) for label in frame.columns]
-    more = ", …" if len(labels) > _SHOWN else ""
-    return (", ".join(labels[:_SHOWN]) or "none") + more
+def _labels(frame: pd.DataFrame) -> str:
+    listed = [str(label) for label in frame.columns[:20]]
+    more = ", …" if len(frame.columns) > len(listed) else ""
+    return (", ".join(listed) or "none") + more
 
 
 _EPOCH = date(1970, 1, 1)
 FIRST_DAY, LAST_DAY = (date(2000, 1, 1) - _EPOCH).days, (date(2099, 12, 31) - _EPOCH).days
-"""Days outside of these are taken for mistakes."""
+"""Days outside this range are taken for mistakes."""
+_PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?)?$"
+"""ISO dates, and times without a zone: their first ten characters are the day."""
 _NONE = int(np.iinfo(np.int64).min)
+_MISSING = "date: missing"
+_ODD = "date: not between 2000 and 2099"
+_NO_DATE = "date: not an ISO date such as 2026-05-01"
+_ZONED = "date: a moment in a time zone (say whose date counts: tz='America/Chicago', for one)"
 
 
 def days_of_rows(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, Unread]:
@@ -214,7 +194,7 @@ def days_of_rows(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, Unre
 
     Args:
         column: dates, times, or ISO texts of them.
-        tz: the time zone in which a moment of a column of such moments has its date.
+        tz: the time zone in which times with a zone have their date.
 
     Raises:
         ValueError: the column has times in a time zone, and `tz` is not given.
@@ -248,37 +228,37 @@ def _of_arrow(array: pa.Array | pa.ChunkedArray) -> np.ndarray:
     seconds: np.ndarray = (
         whole.to_numpy(zero_copy_only=False) if isinstance(whole, pa.Array) else whole.to_numpy()
     )
-    return np.where(seconds == _NONE, _NONE, seconds // _SECONDS)
+    return np.where(seconds == _NONE, _NONE, seconds // 86_400)
 
 
 def _of_cells(column: pd.Series, tz: tzinfo | None, unread: Unread) -> np.ndarray:
-    """Texts and objects: plain ISO texts all at once by their days, the rest by distinct values."""
+    """Days of texts and objects: plain ISO texts at once by their days, the rest by value."""
     days = np.full(len(column), _NONE)
     rest = np.arange(len(column))
     text = _text(column)
     if text is not None:
         plain = pc.match_substring_regex(text, _PLAIN).fill_null(False)  # noqa: FBT003 - Arrow's
         is_plain = plain.to_numpy(zero_copy_only=False)
-        shortened = pc.utf8_slice_codeunits(text.filter(plain), 0, _ISO_DAY).dictionary_encode()
-        read = [_iso(day) for day in shortened.dictionary.to_pylist()]
+        shortened = pc.utf8_slice_codeunits(text.filter(plain), 0, 10).dictionary_encode()
+        read = [_iso_day(day) for day in shortened.dictionary.to_pylist()]
         rows = np.flatnonzero(is_plain)
         days[rows] = np.array([*read, _NONE])[shortened.indices.to_numpy(zero_copy_only=False)]
         rest = np.flatnonzero(days == _NONE)
     if not len(rest):
         return days
     codes, values = factorized(column.iloc[rest], column.name)
-    found = [_one(value, tz) for value in values]
+    found = [_day(value, tz) for value in values]
     days[rest] = np.array([*(_NONE if isinstance(one, str) else one for one in found), _NONE])[
         codes
     ]
     for reason in (_NO_DATE, _ZONED):
-        mine = np.array([*(one == reason for one in found), False])[codes]
-        unread.add_rows(rest[mine], reason, column.iloc)
+        of_reason = np.array([*(one == reason for one in found), False])[codes]
+        unread.add_rows(rest[of_reason], reason, column.iloc)
     return days
 
 
 def _text(column: pd.Series) -> pa.Array | None:
-    """The column as Arrow text; nothing where it holds other things."""
+    """The column as Arrow text; `None` where it has values of other types."""
     kind = getattr(column.dtype, "pyarrow_dtype", None)
     is_text = isinstance(column.dtype, pd.StringDtype) or (
         kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
@@ -291,15 +271,15 @@ def _text(column: pd.Series) -> pa.Array | None:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def _iso(text: str) -> int:
+def _iso_day(text: str) -> int:
     try:
         return (date.fromisoformat(text) - _EPOCH).days
     except ValueError:
         return _NONE
 
 
-def _one(value: object, tz: tzinfo | None) -> int | str:
-    """The day of one cell, or why it has none."""
+def _day(value: object, tz: tzinfo | None) -> int | str:
+    """The day of a cell, or the reason why it has none."""
     try:
         day = day_of(value, tz)
     except ValueError as error:
@@ -308,7 +288,7 @@ def _one(value: object, tz: tzinfo | None) -> int | str:
 
 
 def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """A hash for each row's order (uint64), equal for equal names, and which rows name none."""
+    """A hash for each row's order (uint64), equal for equal names, and which rows have none."""
     if pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any():
         return _mixed(column.to_numpy(np.int64).view(np.uint64)), np.zeros(len(column), bool)
     codes, values = factorized(column, column.name)
@@ -320,7 +300,7 @@ def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 def _name(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
-        return str(int(value))  # as a missing cell makes of whole numbers
+        return str(int(value))  # whole numbers in a column with missing cells
     return str(value).strip()
 
 
@@ -333,49 +313,12 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
     return spread
 
 
-class Orders:
-    """The distinct orders of each group; a group is a number below 2 to the 23rd."""
-
-    def __init__(self) -> None:
-        self._keys: list[np.ndarray] = []
-        self._waiting = 0
-        self._settled = 0
-
-    def see(self, groups: np.ndarray, hashes: np.ndarray) -> None:
-        """Take rows in."""
-        keys = groups.astype(np.uint64) << np.uint64(_HASH_BITS)
-        keys |= hashes >> np.uint64(64 - _HASH_BITS)
-        self._keys.append(keys)
-        self._waiting += len(keys)
-        if self._waiting > max(self._settled, _LEAST):
-            self._settle()
-
-    def counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """The groups that have orders, and how many each has."""
-        self._settle()
-        groups = (self._keys[0] >> np.uint64(_HASH_BITS)).astype(np.int64)
-        return np.unique(groups, return_counts=True)
-
-    def _settle(self) -> None:
-        every = _joined(self._keys)
-        every.sort()
-        first = np.ones(len(every), bool)
-        np.not_equal(every[1:], every[:-1], out=first[1:])
-        self._keys = [every[first]]
-        self._waiting, self._settled = 0, len(self._keys[0])
-
-
-def _joined(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    found = list(arrays)
-    return np.concatenate(found) if found else np.empty(0, np.uint64)
-
-
 class _ByRow(Protocol):
     def __getitem__(self, row: int, /) -> object: ...
 
 
 class Unread:
-    """Which rows of a slice one column leaves unread, and why."""
+    """The rows of a slice whose cell in one column cannot be read, and why."""
 
     def __init__(self, rows: int) -> None:
         self.codes = np.zeros(rows, np.int8)
@@ -385,7 +328,7 @@ class Unread:
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows that are unread, as a mask."""
+        """The unread rows, as a mask."""
         mask: np.ndarray = self.codes > 0
         return mask
 
@@ -403,48 +346,5 @@ class Unread:
             self._add(rows, reason, "" if cells is None else str(cells[int(rows[0])]))
 
     def _add(self, rows: np.ndarray, reason: str, example: str) -> None:
-        self.reasons.append((reason, example[:_TEXT_SHOWN]))
+        self.reasons.append((reason, example[:40]))
         self.codes[rows] = len(self.reasons)
-
-
-class LeftOut:
-    """The rows that are not counted, over all slices."""
-
-    def __init__(self) -> None:
-        self._rows: Counter[str] = Counter()
-        self._examples: dict[str, str] = {}
-
-    @property
-    def total(self) -> int:
-        """How many rows are left out; each is counted once."""
-        return self._rows.total()
-
-    def take(self, columns: list[Unread], rows: int) -> np.ndarray:
-        """Count what a slice leaves out; the rows that stay, as a mask."""
-        kept = np.ones(rows, bool)
-        for unread in columns:
-            counted = np.bincount(unread.codes[kept], minlength=len(unread.reasons) + 1).tolist()
-            for (reason, example), count in zip(unread.reasons, counted[1:], strict=True):
-                if count:
-                    self._rows[reason] += count
-                    self._examples.setdefault(reason, example)
-            kept &= ~unread.rows
-        return kept
-
-    def told(self) -> list[dict[str, object]]:
-        """The reasons with their numbers of rows, the most frequent first, in plain values."""
-        return [
-            {"reason": reason, "rows": rows, "example": self._examples[reason]}
-            for reason, rows in self._rows.most_common()
-        ]
-
-    def sentences(self) -> list[str]:
-        """The same in words."""
-        said = []
-        for reason, rows in self._rows.most_common():
-            example = self._examples[reason]
-            said.append(
-                f"left out, {reason}: {rows:,} row{'' if rows == 1 else 's'}"
-                + (f", for instance {example!r}" if example else "")
-            )
-        return said

@@ -1,7 +1,7 @@
-"""From sales to exposure: of a frame, and of a file of any size."""
+"""Exposure of the sales of a frame, or of files of any size.
 
-# MERGED together: The daily totals of several files as those of one.
-# MERGED adding: Sales added up by state, day and channel, slice by slice: exact cents, and bounded memory.
+Sales are summed by state, day and channel, slice by slice: exact cents, in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
     LAST_DAY,
-    LeftOut,
-    Orders,
+    ROLES,
     Unread,
     days_of_rows,
     find_sales_columns,
@@ -45,27 +44,6 @@ if TYPE_CHECKING:
     Days: TypeAlias = tuple[date | str, date | str]
     Table: TypeAlias = Thresholds | str | Path
 
-_KEYS = ["state", "day", "channel"]
-_CENT_COLUMNS = ("retail_cents", "taxable_cents")
-
-SLICE = 500_000
-"""Rows that are read at once."""
-_CHANNELS = ("direct", "marketplace")
-_SPAN = LAST_DAY - FIRST_DAY + 1
-_MOST = 4e18
-"""Cents, without regard to sign, that are added up in 64 bits."""
-_PARTS = ("retail", "taxable")
-_AMOUNT_REASONS = {
-    "missing": "amount: missing",
-    "whole number of cents": "amount: not a whole number of cents",
-    "out of range": "amount: out of range",
-}
-_NO_NUMBER = "amount: not a number of dollars such as 12.50"
-_SHOWN = 5
-_UNKNOWN, _OUTSIDE = -1, -2
-"""Instead of a state's number."""
-_LOST = ("rows", "cents", "unsized")
-
 
 def exposure_of_frame(
     frame: pd.DataFrame,
@@ -78,8 +56,8 @@ def exposure_of_frame(
     tz: str | tzinfo | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """See `SvcAccessor.exposure` for the meaning of the arguments."""
-    terms = _terms(register, thresholds)  # a register that cannot be read is said at once
+    """See `NexusMethods.exposure` for the meaning of the arguments."""
+    terms = _terms(register, thresholds)  # fails early if one cannot be read
     return _exposed(daily_sales(frame, given, tz=tz), terms, as_of, covers, progress=progress)
 
 
@@ -107,8 +85,8 @@ def exposure_of_file(
 
     Args:
         path: the file.
-        more: further files of the same columns, counted together with it. An order whose lines lie
-            in several files counts once in each.
+        more: further files with the same columns, added to it. An order with lines in several
+            files counts once in each.
         amount: as in `df.svc.exposure()`, and so are the following.
         date: see there.
         state: see there.
@@ -121,10 +99,10 @@ def exposure_of_file(
         thresholds: see there.
         covers: see there.
         tz: see there.
-        sheet: the name of a workbook's sheet; the first one if it is left out.
-        delimiter: what separates the cells of a CSV; found if it is left out.
-        encoding: the encoding of a CSV; found if it is left out.
-        progress: say how the file was understood, and what was left out and why.
+        sheet: the name of a workbook's sheet; by default the first visible one.
+        delimiter: what separates the cells of a CSV; by default detected.
+        encoding: the encoding of a CSV; by default detected.
+        progress: show how the file was read, and what was left out and why.
 
     Returns:
         What `df.svc.exposure()` returns.
@@ -134,7 +112,8 @@ def exposure_of_file(
         ValueError: as for `df.svc.exposure()`; or a file is given twice.
     """
     terms = _terms(register, thresholds)
-    given = _given(amount, date, state, channel, retail, taxable, transaction)
+    columns = (amount, date, state, channel, retail, taxable, transaction)
+    given = dict(zip(ROLES, columns, strict=True))
     paths = [Path(one) for one in (path, *more)]
     twice = [one for one, times in Counter(one.resolve() for one in paths).items() if times > 1]
     if twice:
@@ -146,6 +125,52 @@ def exposure_of_file(
     return _exposed(together(dailies, paths), terms, as_of, covers, progress=progress)
 
 
+def _terms(register: Nexus | None, thresholds: Table | None) -> tuple[Register | None, Thresholds]:
+    """The registrations and the thresholds, read."""
+    table = thresholds if isinstance(thresholds, Thresholds) else read_thresholds(thresholds)
+    if register is None or isinstance(register, Register):
+        return register, table
+    return read_register(register), table
+
+
+def _exposed(
+    daily: pd.DataFrame,
+    terms: tuple[Register | None, Thresholds],
+    as_of: date | str | None,
+    covers: Days | None,
+    *,
+    progress: bool,
+) -> pd.DataFrame:
+    register, thresholds = terms
+    day = _as_of(as_of, daily)
+    result = exposure(daily, as_of=day, thresholds=thresholds, register=register, covers=covers)
+    if progress:
+        say(result.attrs["svc_exposure"]["notes"])
+    return result
+
+
+def _as_of(as_of: date | str | None, daily: pd.DataFrame) -> date:
+    """The day of the exposure: as given, otherwise the last day with a sale, at most today."""
+    today = datetime.now().astimezone().date()
+    if as_of is None:
+        last = daily["day"].max() if len(daily) else None
+        return today if last is None else min(last.date(), today)
+    if as_of == "today":
+        return today
+    if isinstance(as_of, str):
+        try:
+            return date.fromisoformat(as_of)
+        except ValueError:
+            raise ValueError(
+                f"as_of: {as_of!r} is no date such as '2026-05-01', nor 'today'"
+            ) from None
+    return as_of
+
+
+SLICE = 500_000
+"""Rows that are read at once."""
+
+
 def daily_sales(
     frame: pd.DataFrame, given: Mapping[str, object], *, tz: str | tzinfo | None = None
 ) -> pd.DataFrame:
@@ -153,7 +178,7 @@ def daily_sales(
     columns = find_sales_columns(frame, given)
     narrow = frame[list(dict.fromkeys(columns.columns.values()))]
     slices = (narrow.iloc[start : start + SLICE] for start in range(0, len(narrow), SLICE))
-    return _added_up(columns, slices, tz)
+    return _daily_of(columns, slices, tz)
 
 
 def daily_sales_of_file(
@@ -180,10 +205,10 @@ def daily_sales_of_file(
             for chunk in rows.chunks(positions):
                 yield chunk.frame(range(len(positions)))
 
-        return _added_up(columns, frames(), tz, [*rows.notes])
+        return _daily_of(columns, frames(), tz, [*rows.notes])
 
 
-def _added_up(
+def _daily_of(
     columns: SalesColumns,
     frames: Iterable[pd.DataFrame],
     tz: str | tzinfo | None,
@@ -199,62 +224,18 @@ def _added_up(
     return daily
 
 
-def _given(*values: object) -> dict[str, object]:
-    roles = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
-    return dict(zip(roles, values, strict=True))
-
-
-def _terms(register: Nexus | None, thresholds: Table | None) -> tuple[Register | None, Thresholds]:
-    """The register and the thresholds, read."""
-    table = thresholds if isinstance(thresholds, Thresholds) else read_thresholds(thresholds)
-    if register is None or isinstance(register, Register):
-        return register, table
-    return read_register(register), table
-
-
-def _exposed(
-    daily: pd.DataFrame,
-    terms: tuple[Register | None, Thresholds],
-    as_of: date | str | None,
-    covers: Days | None,
-    *,
-    progress: bool,
-) -> pd.DataFrame:
-    register, thresholds = terms
-    day = _as_of(as_of, daily)
-    result = exposure(daily, as_of=day, thresholds=thresholds, register=register, covers=covers)
-    if progress:
-        say(result.attrs["svc_exposure"]["notes"])
-    return result
-
-
-def _as_of(as_of: date | str | None, daily: pd.DataFrame) -> date:
-    """The day that is asked about: as it is given, else the last day with a sale, or today."""
-    today = datetime.now().astimezone().date()
-    if as_of is None:
-        last = daily["day"].max() if len(daily) else None
-        return today if last is None else min(last.date(), today)
-    if as_of == "today":
-        return today
-    if isinstance(as_of, str):
-        try:
-            return date.fromisoformat(as_of)
-        except ValueError:
-            raise ValueError(
-                f"as_of: {as_of!r} is no date such as '2026-05-01', nor 'today'"
-            ) from None
-    return as_of
+_KEYS = ["state", "day", "channel"]
 
 
 def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataFrame:
-    """Add up daily totals; what is said of each file is said with its name.
+    """Sum the daily totals of several files; the notes on a file begin with its name.
 
     Raises:
         ValueError: only some of the files have retail or taxable amounts.
     """
     if len(dailies) == 1:
         return dailies[0]
-    for part in _CENT_COLUMNS:
+    for part in ("retail_cents", "taxable_cents"):
         has = [bool(daily[part].notna().any()) for daily in dailies]
         if any(has) and not all(has):
             lacks = paths[has.index(False)].name
@@ -279,13 +260,27 @@ def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataF
 
 
 _STATES = tuple(sorted(STATES))
+_CHANNELS = ("direct", "marketplace")
+_PARTS = ("retail", "taxable")
+_SPAN = LAST_DAY - FIRST_DAY + 1
+_MOST = 4e18
+"""Cents, whatever their sign, up to which sums fit 64 bits."""
+_UNKNOWN, _OUTSIDE = -1, -2
+"""Used in place of a state's number."""
+_LOST = ("rows", "cents", "unsized")
+_AMOUNT_REASONS = {
+    "missing": "amount: missing",
+    "whole number of cents": "amount: not a whole number of cents",
+    "out of range": "amount: out of range",
+}
+_NO_NUMBER = "amount: not a number of dollars such as 12.50"
 
 
 class Adding:
-    """Totals of the slices taken so far.
+    """Sums sales by state, day and channel, slice by slice.
 
-    The memory depends on the days between the first and the last sale, not on the rows; with
-    a column of orders eight bytes are kept for each order.
+    The memory depends on the days between the first and the last sale, not on the rows; a column
+    of orders takes eight bytes for each order.
     """
 
     def __init__(self, columns: SalesColumns, tz: tzinfo | None = None) -> None:
@@ -303,11 +298,11 @@ class Adding:
         self.rows = 0
 
     def take(self, frame: pd.DataFrame) -> None:
-        """Add some rows up.
+        """Add the rows of a slice.
 
         Raises:
-            ValueError: what a column or a value says is not understood at all.
-            TypeError: a column of amounts holds truth values.
+            ValueError: a column cannot be read at all.
+            TypeError: a column of amounts has truth values.
         """
         self.rows += len(frame)
         cents, no_amount = self._amounts(frame)
@@ -340,7 +335,7 @@ class Adding:
             self._count_orders(self._orders, column, numbers, cells[sold])
 
     def daily(self) -> pd.DataFrame:
-        """The totals by state, day and channel, as `nexus.exposure` wants them."""
+        """The totals by state, day and channel, as `nexus.exposure` takes them."""
         size = self._sums["rows"].shape[1] if self._sums else 0
         if self._orders is not None and self._sums:
             groups, orders = self._orders.counts()
@@ -365,27 +360,27 @@ class Adding:
         )
         frame.attrs["svc_sales"] = {
             "rows": self.rows,
-            "left_out": self.left_out.told(),
-            "uncounted": self._told_lost(),
-            "notes": [*self._columns.notes, *self.left_out.sentences(), *self._said()],
+            "left_out": self.left_out.as_json(),
+            "uncounted": self._uncounted(),
+            "notes": [*self._columns.notes, *self.left_out.sentences(), *self._defaults()],
         }
         return frame
 
     def _lose(
         self, rows: np.ndarray, states: np.ndarray, cents: np.ndarray, unsized: np.ndarray
     ) -> None:
-        """Keep what may be sold beside what is counted, by state; the last place is any state.
+        """Record possible sales that are not counted, by state; the last place is any state.
 
-        A row without a state and a day is no sale (a line of totals, an empty one); one of a
-        place outside of the states is none of theirs.
+        A row without a state and a day is not a sale (a line of totals, an empty one); one of a
+        place outside the states belongs to none.
         """
         at = np.flatnonzero(rows & (states != _OUTSIDE))
         sold = np.where(unsized, 0, np.maximum(cents, 0))
         for name, values in zip(_LOST, (np.ones_like(cents), sold, unsized), strict=True):
             np.add.at(self._lost[name], states[at], values[at])
 
-    def _told_lost(self) -> list[dict[str, object]]:
-        """The same in plain values; the state is "" where it may be any."""
+    def _uncounted(self) -> list[dict[str, object]]:
+        """The possible sales as plain values; the state is "" where it may be any."""
         return [
             {"state": state} | {name: int(of[place]) for name, of in self._lost.items()}
             for place, state in enumerate((*_STATES, ""))
@@ -397,9 +392,9 @@ class Adding:
         cents, wrong, _ = whole_cents(column)
         unread = Unread(len(frame))
         by_reason: dict[str, list[int]] = {}
-        for row, told in wrong.items():
-            known = (reason for words, reason in _AMOUNT_REASONS.items() if told.endswith(words))
-            fraction = _AMOUNT_REASONS["whole number of cents"] if "cents;" in told else _NO_NUMBER
+        for row, text in wrong.items():
+            known = (reason for words, reason in _AMOUNT_REASONS.items() if text.endswith(words))
+            fraction = _AMOUNT_REASONS["whole number of cents"] if "cents;" in text else _NO_NUMBER
             by_reason.setdefault(next(known, fraction), []).append(row)
         for reason, rows in by_reason.items():
             shown = None if reason.endswith("missing") else column.iloc
@@ -414,7 +409,7 @@ class Adding:
     def _part(
         self, frame: pd.DataFrame, part: str, gross: np.ndarray, kept: np.ndarray
     ) -> np.ndarray:
-        """Retail or taxable cents; a cell that cannot be read counts in full, a refund not."""
+        """Retail or taxable cents; where a cell cannot be read the full amount, of a refund 0."""
         column = frame[self._columns.columns[part]]
         cents, wrong, _ = whole_cents(column, part)
         if wrong:
@@ -451,7 +446,7 @@ class Adding:
         return states, unread
 
     def _marketplace(self, frame: pd.DataFrame, kept: np.ndarray) -> np.ndarray:
-        """1 for a marketplace's sale, else 0; a word that says neither counts as direct."""
+        """1 for a marketplace sale, else 0; any other word counts as direct."""
         given = self._columns.columns.get("channel", self._columns.values.get("channel"))  # noqa: PD011
         if given is None:
             return np.zeros(len(frame), np.int64)
@@ -459,13 +454,13 @@ class Adding:
         unknown = int(np.count_nonzero(channel.unknown & kept))
         if unknown:
             self._whole["channel"] += unknown
-            self._channels.update(channel.odd[:_SHOWN])
+            self._channels.update(channel.odd[:5])
         return channel.marketplace.astype(np.int64)
 
     def _count_orders(
         self, orders: Orders, column: pd.Series, numbers: np.ndarray, cells: np.ndarray
     ) -> None:
-        """Count the orders that rows name; a row without a name is one by itself."""
+        """Count the orders of rows; a row without an order number counts as one."""
         hashes, unnamed = hashes_of(column)
         self._add("count", cells[unnamed], None)
         orders.see(numbers[~unnamed], hashes[~unnamed])
@@ -478,7 +473,7 @@ class Adding:
             np.add.at(flat, cells, cents)
 
     def _make_room(self, first: int, last: int) -> None:
-        """Let the tables reach from the first day to the last."""
+        """Extend the tables to the days from the first to the last."""
         if not self._sums:
             shape = (len(_STATES) * len(_CHANNELS), last - first + 1)
             self._first = first
@@ -493,17 +488,102 @@ class Adding:
             self._first -= before
 
     def _said(self) -> list[str]:
-        """What was counted otherwise than it may be meant."""
-        said = [
+        """Notes on cells that could not be read and were counted by default."""
+        notes = [
             f"{part}: not readable in {counted(self._whole[part], 'row')}; there the whole"
             " amount counts"
             for part in self._parts
             if self._whole[part]
         ]
         if self._whole["channel"]:
-            words = ", ".join(map(repr, list(self._channels)[:_SHOWN])) or "missing"
-            said.append(
+            words = ", ".join(map(repr, list(self._channels)[:5])) or "missing"
+            notes.append(
                 f"channel: neither direct nor marketplace in"
                 f" {counted(self._whole['channel'], 'row')} ({words}); they count as direct"
             )
-        return said
+        return notes
+
+
+class LeftOut:
+    """The rows that are not counted, over all slices: each with its first reason."""
+
+    def __init__(self) -> None:
+        self._rows: Counter[str] = Counter()
+        self._examples: dict[str, str] = {}
+
+    @property
+    def total(self) -> int:
+        """How many rows are left out; each is counted once."""
+        return self._rows.total()
+
+    def take(self, columns: list[Unread], rows: int) -> np.ndarray:
+        """Record the unread rows of a slice; the rows that are counted, as a mask."""
+        kept = np.ones(rows, bool)
+        for unread in columns:
+            counted = np.bincount(unread.codes[kept], minlength=len(unread.reasons) + 1).tolist()
+            for (reason, example), count in zip(unread.reasons, counted[1:], strict=True):
+                if count:
+                    self._rows[reason] += count
+                    self._examples.setdefault(reason, example)
+            kept &= ~unread.rows
+        return kept
+
+    def as_json(self) -> list[dict[str, object]]:
+        """The reasons with their numbers of rows, the most frequent first, as plain values."""
+        return [
+            {"reason": reason, "rows": rows, "example": self._examples[reason]}
+            for reason, rows in self._rows.most_common()
+        ]
+
+    def sentences(self) -> list[str]:
+        """The reasons in words."""
+        texts = []
+        for reason, rows in self._rows.most_common():
+            example = self._examples[reason]
+            texts.append(
+                f"left out, {reason}: {rows:,} row{'' if rows == 1 else 's'}"
+                + (f", for instance {example!r}" if example else "")
+            )
+        return texts
+
+
+_HASH_BITS = 41
+_LEAST = 1 << 20
+"""Keys that are collected before duplicates are removed."""
+
+
+class Orders:
+    """Counts the distinct orders of each group; a group is a number below 2 to the 23rd.
+
+    An order counts once for each state, day and channel of its lines. Each order takes eight bytes
+    (up to 24 for a moment, while duplicates are removed). 41 bits of its hash are compared: among
+    50,000 orders of one state, day and channel two are taken for one with a chance of 1 in 1,700.
+    """
+
+    def __init__(self) -> None:
+        self._keys: list[np.ndarray] = []
+        self._waiting = 0
+        self._settled = 0
+
+    def see(self, groups: np.ndarray, hashes: np.ndarray) -> None:
+        """Add rows."""
+        keys = groups.astype(np.uint64) << np.uint64(_HASH_BITS)
+        keys |= hashes >> np.uint64(64 - _HASH_BITS)
+        self._keys.append(keys)
+        self._waiting += len(keys)
+        if self._waiting > max(self._settled, _LEAST):
+            self._settle()
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The groups that have orders, and how many each has."""
+        self._settle()
+        groups = (self._keys[0] >> np.uint64(_HASH_BITS)).astype(np.int64)
+        return np.unique(groups, return_counts=True)
+
+    def _settle(self) -> None:
+        every = np.concatenate([np.empty(0, np.uint64), *self._keys])
+        every.sort()
+        first = np.ones(len(every), bool)
+        np.not_equal(every[1:], every[:-1], out=first[1:])
+        self._keys = [every[first]]
+        self._waiting, self._settled = 0, len(self._keys[0])
