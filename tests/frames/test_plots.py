@@ -180,7 +180,7 @@ def test_each_state_has_a_strip_the_highest_median_first_and_partial_rates_last(
     strips = strips_of(frame)
     assert [strip.state for strip in strips] == ["WA", "NJ", "HI", "OR", "TX"]
     washington = strips[0]
-    assert [(dot.units, dot.sureness, dot.rows) for dot in washington.dots] == [
+    assert [(dot.units, dot.certainty, dot.rows) for dot in washington.dots] == [
         (8000, 0, 1),
         (10250, 0, 1),
         (10250, 1, 1),

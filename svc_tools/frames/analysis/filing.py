@@ -33,7 +33,7 @@ from svc_tools.frames.texts import table_of
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
@@ -478,7 +478,9 @@ def filing_table(
     rows = taxed_rows(lines, prefix)
     codes, shapes = _shapes(lines, rows, state, prefix)
     level_taxes = {name: money(lines, prefix + name) for name in LEVEL_TAX_COLUMNS}
-    numbering, pieces, by_level = _PartNumbers(), list[_Piece](), True
+    numbered: dict[tuple[str, str, int | None], tuple[int, Part]] = {}  # by the parts' keys
+    pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    by_level = True
     for levels, members in _alike(shapes).items():
         place = np.full(len(shapes), -1)
         place[members] = np.arange(len(members))
@@ -496,9 +498,9 @@ def filing_table(
             shares, whole = shares_of(levels, units, tax, rows.taxable.cents[here], taxes)
             by_level &= bool(whole.all())
         for each, share in zip(parts, shares, strict=True):
-            numbers = np.array([numbering.number(part) for part in each], np.int64)
-            pieces.append(_Piece(here, numbers[own], share))
-    return _summed(pieces, numbering.parts, rows, periods), by_level
+            numbers = [numbered.setdefault(part.key, (len(numbered), part))[0] for part in each]
+            pieces.append((here, np.array(numbers, np.int64)[own], share))
+    return _summed(pieces, [part for _, part in numbered.values()], rows, periods), by_level
 
 
 def _shapes(
@@ -571,7 +573,9 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
         return _without_code("the answer names no jurisdictions")
     if sum(one.units for one in components) != rate:
         return _without_code("the jurisdictions' rates do not add up to the rate")
-    local = _parts(one for one in components if one.level != "state")
+    local = [
+        Part(one.level, one.code, one.name, one.units) for one in components if one.level != "state"
+    ]
     if len({part.key for part in local}) < len(local):
         return _without_code("the answer names a jurisdiction twice")
     if state == "WA":
@@ -583,10 +587,6 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
 def _without_code(reason: str) -> tuple[Part, ...]:
     """The only part of lines whose jurisdictions are not known, for this reason."""
     return (Part(NO_CODE, None, reason, None),)
-
-
-def _parts(components: Iterable[Component]) -> list[Part]:
-    return [Part(one.level, one.code, one.name, one.units) for one in components]
 
 
 def _state_part(components: Sequence[Component], state: str) -> Part:
@@ -658,40 +658,21 @@ def shares_of(
     return shares, by_level
 
 
-class _Piece(NamedTuple):
-    """One part of each of some lines: which lines, the number of the part, its cents."""
-
-    lines: np.ndarray
-    parts: np.ndarray
-    tax: np.ndarray
-
-
-class _PartNumbers:
-    """Parts by number; parts with the same key share one."""
-
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self._numbers: dict[tuple[str, str, int | None], int] = {}
-
-    def number(self, part: Part) -> int:
-        """The number of a part, assigned when it is first seen."""
-        number = self._numbers.setdefault(part.key, len(self.parts))
-        if number == len(self.parts):
-            self.parts.append(part)
-        return number
-
-
 def _rank(level: str) -> int:
     return _LEVELS.index(level) if level in _LEVELS else len(_LEVELS) + (level == NO_CODE)
 
 
 def _summed(
-    pieces: Sequence[_Piece], parts: Sequence[Part], rows: TaxedRows, periods: Coded
+    pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    parts: Sequence[Part],
+    rows: TaxedRows,
+    periods: Coded,
 ) -> pd.DataFrame:
+    """The table from pieces: the lines, the number of the part of each, and its cents."""
     none = np.zeros(0, np.int64)
-    lines = np.concatenate([none, *(piece.lines for piece in pieces)])
-    which = np.concatenate([none, *(piece.parts for piece in pieces)])
-    taxes = np.concatenate([none, *(piece.tax for piece in pieces)])
+    lines, which, taxes = (
+        np.concatenate([none, *(piece[at] for piece in pieces)]) for at in range(3)
+    )
     of_lines, names = periods
     size = len(names) * len(parts)
     codes = of_lines[lines] * len(parts) + which

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    import pandas as pd
-
     from svc_sdk import Svc
     from svc_tools.frames.files.job import Progress
     from svc_tools.frames.files.result import FileRun
@@ -188,7 +186,10 @@ def view_of_file(
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
         frame = first.frame(range(len(rows.schema)))
         proposed = propose(frame)
-        shown = [_texts(frame.iloc[:count, place]) for place in range(frame.shape[1])]
+        shown = [
+            ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]
+            for _, column in frame.iloc[:count].items()
+        ]
         return FileView(
             path=path,
             columns=tuple(map(str, rows.schema.names)),
@@ -201,7 +202,3 @@ def view_of_file(
         )
     finally:
         rows.close()
-
-
-def _texts(column: pd.Series) -> list[str]:
-    return ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]

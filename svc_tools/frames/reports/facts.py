@@ -284,10 +284,12 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
             for code in codes_in(cell):
                 counted[code] = counted.get(code, 0) + rows
         often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-        found += [
-            Code(f"{prefix}{name}", code, rows, _meaning(name, code), _advice(name, code))
-            for code, rows in often_first
-        ]
+        for code, rows in often_first:
+            if name in _SERVICE_COLUMNS:
+                meaning, advice = MEANINGS.get(code, ""), ""
+            else:
+                meaning, advice = meaning_of(code), "" if code == "ok" else what_to_do(code)
+            found.append(Code(f"{prefix}{name}", code, rows, meaning, advice))
     return tuple(found)
 
 
@@ -297,15 +299,6 @@ def _bases(review: Review) -> list[Code]:
     counts = coded(review.rows, name).counts()
     often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
     return [Code(name, code, rows, BASES[code], "") for code, rows in often_first if code]
-
-
-def _meaning(column: str, code: str) -> str:
-    return MEANINGS.get(code, "") if column in _SERVICE_COLUMNS else meaning_of(code)
-
-
-def _advice(column: str, code: str) -> str:
-    silent = column in _SERVICE_COLUMNS or code == "ok"
-    return "" if silent else what_to_do(code)
 
 
 _NOTED = {

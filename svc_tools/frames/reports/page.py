@@ -91,7 +91,11 @@ def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
     body = [
         tag("header", tag("h1", facts.title), tag("p", _subtitle(facts), class_="muted"), links),
         tag("main", *(tag("section", tag("h2", name), of, id=key) for key, name, of in shown)),
-        tag("footer", tag("h2", "What these rates are and are not"), _notes(facts)),
+        tag(
+            "footer",
+            tag("h2", "What these rates are and are not"),
+            tag("ul", *(tag("li", note) for note in facts.notes), class_="notes"),
+        ),
     ]
     head = [
         tag("meta", charset="utf-8"),
@@ -319,10 +323,6 @@ def _pairs(pairs: Iterable[Sequence[str]]) -> Markup:
     return tag("dl", *(joined([tag("dt", name), tag("dd", text)]) for name, text in pairs))
 
 
-def _notes(facts: Facts) -> Markup:
-    return tag("ul", *(tag("li", note) for note in facts.notes), class_="notes")
-
-
 def _dollars(value: Decimal | None) -> str | None:
     return None if value is None else f"{value:,.2f}"
 
@@ -447,18 +447,17 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     `class_` is written `class`, other underscores as dashes; an attribute that is `None` or
     `False` is left out, one that is `True` has no value.
     """
-    written = "".join(
-        f" {_name(key)}" if value is True else f' {_name(key)}="{_text(value)}"'
+    given = {
+        key.removesuffix("_").replace("_", "-"): value
         for key, value in attributes.items()
         if value is not None and value is not False
+    }
+    written = "".join(
+        f" {key}" if value is True else f' {key}="{_text(value)}"' for key, value in given.items()
     )
     if name in _EMPTY_TAGS and not children:
         return Markup(f"<{name}{written}>" if name in {"meta", "br"} else f"<{name}{written}/>")
     return Markup(f"<{name}{written}>{joined(children)}</{name}>")
-
-
-def _name(key: str) -> str:
-    return key.removesuffix("_").replace("_", "-") if key != "viewBox" else key
 
 
 def joined(parts: Iterable[object]) -> Markup:
@@ -557,17 +556,14 @@ def svg_map(summary: Summary) -> Markup:
 def _patterns() -> Markup:
     hatch = tag("path", d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4", class_="hatch")
     dots = tag("circle", cx="3", cy="3", r="1.3", class_="dots")
-    size = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse"}
+    patterns = (("hatch", hatch, 8), ("dots", dots, 7))
     return tag(
         "defs",
-        _pattern("hatch", hatch, size),
-        _pattern("dots", dots, size | {"width": "7", "height": "7"}),
+        *(
+            tag("pattern", drawn, id=name, width=size, height=size, patternUnits="userSpaceOnUse")
+            for name, drawn, size in patterns
+        ),
     )
-
-
-def _pattern(name: str, drawn: Markup, size: dict[str, str]) -> Markup:
-    written = "".join(f' {key}="{value}"' for key, value in size.items())
-    return Markup(f'<pattern id="{name}"{written}>{drawn}</pattern>')
 
 
 def _box(kind: str, place: int, box: tuple[float, float, float, float]) -> Markup:

@@ -362,7 +362,7 @@ class Adding:
             "rows": self.rows,
             "left_out": self.left_out.as_json(),
             "uncounted": self._uncounted(),
-            "notes": [*self._columns.notes, *self.left_out.sentences(), *self._defaults()],
+            "notes": [*self._columns.notes, *self.left_out.sentences(), *self._default_notes()],
         }
         return frame
 
@@ -487,7 +487,7 @@ class Adding:
             self._sums = {name: np.pad(table, wider) for name, table in self._sums.items()}
             self._first -= before
 
-    def _said(self) -> list[str]:
+    def _default_notes(self) -> list[str]:
         """Notes on cells that could not be read and were counted by default."""
         notes = [
             f"{part}: not readable in {counted(self._whole[part], 'row')}; there the whole"
