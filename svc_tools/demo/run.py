@@ -147,9 +147,9 @@ def render(summary: Summary, console: Console) -> None:
     """
     _paragraph(console, _headline(summary))
     _counts(console, "Rows by status", "Status", summary.by_status)
-    _counts(console, "Answered rows by confidence", "Confidence", summary.by_confidence)
+    _counts(console, "Rows with a result by confidence", "Confidence", summary.by_confidence)
     if summary.by_warning:
-        _counts(console, "Advisories in the answers", "Advisory", summary.by_warning)
+        _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
     if summary.money is not None:
         _taxed(console, summary.states, summary.money)
         _by_confidence(console, summary.tax_by_confidence)
@@ -199,8 +199,8 @@ def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> No
     if money.partial_tax:
         _paragraph(
             console,
-            f"Besides, {_dollars(money.partial_tax)} of tax from partial rates, as asked: a lower"
-            " bound, in no figure above.",
+            f"Besides, {_dollars(money.partial_tax)} of tax from partial rates, as requested: a"
+            " lower bound, in no figure above.",
         )
 
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import svc_tools
-from svc_tools.frames.sales import exposure as adding
 from svc_tools.frames.sales import exposure as exposing
 from svc_tools.nexus import ThresholdsError
 
@@ -323,7 +322,7 @@ def test_daily_totals_are_those_of_a_loop(rows, form, size):
             cell[1] += min(int(amount * 100), 0)
             cell[2] |= {order} if amount >= 0 else set()
     columns = exposing.find_sales_columns(frame, {})
-    total = adding.Adding(columns)
+    total = exposing.DailyTotals(columns)
     for start in range(0, len(frame), size):
         total.take(frame.iloc[start : start + size])
     daily = total.daily()

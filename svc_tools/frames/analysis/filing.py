@@ -400,12 +400,12 @@ class Filing:
         numbered = self.table["official"] & self.table["level"].isin(("county", "city"))
         if numbered.any():
             texts.append(
-                "Codes of counties and cities are those of the answers, mostly the census's (FIPS):"
+                "Codes of counties and cities are those of the results, mostly Census (FIPS) codes:"
                 " the state's form may ask for numbers of its own."
             )
         if sums.partial_rows:
             texts.append(
-                f"A lower bound, as asked for: {counted(sums.partial_rows, 'row')} with a rate"
+                f"A lower bound, as requested: {counted(sums.partial_rows, 'row')} with a rate"
                 " that lacks its local or district part."
             )
         if sums.review_rows:

@@ -1,4 +1,4 @@
-"""The combined rates of an enriched frame: a strip for each state, or one histogram."""
+"""The chart of combined rates, by state or as a histogram; importing it loads matplotlib."""
 
 from __future__ import annotations
 

@@ -256,6 +256,6 @@ def _joined(partition: pd.DataFrame, table: _Table) -> pd.DataFrame:
 def _changed(label: Hashable, value: object) -> ChangedDataError:
     return ChangedDataError(
         f"column {label!r} now holds {str(value)[:40]!r} in a row whose place was not there when"
-        " the places were collected: the data behind the frame changed, or are made anew at random"
+        " the places were collected: the data behind the frame changed, or are generated at random"
         " each time. Look up again, or persist() the frame first"
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FileError(ValueError):
-    """A file cannot be read or written as asked; the message says what to do."""
+    """A file cannot be read or written as requested; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Unchanged:
             same = False
         if not same:
             raise FileError(
-                f"{self._path.name} was changed while it was read, so nothing was written; let"
-                " whoever writes it finish, and run the same command again"
+                f"{self._path.name} was changed while it was read, so nothing was written; wait"
+                " until it is complete, and run the same command again"
             )
 
 

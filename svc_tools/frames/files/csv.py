@@ -210,7 +210,7 @@ _FALLBACK = "cp1252"
 
 
 def dialect_of(path: Path, *, encoding: str | None, delimiter: str | None) -> Dialect:
-    """The dialect of a file; an encoding or a delimiter that is given is used unchecked.
+    """The dialect of a file; a given encoding or delimiter is used as it is.
 
     Raises:
         FileError: the file is empty or not text, or its delimiter is ambiguous.

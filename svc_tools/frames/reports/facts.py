@@ -218,7 +218,7 @@ def _levels(
         for label, name in zip(labels, LEVEL_TAX_COLUMNS, strict=True)
     ]
     rest = (tax.total(whole) or dollars(0)) - sum(part for _, part in parts)
-    return (*parts, ("Not told by level", rest)) if rest else tuple(parts)
+    return (*parts, ("Not known by level", rest)) if rest else tuple(parts)
 
 
 def _stake(
@@ -302,11 +302,11 @@ def _bases(review: Review) -> list[Code]:
 
 
 _NOTED = {
-    "service": "Service asked",
-    "asked": "Distinct places asked in this lookup",
-    "cached": "Distinct places answered from what was kept",
+    "service": "Service",
+    "asked": "Distinct places requested in this lookup",
+    "cached": "Distinct places found in the cache",
     "requests": "Requests made",
-    "grain": "Dates asked by",
+    "grain": "Dates looked up by",
     "stopped": "The lookup ended early",
 }
 
@@ -341,7 +341,7 @@ def _looked_up_at(frame: pd.DataFrame, prefix: str) -> list[tuple[str, str]]:
     if times.empty:
         return []
     first, last = times.min(), times.max()
-    return [("Answers given", f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC")]
+    return [("Looked up", f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC")]
 
 
 _ROUNDINGS = {
@@ -360,12 +360,12 @@ def tax_terms(frame: pd.DataFrame, prefix: str) -> tuple[tuple[str, str], ...]:
     return (
         ("Amounts", f"column {terms.get('amount')!r}"),
         ("Delivery", _column_term(terms, "shipping", "not given: no tax on delivery")),
-        ("Exempt", _column_term(terms, "exempt", "nothing was said to be exempt")),
+        ("Exempt", _column_term(terms, "exempt", "not given: nothing is exempt")),
         ("Rounding", _ROUNDINGS.get(str(terms.get("rounding")), _shown(terms.get("rounding")))),
         ("Rounded", _per_invoice(terms)),
         (
             "Partial rates",
-            "taxed from what is known of them, as asked"
+            "taxed from what is known of them, as requested"
             if terms.get("partial") == "use"
             else "not taxed",
         ),

@@ -143,7 +143,7 @@ def _summary(facts: Facts) -> Markup:
     parts = [drawn, *(tag("p", text) for text in texts if text is not None)]
     names = (
         ("Rows by status", "Status", summary.by_status),
-        ("Answered rows by confidence", "Confidence", summary.by_confidence),
+        ("Rows with a result by confidence", "Confidence", summary.by_confidence),
         ("Rows by advisory", "Advisory", summary.by_warning),
     )
     parts += [

@@ -240,7 +240,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
         if ties is not None and ties.sheets:
             row = _tied(sheet, row, summary.money, ties)
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
-    confidence = ("Answered rows by confidence", "Confidence")
+    confidence = ("Rows with a result by confidence", "Confidence")
     row = _counts(sheet, row, confidence, summary.by_confidence)
     if summary.by_warning:
         row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
@@ -398,8 +398,8 @@ def _states(sheet: Sheet, row: int, summary: Summary, money: Totals) -> None:
         sheet.put(
             row,
             0,
-            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as asked:"
-            " a lower bound, in no figure above.",
+            f"Besides, {money.partial_tax:,.2f} of tax was computed from partial rates, as"
+            " requested: a lower bound, in no figure above.",
         )
 
 

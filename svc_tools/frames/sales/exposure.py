@@ -214,12 +214,12 @@ def _daily_of(
     tz: str | tzinfo | None,
     notes: Iterable[str] = (),
 ) -> pd.DataFrame:
-    adding = Adding(columns, time_zone(tz))
+    totals = DailyTotals(columns, time_zone(tz))
     for frame in frames:
-        adding.take(frame)
-    daily = adding.daily()
-    if adding.rows and adding.left_out.total == adding.rows:
-        raise ValueError("no row can be counted; " + "; ".join(adding.left_out.sentences()))
+        totals.take(frame)
+    daily = totals.daily()
+    if totals.rows and totals.left_out.total == totals.rows:
+        raise ValueError("no row can be counted; " + "; ".join(totals.left_out.sentences()))
     daily.attrs["svc_sales"]["notes"] = [*notes, *daily.attrs["svc_sales"]["notes"]]
     return daily
 
@@ -276,7 +276,7 @@ _AMOUNT_REASONS = {
 _NO_NUMBER = "amount: not a number of dollars such as 12.50"
 
 
-class Adding:
+class DailyTotals:
     """Sums sales by state, day and channel, slice by slice.
 
     The memory depends on the days between the first and the last sale, not on the rows; a column
