@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_sdk import Svc
-    from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.filing import Filing
+    from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.charting.plots import Plots

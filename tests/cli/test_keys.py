@@ -10,13 +10,9 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
-from svc_tools.service.clock import microseconds
 from svc_tools.service.database import Database
-from svc_tools.service.keys import KeyStore
-from svc_tools.service.keys import hash_key
-from svc_tools.service.limits import LimitStore
-from svc_tools.service.limits import month_of
-from svc_tools.service.limits import PLANS
+from svc_tools.service.keys import KeyStore, hash_key
+from svc_tools.service.limits import PLANS, LimitStore, month_of
 
 
 @pytest.fixture

@@ -26,10 +26,11 @@ from svc_tools.frames.lookup_columns import (
     require_one,
 )
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
-from svc_tools.frames.row_states import codes_of_rows, states_of_rows
+from svc_tools.frames.review import codes_of_rows
+from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out
-from svc_tools.frames.taxes.tax import changes_since, is_product, sales_of, taxed_rows
-from svc_tools.frames.texts import table_of
+from svc_tools.frames.taxes.taxed_rows import changes_since, is_product, sales_of, taxed_rows
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.taxes.tax import TaxedRows
+    from svc_tools.frames.taxes.taxed_rows import TaxedRows
     from svc_tools.lookup.outcomes import Component
 
 FILING_COLUMNS = (

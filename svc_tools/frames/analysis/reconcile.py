@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from svc_tools.display import Table
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.taxes.tax import TaxedRows
+    from svc_tools.frames.taxes.taxed_rows import TaxedRows
 
 LINE_COLUMNS = (
     "expected_tax",

@@ -17,6 +17,7 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.frames.arrow import first_column
+from svc_tools.frames.meanings import meaning_of
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
