@@ -14,7 +14,6 @@ from svc_tools.service.ratebook.by_boundary import boundary_edition, locate_by_b
 from svc_tools.service.ratebook.by_place import locate_place
 from svc_tools.service.ratebook.by_point import locate_point
 from svc_tools.service.ratebook.by_zip import locate_zip
-from svc_tools.service.ratebook.city_doubts import is_city_doubt
 from svc_tools.service.ratebook.names import OUTSIDE
 from svc_tools.service.ratebook.query import NotResolved, Option
 from svc_tools.service.ratebook.rating import (
@@ -25,6 +24,7 @@ from svc_tools.service.ratebook.rating import (
     rate_area,
     rate_text,
 )
+from svc_tools.service.ratebook.schema import is_city_doubt
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.address_line import Parts

@@ -1,4 +1,4 @@
-"""The rows of a rate book and the CSV text they are kept in.
+"""The rows of a rate book, the CSV text they are stored in, and which of them can be read two ways.
 
 A book is a folder of small CSV files, one row class each. Rates are whole numbers of 10^-5
 (`units`), dates are ISO, lists are separated by blanks or `|`. What adds up to a rate:
@@ -285,3 +285,39 @@ def write_rows(rows: Iterable[object], row_class: type) -> str:
     writer.writerow(columns)
     writer.writerows([_write(getattr(row, column)) for column in columns] for row in rows)
     return out.getvalue()
+
+
+class CityDoubt(NamedTuple):
+    """A district's rate that a city's may include; it is read so, and no source decides.
+
+    Attributes:
+        units: the district's rate.
+        district: what it is called.
+    """
+
+    units: int
+    district: str
+
+
+_FULTON = CityDoubt(750, "Fulton County's transportation tax")
+
+CITY_DOUBTS = {
+    "GA:city:17776": _FULTON,  # College Park
+    "GA:city:25720": _FULTON,  # East Point
+    "GA:city:36472": _FULTON,  # Hapeville
+}
+"""By jurisdiction."""
+
+
+def is_city_doubt(row: RateRow) -> bool:
+    """Whether a row is in conflict for this alone.
+
+    A boundary record, which names the codes that add up at a place, then settles it.
+    """
+    doubt = CITY_DOUBTS.get(row.jurisdiction)
+    # a row that is unsure for another reason too has that reason's cap, not this one's
+    return (
+        doubt is not None
+        and row.conflict_cap == "low"
+        and row.conflict_units == row.units + doubt.units
+    )

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from itertools import groupby, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.city_doubts import CITY_DOUBTS
 from svc_tools.service.ratebook.formats.draft import (
     RowError,
     fraction_units,
@@ -22,14 +21,14 @@ from svc_tools.service.ratebook.formats.places import (
     UNTAXED,
     places_of,
 )
-from svc_tools.service.ratebook.schema import Area
+from svc_tools.service.ratebook.schema import CITY_DOUBTS, Area
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from svc_tools.service.ratebook.city_doubts import CityDoubt
     from svc_tools.service.ratebook.formats.draft import Draft, Report
     from svc_tools.service.ratebook.formats.places import Member, Place, PlacedDistrict, Unplaced
+    from svc_tools.service.ratebook.schema import CityDoubt
 
 STATE, COUNTY, CITY, SPECIAL = "45", "00", "01", "63"
 """The types of jurisdiction that every SST rate file uses; the others (02, 49, 69, 79) vary."""
