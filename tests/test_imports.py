@@ -45,7 +45,7 @@ EXTRAS = {
         "shapely",
         "bokeh_sampledata",
     },
-    "postgres": {"psycopg"},
+    "postgres": {"pg8000"},
     "excel": {"xlwings", "xlsxwriter", "fastapi", "uvicorn", "keyring"},
 }
 

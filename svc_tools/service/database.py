@@ -1,17 +1,15 @@
 """The database of accounts, keys, usage and nexus records: a SQLite file, or PostgreSQL by a URL.
 
-Whatever keeps it from answering is raised as one of two errors: busy, or unavailable. Neither lasts
-longer than its cause: the next transaction starts from the beginning.
+The tables are the same on both. Whatever keeps the database from serving is raised as one of two
+errors, busy or unavailable, that last no longer than their cause: each transaction starts afresh.
 """
-
-# MERGED tables: The tables of the database, the same on every engine.
-# MERGED clock: The time as the database keeps it.
 
 from __future__ import annotations
 
 import os
 import re
 import sqlite3
+import struct
 import weakref
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -38,9 +36,6 @@ LOCAL_ACCOUNT = "local"
 """The account of whoever runs the service on this machine."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for other transactions: half of a client's default timeout."""
-_FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-_URLS = ("postgresql://", "postgres://")
-_INSTALL = "PostgreSQL needs a driver: pip install 'svc-tax-tools[postgres]'"
 _CREATE_LOCK = 0x5376_6353_6368_656D  # any number that no other program locks
 
 metadata = sa.MetaData()
@@ -87,6 +82,15 @@ nexus = sa.Table(
     sa.Column("updated_at", sa.Text, nullable=False),
 )
 
+# The lookups of a key with a quota, by calendar month.
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("month", sa.Text, primary_key=True),
+    sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
+)
+
 _EVERY_VERSION = {table.name for table in (schema_version, accounts, api_keys, nexus)}
 _WRITE = "svc_write"
 # a key that nobody has, too long for the free room of a page: inserting it makes SQLite find a new
@@ -106,9 +110,17 @@ _SQLITE_UNAVAILABLE = {
 _SQLITE_OTHER_FILE = ("no such table", "no such column", "has no column named")
 # lock, statement timeout, connections, in use, serialization failure, deadlock
 _POSTGRESQL_BUSY = {"55P03", "57014", "53300", "55006", "40001", "40P01"}
+# read-only, no such account (its row was there when the key was checked: this is another database),
 # no such schema, no right, no such column, no such table
-_POSTGRESQL_UNAVAILABLE = {"3F000", "42501", "42703", "42P01"}
+_POSTGRESQL_UNAVAILABLE = {"25006", "23503", "3F000", "42501", "42703", "42P01"}
+# connection, authorization, resources, ended by an operator, system, the server's own failure
+_POSTGRESQL_UNAVAILABLE_CLASSES = {"08", "28", "53", "57", "58", "XX"}
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|postgres[a-z0-9+]*:", re.IGNORECASE)
+
+
+def utc_now() -> str:
+    """The time in UTC, ISO 8601, in milliseconds, ending in Z; such texts sort as the times do."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def default_path() -> Path:
@@ -277,17 +289,16 @@ class Database:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raise what keeps the database from answering as a `StoreError`."""
+        """Raise what keeps the database from serving as a `StoreError`."""
         try:
             yield
-        except sa.exc.SQLAlchemyError as error:
-            kind = _trouble(error)
+        except (sa.exc.SQLAlchemyError, OSError, struct.error) as error:
+            kind = _error_kind(error)
             if kind is None:
                 raise
             if kind is StoreBusyError:
                 raise kind(f"The database {self.name} is locked by another process") from error
-            reason = " ".join(str(getattr(error, "orig", error)).split())
-            raise kind(f"{self.name} cannot be used as the database: {reason}") from error
+            raise kind(f"{self.name} cannot be used as the database: {_reason(error)}") from error
 
 
 def _create_file(path: Path, name: str) -> None:
@@ -342,75 +353,54 @@ def _use_wal(engine: sa.Engine) -> None:
 
 
 def _postgresql(address: str) -> tuple[str, sa.Engine]:
-    """The name without password, and the engine of a database on a server."""
-    if not address.startswith(_URLS):
+    """The name without the password, and the engine of a database on a server."""
+    if not address.startswith(("postgresql://", "postgres://")):
         raise StoreError(
             f"A database of the kind {address.partition(':')[0]!r} is not supported;"
             " give the path of a SQLite file, or a postgresql:// address"
         )
-    try:
-        url = sa.make_url(address).set(drivername="postgresql+psycopg")
-        understood = "@" not in (url.host or "")  # an @ in a password has to be written %40
-    except (sa.exc.ArgumentError, ValueError):
-        understood = False
-    if not understood:  # outside of the handler: the cause may repeat the password
-        raise StoreError(
-            f"The address of the database is not understood; expected {_FORM}, special characters"
-            " of the password percent-encoded"
-        )
-    shown = url.set(drivername="postgresql").difference_update_query(["password", "sslpassword"])
-    milliseconds = round(BUSY_SECONDS * 1000)
-    try:
-        engine = sa.create_engine(
-            url,
-            pool_size=4,
-            max_overflow=6,
-            pool_timeout=BUSY_SECONDS,
-            pool_pre_ping=True,
-            isolation_level="READ COMMITTED",
-            hide_parameters=True,  # the values are the user's: they do not belong in a log
-            connect_args={
-                "application_name": "svc-tools",
-                "client_encoding": "utf8",
-                "connect_timeout": max(2, round(2 * BUSY_SECONDS)),
-                "options": f"-c statement_timeout={milliseconds}"
-                f" -c idle_in_transaction_session_timeout={6 * milliseconds}",
-            },
-        )
-    except ModuleNotFoundError as error:
-        raise StoreError(f"{_INSTALL} ({error})") from error
-    return shown.render_as_string(hide_password=True), engine
+    from svc_tools.service import postgresql  # noqa: PLC0415 - SQLite starts faster without
+
+    return postgresql.make_engine(address, BUSY_SECONDS)
 
 
-def _trouble(error: sa.exc.SQLAlchemyError) -> type[StoreError] | None:
+def _error_kind(error: Exception) -> type[StoreError] | None:
     """Which state of the database an error comes from; `None` where it is the statement's fault."""
     if isinstance(error, sa.exc.TimeoutError):
         return StoreBusyError
+    if isinstance(error, OSError | struct.error | sa.exc.InterfaceError):
+        return StoreUnavailableError  # the connection to the server
     cause = getattr(error, "orig", None)
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
         kind = code & 0xFF  # the low byte is the kind; the rest says more about it
         if kind in _SQLITE_BUSY:
             return StoreBusyError
-        elsewhere = any(text in str(cause) for text in _SQLITE_OTHER_FILE)
-        return StoreUnavailableError if kind in _SQLITE_UNAVAILABLE or elsewhere else None
-    state = getattr(cause, "sqlstate", None)
-    if state in _POSTGRESQL_BUSY:
-        return StoreBusyError
-    lost = isinstance(error, sa.exc.OperationalError | sa.exc.InternalError | sa.exc.InterfaceError)
-    return StoreUnavailableError if lost or state in _POSTGRESQL_UNAVAILABLE else None
+        unavailable = (
+            kind in _SQLITE_UNAVAILABLE
+            or code == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+            or any(text in str(cause) for text in _SQLITE_OTHER_FILE)
+        )
+    else:
+        fields = _server_fields(cause)
+        state = fields.get("C", "")
+        if state in _POSTGRESQL_BUSY:
+            return StoreBusyError
+        unavailable = (
+            state in _POSTGRESQL_UNAVAILABLE
+            or state[:2] in _POSTGRESQL_UNAVAILABLE_CLASSES
+            or fields.get("V") in {"FATAL", "PANIC"}  # the connection has ended
+        )
+    return StoreUnavailableError if unavailable else None
 
 
-# The lookups of a key with a quota, by calendar month.
-usage = sa.Table(
-    "usage",
-    metadata,
-    sa.Column("key_id", sa.Text, primary_key=True),
-    sa.Column("month", sa.Text, primary_key=True),
-    sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
-)
+def _reason(error: Exception) -> str:
+    """The cause of an error, as the server or the operating system puts it, in one line."""
+    cause = getattr(error, "orig", error)
+    return " ".join(str(_server_fields(cause).get("M") or cause.__cause__ or cause).split())
 
 
-def utc_now() -> str:
-    """The time in UTC, ISO 8601, in milliseconds, ending in Z; such texts sort as the times do."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _server_fields(cause: object) -> dict[str, str]:
+    """What a PostgreSQL server reports, by its letters: C the SQLSTATE, M the message."""
+    arguments = getattr(cause, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], dict) else {}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from svc_tools.service.database import nexus, utc_now
-from svc_tools.service.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,14 +72,8 @@ class Store:
             # of two at the same moment, the one that waited may have looked at the clock first
             set_={"updated_at": _later_of(nexus.c.updated_at, now), **fields},
         )
-        try:
-            with self.database.write() as connection:
-                return dict(connection.execute(kept.returning(*_RECORD)).mappings().one())
-        except sa.exc.IntegrityError as error:
-            # it was there when the key was checked: another database stands in its place
-            raise StoreUnavailableError(
-                f"{self.database.name} does not have the account {account!r}"
-            ) from error
+        with self.database.write() as connection:
+            return dict(connection.execute(kept.returning(*_RECORD)).mappings().one())
 
     def remove_nexus(self, account: str, state: str, nexus_type: str | None = None) -> int:
         """Remove an account's records of a state, all or of one type; how many there were."""

@@ -15,9 +15,13 @@ import subprocess
 import tempfile
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
+from pg8000 import dbapi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MISSING = "PostgreSQL is missing: apt-get install postgresql"
 USER = "svc"
@@ -67,9 +71,40 @@ class Server:
     def stop(self) -> None:
         self._run("pg_ctl", "-w", "-m", "fast", "stop")
 
+    @contextmanager
+    def encrypted(self) -> Iterator[Path]:
+        """While it lasts, the server takes TLS, as 127.0.0.1; its certificate, signed by itself."""
+        key, certificate = self._data / "server.key", self._data / "server.crt"
+        if shutil.which("openssl") is None:
+            pytest.skip("OpenSSL is missing: apt-get install openssl")
+        command = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=test -addext"
+        subprocess.run(
+            [*command.split(), "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+            check=True,
+            capture_output=True,
+        )
+        key.chmod(0o600)
+        if _as_somebody():
+            shutil.chown(key, "postgres")
+        self._switch_tls("on")
+        try:
+            yield certificate
+        finally:
+            self._switch_tls("off")
+
+    def _switch_tls(self, state: str) -> None:
+        self.execute(f"ALTER SYSTEM SET ssl = {state}")
+        self.stop()
+        self.start()
+
     def execute(self, *statements: str, database: str = "postgres") -> list[tuple]:
         """Run statements outside of a transaction; the rows of the last."""
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+        with closing(
+            dbapi.connect(
+                USER, host="127.0.0.1", port=self.port, database=database, ssl_context=False
+            )
+        ) as connection:
+            connection.autocommit = True
             cursor = connection.cursor()
             for statement in statements:
                 cursor.execute(statement)
