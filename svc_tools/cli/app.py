@@ -1,7 +1,6 @@
 """The application: every command of `svc-tools`; here also `serve`, `panel` and `demo`.
 
-A command reads its arguments, calls one function of the toolkit and shows the result.
-"""
+# MERGED panel: `svc-tools panel`: the panel as a page in the browser.
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _store(db: str | None, *, make: bool = False) -> Iterator[Any]:
     with explained():
         door = admin()
         try:
-            yield door.key_desk(config.database(db), make=make)
+            yield door.KeyAdmin(config.database(db), make=make)
         except door.StartError as error:
             raise ValueError(str(error)) from None
 
@@ -104,8 +104,8 @@ def create(  # noqa: PLR0917 - Typer reads the signature
     db: _Db = None,
 ) -> None:
     """Make a key and print it, this once: only its hash is stored."""
-    with _store(db, make=True) as desk:
-        row, key = desk.create(
+    with _store(db, make=True) as store:
+        row, key = store.issue(
             account=account,
             name=name,
             plan=plan,
@@ -114,9 +114,9 @@ def create(  # noqa: PLR0917 - Typer reads the signature
             expires_at=_expiry(expires),
             past_due=bool(past_due),
         )
-        _say(f"Made {row.id}: {terms_in_words(row)}.", stderr=True)
+        _print(f"Made {row.id}: {terms_in_words(row)}.", stderr=True)
         typer.echo(key.get_secret_value())
-        _say("Keep the key: it is shown this once, and only its hash is stored.", stderr=True)
+        _print("Keep the key: it is shown this once, and only its hash is stored.", stderr=True)
 
 
 @keys.command("list")
@@ -125,8 +125,8 @@ def list_keys(
     db: _Db = None,
 ) -> None:
     """Show the keys: what they may do and what they used this month; never the keys themselves."""
-    with _store(db) as desk:
-        described = desk.describe()
+    with _store(db) as store:
+        described = store.describe()
     if as_json:
         typer.echo(json.dumps(described, indent=2))
         return
@@ -140,8 +140,8 @@ def list_keys(
 @keys.command()
 def revoke(key_id: _KeyId, db: _Db = None) -> None:
     """Make a key invalid, for good."""
-    with _store(db) as desk:
-        row = desk.revoke(key_id)
+    with _store(db) as store:
+        row = store.revoke(key_id)
         typer.echo(f"{row.id} of account {row.account} is revoked since {row.revoked_at}.")
         typer.echo("A service that runs refuses it within five seconds.")
 
@@ -160,15 +160,15 @@ def update(  # noqa: PLR0917 - Typer reads the signature
     db: _Db = None,
 ) -> None:
     """Change what a key may do; what is not given stays."""
-    with _store(db) as desk:
-        row = desk.update(
+    with _store(db) as store:
+        row = store.update(
             key_id,
             plan=plan,
             limits=_limits(rate, burst, quota),
             features=_features(history, full, nexus),
             past_due=past_due,
         )
-        _say(f"{row.id}: {terms_in_words(row)}.")
+        _print(f"{row.id}: {terms_in_words(row)}.")
 
 
 @keys.command("account")
@@ -180,11 +180,11 @@ def bill_account(
     ],
     db: _Db = None,
 ) -> None:
-    """Say whether an account has paid its bills."""
-    with _store(db) as desk:
-        count = desk.set_account_past_due(account, past_due=past_due)
-        said = "past due" if past_due else "paid up"
-        typer.echo(f"Account {account} is {said}; keys of it: {count}.")
+    """Set whether an account has paid its bills."""
+    with _store(db) as store:
+        count = store.set_account_past_due(account, past_due=past_due)
+        status = "past due" if past_due else "paid up"
+        typer.echo(f"Account {account} is {status}; keys of it: {count}.")
 
 
 def _limits(rate: str | None, burst: str | None, quota: str | None) -> dict[str, int | None]:
@@ -233,8 +233,8 @@ def _expiry(text: str | None) -> str | None:
     return ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _say(sentence: str, *, stderr: bool = False) -> None:
-    """A sentence, wrapped where a person reads it and whole where a program does."""
+def _print(sentence: str, *, stderr: bool = False) -> None:
+    """Print a sentence, wrapped on a terminal and in one line elsewhere."""
     console = Console(stderr=stderr, markup=False, highlight=False)
     console.print(sentence, soft_wrap=not console.is_terminal)
 

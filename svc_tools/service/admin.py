@@ -1,6 +1,7 @@
-"""The door for the command line: run the service as a program, keys, the rate book."""
+"""What the command line does with the service: run it, manage its keys and its rate book.
 
-# MERGED key_desk: What a person does with keys: make one, list them, change them. Used by the command line.
+Imported when such a command runs; what loads the rates is imported only by what needs it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from svc_tools.service.database import Database, default_path, is_address, utc_now
 from svc_tools.service.errors import ANOTHER, StoreError
-from svc_tools.service.keys import ACTIVE, PAST_DUE, KeyRow, KeyStore, hash_key, new_key
+from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - commands catch it
+from svc_tools.service.keys import KeyRow, KeyStore, hash_key, new_key
 from svc_tools.service.limits import UNLIMITED, LimitStore, Overrides, feature_text, month_of
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def serve(
 ) -> None:
     """Run the service in the foreground until it is interrupted (Ctrl+C, SIGTERM).
 
-    Says where it listens, where the database is, and, where the database holds no key yet, the
+    Prints where it listens, where the database is, and, where the database holds no key yet, the
     key that was made: once, because only its hash is stored.
 
     Args:
@@ -46,13 +48,13 @@ def serve(
         api_key: a key that is valid for this run, and stored nowhere.
         echo: prints one line.
         workers: how many processes serve; more than one on Linux and macOS only.
-        faults: what goes wrong on purpose and how often, as `faults.FaultPlan` reads it.
-        seed: decides which requests that are.
+        faults: what goes wrong on purpose and how often, as text for `faults.FaultPlan.read`.
+        seed: decides which requests fail.
 
     Raises:
         PortInUseError: another program has the port.
         StoreError: the database cannot be used.
-        StartError: the base of both, and whatever else keeps the service from starting.
+        StartError: the base of both, for any other reason.
     """
     from svc_tools.service import serving  # noqa: PLC0415 - loads all of the service
     from svc_tools.service.faults import FaultPlan  # noqa: PLC0415 - as above
@@ -61,13 +63,8 @@ def serve(
     serving.serve(host, port, db, api_key, echo, workers=workers, faults=plan)
 
 
-def key_desk(target: SecretStr | None, *, make: bool) -> KeyDesk:
-    """The keys of a database; see `KeyDesk`."""
-    return KeyDesk(target, make=make)
-
-
 def coverage() -> dict[str, object]:
-    """What the rate book claims for each state: the facts of `GET /v1/freshness`, as plain data.
+    """What the rate book covers in each state: the facts of `GET /v1/freshness`, as plain data.
 
     The user's own imported files lie over the shipped book, as in the service.
 
@@ -81,7 +78,7 @@ def coverage() -> dict[str, object]:
 
 
 def check_book(path: Path, day: date) -> dict[str, Any]:
-    """Compare the book with a CSV file of rates that are known: plain data, as for JSON.
+    """Compare the book with a CSV file of known rates; return plain data, as for JSON.
 
     The user's own imported files lie over the shipped book, as in the service.
 
@@ -141,7 +138,7 @@ def own_editions() -> list[tuple[Edition, str | None]]:
 
 
 def remove_own(state: str, kind: str | None) -> list[Edition]:
-    """Take a state's files out of the user's own book; those that were taken out.
+    """Remove a state's files from the user's own book; return those that were removed.
 
     Args:
         state: two-letter code.
@@ -156,13 +153,13 @@ def remove_own(state: str, kind: str | None) -> list[Edition]:
     return database.remove_editions(database.own_book_path(), state, kind)
 
 
-class KeyDesk:
-    """The keys of one database.
+class KeyAdmin(KeyStore):
+    """The keys of one database, with what commands need beyond the service.
 
     Args:
         target: the path of a database or a `postgresql://` address (a password may be in it), or
             `None` for the user's own.
-        make: whether a file that is not there is made.
+        make: whether a file that is not there is created.
 
     Raises:
         StoreError: the database cannot be used, or is not there.
@@ -175,10 +172,9 @@ class KeyDesk:
                 f"There is no database {where}; `svc-tools serve` and `svc-tools keys create`"
                 f" make one, or {ANOTHER}"
             )
-        self._store = KeyStore(Database(where))
-        self._limits = LimitStore(self._store.database)
+        super().__init__(Database(where))
 
-    def create(
+    def issue(
         self,
         *,
         account: str,
@@ -189,13 +185,13 @@ class KeyDesk:
         expires_at: str | None,
         past_due: bool,
     ) -> tuple[KeyRow, SecretStr]:
-        """A new key: what is stored of it, and the key itself, which is nowhere else.
+        """Make a new key: what is stored of it, and the key itself, which is stored nowhere.
 
         Raises:
             StartError: the plan or a limit is not possible.
         """
         key = new_key()
-        row = self._store.create(
+        row = self.create(
             hash_key(key),
             account=account,
             name=name,
@@ -207,9 +203,9 @@ class KeyDesk:
         return row, key
 
     def describe(self) -> list[dict[str, Any]]:
-        """Every key in plain values: its limits as they are in the end, its use this month."""
+        """Every key in plain values: its limits, overrides included, and its use this month."""
         month = month_of(datetime.now(UTC))
-        uses = self._limits.uses(month.name)
+        uses = LimitStore(self.database).uses(month.name)
         now = utc_now()
         return [
             {
@@ -229,30 +225,8 @@ class KeyDesk:
                 "expires_at": row.expires_at,
                 "revoked_at": row.revoked_at,
             }
-            for row in self._store.list()
+            for row in self.list()
         ]
-
-    def revoke(self, key_id: str) -> KeyRow:
-        """Make a key invalid for good; see `KeyStore.revoke`."""
-        return self._store.revoke(key_id)
-
-    def update(
-        self,
-        key_id: str,
-        *,
-        plan: str | None,
-        limits: Mapping[str, int | None],
-        features: Mapping[str, bool],
-        past_due: bool | None,
-    ) -> KeyRow:
-        """Change what a key may do; see `KeyStore.update`."""
-        return self._store.update(
-            key_id, plan=plan, limits=limits, features=features, past_due=past_due
-        )
-
-    def set_account_past_due(self, account: str, *, past_due: bool) -> int:
-        """Say whether an account has paid; how many keys it has."""
-        return self._store.set_account_status(account, PAST_DUE if past_due else ACTIVE)
 
 
 def _left(quota: int | None, used: int) -> int | None:

@@ -1,15 +1,14 @@
 """Who is let in: the key, its bills, its plan, its limits, in this order (WIRE "Errors").
 
-401 UNAUTHORIZED      the key is missing, unknown, revoked or expired: the same words for all
+401 UNAUTHORIZED      the key is missing, unknown, revoked or expired: one message for all
 402 BILLING_REQUIRED  the account, or the key, is past due
-403 TIER_INSUFFICIENT the plan does not include what is asked for
+403 TIER_INSUFFICIENT the plan does not include what is requested
 429 RATE_LIMITED      too fast; Retry-After says when the next request will be let in
 429 QUOTA_EXCEEDED    the month's lookups are used up; waiting some seconds would not help
 
-The rate limit counts every request under /v1/ that gets as far as to it, in each process for
-itself. The quota counts lookups that were answered, with a rate (200) or with the news that there
-is none (404), in the database for all processes: counted before the work, given back after it
-where the lookup ended with anything else.
+The rate limit counts every request under /v1/ that gets past 401, 402 and 403, in each process for
+itself. The quota counts lookups that end with a rate (200) or without one (404), in the database
+for all processes: counted before the work, given back after it for any other status.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from svc_tools.service.limits import (
     LimitStore,
     Month,
     Rate,
-    demanded_features,
     is_lookup,
     month_of,
+    required_features,
     whole_seconds,
 )
 
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
 
 
 ACCOUNT = "svc.account"
-"""The key of the ASGI scope under which the account of the caller stands."""
+"""The key of the ASGI scope for the caller's account."""
 
 _COUNTED = frozenset({200, 404})
-"""The statuses of lookups that were answered: the quota counts them and no others."""
+"""The statuses of lookups that the quota counts."""
 
 _NEEDED = {
     "history": "A lookup about a day before today (as_of or period)",
@@ -58,7 +57,7 @@ _NEEDED = {
 }
 
 _COUNTING = 2
-"""How many lookups are counted at the same time: more would only wait for each other's locks."""
+"""How many worker threads count lookups: more would only wait for each other's locks."""
 
 _T = TypeVar("_T")
 _Headers = list[tuple[bytes, bytes]]
@@ -68,7 +67,7 @@ class Ticket:
     """A request of a limited key that was let in.
 
     Args:
-        headers: what its response says about the limits.
+        headers: the headers of its response about the limits.
         give_back: uncounts the lookup; `None` where no quota counts the request.
     """
 
@@ -79,7 +78,7 @@ class Ticket:
         self._give_back = give_back
 
     async def answered(self, status: int | None) -> None:
-        """Settle what the quota counts, once; `None` where no response was sent."""
+        """Give the lookup back, once, unless its status (`None`: no response) counts."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None and status not in _COUNTED:
             await give_back()
@@ -92,8 +91,8 @@ class Admission:
     thread.
 
     Args:
-        keys: what keys stand for.
-        today: the day that a lookup without a date is about.
+        keys: the valid keys.
+        today: the date of a lookup without one.
         now: the time in UTC.
         ticks: seconds that never go back.
     """
@@ -118,13 +117,13 @@ class Admission:
         """Let a request in, or not; the account goes into the scope.
 
         Returns:
-            What has to hear of the response, or `None` where the key has no limits.
+            The ticket to settle with the response, or `None` where the key has no limits.
 
         Raises:
-            Problem: see the head of this module.
-            StoreError: the database is needed, and does not answer.
+            Problem: the refusals listed in this module's docstring.
+            StoreError: the database is needed, and cannot be used.
         """
-        known = self._keys.recall(key) if key else None
+        known = self._keys.cached(key) if key else None
         if known is None and key:
             known = await run_in_threadpool(self._keys.verify, key)
         grant = known.grant if known else None
@@ -148,9 +147,9 @@ class Admission:
             )
         path, terms = scope["path"], grant.terms
         if not terms.features.issuperset(FEATURES):
-            demanded = demanded_features(path, scope["query_string"], self._today())
+            required = required_features(path, scope["query_string"], self._today())
             for feature in FEATURES:
-                if feature in demanded and feature not in terms.features:
+                if feature in required and feature not in terms.features:
                     raise _not_in_plan(feature, terms.plan)
         if grant.key_id is None or (terms.rate is None and terms.monthly_quota is None):
             return None

@@ -1,8 +1,8 @@
-"""The HTTP app: its routes under one guard, described by `/openapi.json`."""
+"""The HTTP app: rates, nexus records, data age and health, described by `/openapi.json`.
 
-# MERGED rates: The addresses that answer from the rate book: lookup, data age (SPEC 4.3, WIRE "Requests").
-# MERGED nexus: The addresses of an account's nexus records (SPEC 4.1, WIRE "Requests").
-# MERGED bodies: JSON bodies, read strictly: a name that is given twice is refused, as in a query string.
+`GET /v1/tax/{state}` and `/v1/freshness` are served from the rate book, `/v1/portability/nexus`
+from the database (SPEC 4, WIRE "Requests"). The guard around the app checks keys and limits first.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ from svc_tools.service.schemas import (
     NexusRecord,
     NexusRemoval,
     TaxResponse,
-    answers,
-    keyed_answers,
+    keyed_responses,
+    public_responses,
 )
 
 if TYPE_CHECKING:
@@ -85,44 +85,22 @@ _SCHEMES = {
     "Bearer": {"type": "http", "scheme": "bearer"},
 }
 
-_REMEMBERED = 16_384
-"""How many simple answers are kept ready: about 1 KB each."""
-_EXACTLY_ONE = f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400."
+_CACHED_RESPONSES = 16_384
+"""How many simple responses to lookups are cached: about 1 KB each."""
 _LOOKUP = "/v1/tax/{state}"
-_Given = tuple[tuple[str, str], ...]
 
-_PATH = "/v1/portability/nexus"
+_NEXUS = "/v1/portability/nexus"
 _FILTERS = {parameter.name: parameter for parameter in (STATE, NEXUS_TYPE)}
-_TYPE_ONLY = {NEXUS_TYPE.name: NEXUS_TYPE}
 _WHY_STRICT = (
     "Nothing was removed: a misspelt nexus_type that was ignored would remove the records of every"
     " type"
 )
-_THE_RECORD = {
-    "state": "$response.body#/state",
-    "nexus_type": "$response.body#/nexus_type",
-}
 _NO_BODY = {
     "loc": ("body",),
     "msg": "A removal has no body; name the type in the address, as ?nexus_type=economic. Nothing"
     " was removed",
     "type": "extra_forbidden",
 }
-
-
-class _App(FastAPI):
-    """FastAPI, whose description also says how keys travel: the guard checks them, no route."""
-
-    def openapi(self) -> dict[str, Any]:
-        """The description of the interface, made once."""
-        if self.openapi_schema is None:
-            described = super().openapi()
-            described["components"]["securitySchemes"] = _SCHEMES
-            for path, operations in described["paths"].items():
-                if path.startswith("/v1/"):
-                    for operation in operations.values():
-                        operation["security"] = [{name: []} for name in _SCHEMES]
-        return super().openapi()
 
 
 def local_day() -> date:
@@ -143,22 +121,22 @@ def create_app(
     """The app over a rate book and a store.
 
     Args:
-        books: keeps the rate book, where rates come from.
-        store: where nexus records are.
-        keys: who may ask.
+        books: the rate book, reloaded when it changes.
+        store: the nexus records.
+        keys: the valid API keys.
         loopback: whether the server listens on this machine only; then requests that name
             another host, or come from a page of another site, are refused.
-        today: the day that a lookup without a date is about.
+        today: the date of a lookup without one.
         faults: what goes wrong on purpose; `None` for nothing.
     """
     app = _App(
         title="Sales-tax rates",
         version=__version__,
-        summary="US sales-tax rates and nexus records. General rates; see each answer's warnings.",
+        summary="US sales-tax rates and nexus records. General rates; see the warnings.",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        default_response_class=Response,  # every route hands out a body that is ready
+        default_response_class=Response,  # every route returns bytes
         telemetry=_NO_TELEMETRY,
     )
     if faults is not None:
@@ -168,35 +146,54 @@ def create_app(
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
     health = Health(books, store.database.ping)
-    add_rate_routes(app, books, health, today)
-    add_nexus_routes(app, store)
+    _add_rate_routes(app, books, health, today)
+    _add_nexus_routes(app, store)
 
     @app.get(
         "/healthz",
         operation_id="health",
         summary="Whether the service is alive; needs no key",
-        responses=answers(HealthResponse, "All parts can serve"),
+        responses=public_responses(HealthResponse, "All parts can serve"),
         tags=["health"],
     )
-    async def say_health() -> Response:
+    async def check_health() -> Response:
         await health.check()
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     return app
 
 
-class _Answers:
-    """The answers of one book. It does not change: the same question has the same answer."""
+class _App(FastAPI):
+    """FastAPI whose description includes API keys, which no route but the guard checks."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Describe the interface, once."""
+        if self.openapi_schema is None:
+            described = super().openapi()
+            described["components"]["securitySchemes"] = _SCHEMES
+            for path, operations in described["paths"].items():
+                if path.startswith("/v1/"):
+                    for operation in operations.values():
+                        operation["security"] = [{name: []} for name in _SCHEMES]
+        return super().openapi()
+
+
+class _BookResponses:
+    """The response bodies of one book: it does not change, so the same query has the same body."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
-        self.remembered = lru_cache(_REMEMBERED)(self.find)
+        self._cached = lru_cache(_CACHED_RESPONSES)(self._resolve)
 
     @cached_property
     def freshness(self) -> bytes:
         return json_bytes(self.book.freshness())
 
-    def find(self, state: str, given: _Given, day: date) -> bytes:
+    def look_up(self, state: str, given: tuple[tuple[str, str], ...], day: date) -> bytes:
+        has_mode = any(name == "mode" for name, _ in given)
+        return (self._resolve if has_mode else self._cached)(state, given, day)
+
+    def _resolve(self, state: str, given: tuple[tuple[str, str], ...], day: date) -> bytes:
         lookup = read_lookup(state, dict(given))
         try:
             answer = resolve(self.book, lookup.query, today=day)
@@ -204,46 +201,42 @@ class _Answers:
             raise Problem(404, missing.code, missing.message, extra=missing.detail) from missing
         return json_bytes(answer.full() if lookup.full else answer.simple())
 
-    def look_up(self, state: str, given: _Given, day: date) -> bytes:
-        full = any(name == "mode" for name, _ in given)
-        return (self.find if full else self.remembered)(state, given, day)
 
-
-def add_rate_routes(
+def _add_rate_routes(
     app: FastAPI, books: BookKeeper, health: Health, today: Callable[[], date]
 ) -> None:
-    """Add the routes over the current book; `today` gives the day that counts as today."""
-    kept: _Answers | None = None
+    """Add the routes that are served from the current book."""
+    current: _BookResponses | None = None
 
-    def answers_of(book: Book) -> _Answers:
-        nonlocal kept
-        if kept is None or kept.book is not book:
-            kept = _Answers(book)  # what the book before answered goes with it
-        return kept
+    def responses_of(book: Book) -> _BookResponses:
+        nonlocal current
+        if current is None or current.book is not book:
+            current = _BookResponses(book)
+        return current
 
     async def look_up_rate(request: Request) -> Response:
         health.require_database()
         given = tuple(read_params(request, PARAMETERS).items())
-        question = (request.path_params["state"], given, today())
+        lookup = (request.path_params["state"], given, today())
         book = await books.current()
         try:
-            body = answers_of(book).look_up(*question)
+            body = responses_of(book).look_up(*lookup)
         except OwnBookChanged:
-            body = answers_of(await books.latest()).look_up(*question)
+            body = responses_of(await books.latest()).look_up(*lookup)
         return Response(body, media_type="application/json")
 
-    # The framework's own route costs as much as the rest of a lookup: a plain one answers, and
-    # the framework's, behind it, is there for the description.
+    # The framework's own route costs as much as the rest of a lookup: a plain one handles the
+    # requests, and the framework's, behind it, only describes them.
     plain = Route(_LOOKUP, look_up_rate, methods=["GET"], include_in_schema=False)
-    plain.methods = {"GET"}  # HEAD is no method of this address
+    plain.methods = {"GET"}  # without HEAD
     app.router.routes.append(plain)
     app.get(
         _LOOKUP,
         tags=["rates"],
         operation_id="lookup",
         summary="Look up the sales-tax rate of a place",
-        description=_EXACTLY_ONE,
-        responses=keyed_answers(TaxResponse, "The rate, and how sure it is", 404, quota=True),
+        description=f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400.",
+        responses=keyed_responses(TaxResponse, "The rate, and how sure it is", 404, quota=True),
         openapi_extra={"parameters": documented([STATE_IN_PATH, *PARAMETERS.values()])},
     )(look_up_rate)
 
@@ -252,25 +245,22 @@ def add_rate_routes(
         tags=["rates"],
         operation_id="freshness",
         summary="How old and how complete the data of each state is",
-        responses=keyed_answers(Freshness, "The book, and each state in it"),
+        responses=keyed_responses(Freshness, "The book, and each state in it"),
     )
-    async def say_freshness() -> Response:
-        answers = answers_of(await books.current())
-        return Response(answers.freshness, media_type="application/json")
+    async def get_freshness() -> Response:
+        body = responses_of(await books.current()).freshness
+        return Response(body, media_type="application/json")
 
 
-_STATE_IN_PATH = replace(STATE, place="path")
-
-
-def add_nexus_routes(app: FastAPI, store: Store) -> None:
-    """Add the routes over one store. Databases block, so its calls run in worker threads."""
+def _add_nexus_routes(app: FastAPI, store: Store) -> None:
+    """Add the routes of nexus records. Databases block, so their calls run in worker threads."""
 
     @app.get(
-        _PATH,
+        _NEXUS,
         tags=["nexus"],
         operation_id="list_nexus",
         summary="List the nexus records of the account",
-        responses=keyed_answers(NexusList, "The records, ordered by state, then type"),
+        responses=keyed_responses(NexusList, "The records, ordered by state, then type"),
         openapi_extra={"parameters": documented(_FILTERS.values())},
     )
     async def list_records(request: Request) -> Response:
@@ -284,33 +274,33 @@ def add_nexus_routes(app: FastAPI, store: Store) -> None:
     async def put_record(request: Request, record: NexusInput) -> Response:
         state = checked_state(record.state)
         nexus_type = checked_nexus_type(record.nexus_type)
-        kept = await run_in_threadpool(
+        row = await run_in_threadpool(
             store.put_nexus, request.scope[ACCOUNT], state, nexus_type, record.given_fields()
         )
-        return json_response(kept)
+        return json_response(row)
 
     app.router.add_api_route(
-        _PATH,
+        _NEXUS,
         put_record,
         methods=["POST"],
         operation_id="add_nexus",
         tags=["nexus"],
         summary="Add a nexus record, or update the one of that state and type",
-        responses=_linked(keyed_answers(NexusRecord, "The record as it is now", 408, 422)),
-        route_class_override=StrictJsonRoute,
+        responses=_linked(keyed_responses(NexusRecord, "The record as it is now", 408, 422)),
+        route_class_override=_StrictJsonRoute,
         response_class=Response,
     )
 
     @app.delete(
-        _PATH + "/{state}",
+        _NEXUS + "/{state}",
         tags=["nexus"],
         operation_id="remove_nexus",
         summary="Remove the nexus records of a state, all or of one type",
-        responses=keyed_answers(NexusRemoval, "How many records there were", 422),
-        openapi_extra={"parameters": documented([_STATE_IN_PATH, NEXUS_TYPE])},
+        responses=keyed_responses(NexusRemoval, "How many records there were", 422),
+        openapi_extra={"parameters": documented([replace(STATE, place="path"), NEXUS_TYPE])},
     )
     async def remove_records(request: Request) -> Response:
-        given = read_params_only(request, _TYPE_ONLY, _WHY_STRICT)
+        given = read_params_only(request, {NEXUS_TYPE.name: NEXUS_TYPE}, _WHY_STRICT)
         if await request.body():
             raise RequestValidationError([_NO_BODY])
         state = checked_state(request.path_params["state"])
@@ -326,40 +316,31 @@ def _nexus_type(given: dict[str, str]) -> str | None:
 
 
 def _linked(responses: Responses) -> Responses:
-    """What can be done with a record that was added, for OpenAPI."""
+    """Add what can be done with a record that was added, for OpenAPI."""
+    record = {"state": "$response.body#/state", "nexus_type": "$response.body#/nexus_type"}
     responses[200]["links"] = {
-        "list": {
-            "operationId": "list_nexus",
-            "parameters": _THE_RECORD,
-            "description": "The record is in the list",
-        },
-        "remove": {
-            "operationId": "remove_nexus",
-            "parameters": _THE_RECORD,
-            "description": "The record can be removed",
-        },
+        name: {"operationId": operation, "parameters": record, "description": description}
+        for name, operation, description in (
+            ("list", "list_nexus", "The record is in the list"),
+            ("remove", "remove_nexus", "The record can be removed"),
+        )
     }
     return responses
 
 
 class _StrictRequest(Request):
-    """A request whose JSON names each thing once."""
+    """A request that refuses a JSON object with a name given twice: parsers differ there."""
 
     async def json(self) -> Any:  # noqa: ANN401 - JSON is anything
-        """The body.
-
-        Raises:
-            Problem: 400 for a name that an object holds twice: parsers differ in which they take.
-            ValueError: the body is not JSON.
-        """
+        """Parse the body."""
         return json.loads(await self.body(), object_pairs_hook=_each_once)
 
 
-class StrictJsonRoute(APIRoute):
-    """A route that reads its body strictly."""
+class _StrictJsonRoute(APIRoute):
+    """A route that reads its body through `_StrictRequest`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, over such a request."""
+        """Wrap the framework's handler."""
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:

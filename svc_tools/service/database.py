@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy.dialects import postgresql
 
-# Earlier releases made databases of this version with a column and a table more: they go unread.
+# Earlier releases made databases of this version with one more column and table, now unused.
 SCHEMA_VERSION = 2
 LOCAL_ACCOUNT = "local"
-"""The account of whoever runs the service on this machine."""
+"""The account of the user who runs the service on this machine."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for other transactions: half of a client's default timeout."""
 _CREATE_LOCK = 0x5376_6353_6368_656D  # any number that no other program locks
@@ -50,12 +50,12 @@ accounts = sa.Table(
     # active, or past_due: then every request is refused with 402
     sa.Column("status", sa.Text, nullable=False, server_default="active"),
 )
-# A column of limits that is NULL leaves the matter to the plan.
+# NULL in a column of limits: the plan applies.
 api_keys = sa.Table(
     "api_keys",
     metadata,
     sa.Column("sha256", sa.Text, primary_key=True),
-    # what a person calls the key by; the key itself is nowhere
+    # names the key in commands; the key itself is not stored
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("account", sa.ForeignKey("accounts.account"), nullable=False),
     sa.Column("name", sa.Text),
@@ -93,8 +93,8 @@ usage = sa.Table(
 
 _EVERY_VERSION = {table.name for table in (schema_version, accounts, api_keys, nexus)}
 _WRITE = "svc_write"
-# a key that nobody has, too long for the free room of a page: inserting it makes SQLite find a new
-# page; an index entry of PostgreSQL can have up to 2700 bytes
+# a key that nobody has, too long for the free space of a page, so that SQLite needs a new one; an
+# index entry of PostgreSQL can have up to 2700 bytes
 _TRIAL = {"key_id": "trial" * 400, "month": ""}
 _SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _SQLITE_UNAVAILABLE = {
@@ -106,7 +106,7 @@ _SQLITE_UNAVAILABLE = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
-# SQLite has no error code of its own for another file in the place of the database.
+# SQLite has no separate error code for another file in the place of the database.
 _SQLITE_OTHER_FILE = ("no such table", "no such column", "has no column named")
 # lock, statement timeout, connections, in use, serialization failure, deadlock
 _POSTGRESQL_BUSY = {"55P03", "57014", "53300", "55006", "40001", "40P01"}
@@ -124,7 +124,7 @@ def utc_now() -> str:
 
 
 def default_path() -> Path:
-    """Where the database is unless the user names another place."""
+    """Where the database is by default."""
     return Path(user_data_dir("svc-tools", appauthor=False)) / "service.db"
 
 
@@ -179,7 +179,7 @@ class Database:
         """A transaction that reads.
 
         Raises:
-            StoreBusyError: others kept it locked for longer than we wait.
+            StoreBusyError: others kept it locked for too long.
             StoreUnavailableError: it cannot be used at the moment.
         """
         with self._explained(), self._engine.begin() as connection:
@@ -193,7 +193,7 @@ class Database:
         lock what you read and then change (`with_for_update()`), or use one statement.
 
         Raises:
-            StoreBusyError: others kept it locked for longer than we wait.
+            StoreBusyError: others kept it locked for too long.
             StoreUnavailableError: it cannot be used at the moment.
         """
         try:
@@ -212,7 +212,7 @@ class Database:
         return postgresql.insert(table)
 
     def ping(self) -> None:
-        """Check that the database answers, and that it is still the one of this release.
+        """Check that the database works, and is still one of this release.
 
         After a write that failed (the disk is full, the database read-only) reading is not enough:
         then one small write follows, until it succeeds. It leaves nothing behind.
@@ -256,13 +256,13 @@ class Database:
                     connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
                     local = {"account": LOCAL_ACCOUNT, "created_at": utc_now()}
                     connection.execute(accounts.insert().values(local))
-        if self._path:  # only once it is known not to be another program's
+        if self._path:  # only now: it is not another program's
             _use_wal(self._engine)
             if os.name == "posix" and self._path.stat().st_mode & 0o077:
                 self._path.chmod(0o600)
 
     def _has_tables(self, connection: sa.Connection) -> bool:
-        """Whether our tables are there; false where the database is empty.
+        """Whether the tables are there; false where the database is empty.
 
         Raises:
             StoreError: it is another program's, of another release, or damaged.
@@ -275,9 +275,9 @@ class Database:
             raise StoreError(f"{self.name} is a database of another program; {ANOTHER}")
         found = list(connection.execute(sa.select(schema_version.c.version)).scalars())
         if found != [SCHEMA_VERSION]:
-            said = found[0] if len(found) == 1 else "unknown"
+            version = found[0] if len(found) == 1 else "unknown"
             raise StoreError(
-                f"{self.name} has schema version {said}, this release expects {SCHEMA_VERSION};"
+                f"{self.name} has schema version {version}, this release expects {SCHEMA_VERSION};"
                 f" use the release that made it, or {ANOTHER}"
             )
         if lacking := metadata.tables.keys() - tables:
@@ -316,9 +316,9 @@ def _create_file(path: Path, name: str) -> None:
 
 
 def _sqlite(path: Path) -> sa.Engine:
-    """The engine of a file, which is open for one transaction and no longer.
+    """The engine of a file, which is opened for each transaction.
 
-    So a copy of the idle file is complete, and a file that is put back is the one opened next.
+    So a copy of the idle file is complete, and a file that is put back is used from then on.
     """
     # mode=rw: a file that is gone is an error, not a new and empty database
     url = sa.URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": "rw"})
@@ -344,7 +344,7 @@ def _on_begin(connection: sa.Connection) -> None:
 
 
 def _use_wal(engine: sa.Engine) -> None:
-    """Let readers go on while one writes. A property of the file, which it keeps."""
+    """Let readers go on while one writes; the file stays in this mode."""
     raw = engine.raw_connection()
     # in use elsewhere: all works without, and the next start sets it
     with suppress(sqlite3.OperationalError):

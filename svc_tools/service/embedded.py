@@ -1,10 +1,8 @@
-"""The door for programs: the service inside this process, on a free loopback port.
+"""The service inside this process, on a free loopback port, in a background thread.
 
 One per process and database. It ends with `close()`, or quietly when the process ends; a forked
 child starts its own. The caller's event loop and signal handlers are left alone.
 """
-
-# MERGED background: The app on a free loopback port, in a background thread with an event loop of its own.
 
 from __future__ import annotations
 
@@ -19,7 +17,8 @@ from pydantic import SecretStr
 
 from svc_tools.service.app import create_app
 from svc_tools.service.database import Database, default_path, is_address
-from svc_tools.service.errors import BookUnavailableError, StartError, StoreError
+from svc_tools.service.errors import BookUnavailableError
+from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - callers catch it
 from svc_tools.service.health import keep_book
 from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook.imports.database import own_book_path
@@ -31,10 +30,26 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook import Book
 
-__all__ = ["EmbeddedService", "StartError", "StoreError", "running", "start"]
-
 # Above the time that the last requests get to finish.
 _STOP_SECONDS = 10.0
+
+
+def start(db: Path | SecretStr | None = None) -> EmbeddedService:
+    """The running service of this process over a database; started where there is none.
+
+    Args:
+        db: the path of a database or a `postgresql://` address, or `None` for the user's own, as
+            in `svc-tools serve`.
+
+    Raises:
+        StartError: it cannot start; `StoreError` where the database is the reason.
+    """
+    return _services.start(_target(db))
+
+
+def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
+    """The service of this process over a database, where it runs; see `start`."""
+    return _services.running(_target(db))
 
 
 class EmbeddedService:
@@ -42,7 +57,7 @@ class EmbeddedService:
 
     Attributes:
         base_url: where it listens, such as `http://127.0.0.1:49152`.
-        api_key: the key of this run, for the local account; it is kept in memory only.
+        api_key: the key of this run, for the local account; in memory only.
         database_name: the database, without a password.
     """
 
@@ -62,28 +77,28 @@ class EmbeddedService:
         self.base_url = self._server.base_url
 
     def __repr__(self) -> str:
-        """Where it listens and from what it answers; not the key."""
+        """Where it listens and which book it uses; not the key."""
         return f"EmbeddedService(base_url={self.base_url!r}, book_edition={self.book_edition!r})"
 
     @property
     def book_edition(self) -> str:
-        """The edition of the rate book that it answers from now, or did last if that broke."""
+        """The edition of the rate book in use, or of the last one if that broke."""
         return self._last_book().edition
 
     @property
     def book_digest(self) -> str:
-        """The SHA-256 of that book, in hex: another one after the user imported files."""
+        """The SHA-256 of that book, in hex; it changes when the user imports files."""
         return self._last_book().digest
 
     def _last_book(self) -> Book:
-        self._books.look()  # another process may have imported files
+        self._books.refresh()  # another process may have imported files
         with suppress(BookUnavailableError):
             self._book = self._books.book
         return self._book
 
     @property
     def running(self) -> bool:
-        """Whether it answers requests."""
+        """Whether it serves requests."""
         return self._server.running
 
     def close(self) -> None:
@@ -132,10 +147,10 @@ class _Services:
 
 
 class BackgroundServer:
-    """A running server; made, it is already listening.
+    """An app served in a background thread; it listens once this is constructed.
 
     Args:
-        app: what answers; made for loopback.
+        app: the app; made for loopback.
 
     Raises:
         StartError: it cannot start.
@@ -159,7 +174,7 @@ class BackgroundServer:
 
     @property
     def running(self) -> bool:
-        """Whether it answers requests."""
+        """Whether it serves requests."""
         return self._thread.is_alive() and not self._server.should_exit
 
     def close(self) -> None:
@@ -177,35 +192,11 @@ class BackgroundServer:
     def _run(self) -> None:
         try:
             self._server.run(sockets=[self._listener])
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits for the start
+        except BaseException as error:  # noqa: BLE001 - raised again by the constructor
             self._failure = error
         finally:
             self._listener.close()
             self._settled.set()
-
-
-_services = _Services()
-atexit.register(_services.close)
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_services.leave_to_parent)
-
-
-def start(db: Path | SecretStr | None = None) -> EmbeddedService:
-    """The running service of this process over a database; started where there is none.
-
-    Args:
-        db: the path of a database or a `postgresql://` address, or `None` for the user's own
-            (that of `svc-tools serve` too).
-
-    Raises:
-        StartError: it cannot start; `StoreError` where the database is the reason.
-    """
-    return _services.start(_target(db))
-
-
-def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
-    """The service of this process over a database, where it runs; see `start`."""
-    return _services.running(_target(db))
 
 
 def _target(db: Path | SecretStr | None) -> Path | SecretStr:
@@ -215,3 +206,9 @@ def _target(db: Path | SecretStr | None) -> Path | SecretStr:
             return db
         db = Path(target)
     return Path(db or default_path()).resolve()
+
+
+_services = _Services()
+atexit.register(_services.close)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_services.leave_to_parent)

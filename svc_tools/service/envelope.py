@@ -1,9 +1,9 @@
-"""Answers: JSON bodies, the error envelope of WIRE "Errors", and the 422 body of SPEC 4.1."""
+"""Response bodies and the log of errors: the error envelope of WIRE "Errors", the 422 of SPEC 4.1.
 
-# MERGED request_log: What the log says about requests: one line for each error, found by its request id.
-#
-# MERGED request_log: A line names the address, the status, the code and the request id, and nothing that the caller
-# MERGED request_log: sent: no key, no query string, no body, and of the path only what is ours.
+The log has one line for each error: the method, the path, the status, the code and the request id,
+which is the error's support reference. It never has what the caller sent: no key, no query string,
+no body, and of paths only those of the API.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +28,20 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 REQUEST_ID = "svc.request_id"
-"""The key of the ASGI scope under which a request's id stands."""
+CODE = "svc.code"
+"""The keys of the ASGI scope for a request's id and for its error code."""
+
+log = logging.getLogger("svc_tools.service")
+
 WWW_AUTHENTICATE = {"WWW-Authenticate": 'Bearer realm="svc"'}
 """The header of every 401."""
 _GIVEN_CUT = 80
-"""How much of a value that was not understood is repeated to the caller, in characters."""
 _INPUT_CUT = 200
-# The framework's own words speak of its insides.
+"""How many characters of a refused value a message, or an item of a 422, repeats."""
+# Replaces the framework's message, which is about its internals.
 _NO_OBJECT = "model_attributes_type"
 _OBJECT_EXPECTED = "Expected a JSON object, sent with Content-Type: application/json"
-# Only the statuses that the framework itself can raise need a code of their own here.
+# The framework's own errors.
 _CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
     400: "The body of the request could not be read as JSON",
@@ -45,21 +49,16 @@ _MESSAGES = {
     405: "This address does not answer that method; the Allow header names those it does",
 }
 
-CODE = "svc.code"
-"""The key of the ASGI scope under which the error code of an answer stands."""
-_FORMAT = "%(asctime)s %(levelname)s %(message)s"
-_LAST_CLIENT_ERROR = 499
-
 
 class Problem(HTTPException):
-    """An answer that is an error: raised anywhere in a request, sent as the envelope.
+    """An error response: raised anywhere in a request, sent as the envelope.
 
     Args:
         status: the HTTP status.
         code: the machine-readable code of WIRE "Errors".
         message: what was given, what is expected, what to do.
-        extra: more facts for a program, sent as `detail`.
-        headers: headers of the answer.
+        extra: fields for a program, sent as `detail`.
+        headers: headers of the response.
         retry_after: seconds after which trying again makes sense; sent in header and body.
     """
 
@@ -84,12 +83,12 @@ class Problem(HTTPException):
 
 def invalid(name: str, given: str, expected: str) -> Problem:
     """The 400 for a value that is not understood: names it, what was given, what is expected."""
-    said = shown(given)
+    repeated = shown(given)
     return Problem(
         400,
         "INVALID_INPUT",
-        f"{name}: given {said!r}, expected {expected}",
-        extra={"parameter": name, "given": said, "expected": expected},
+        f"{name}: given {repeated!r}, expected {expected}",
+        extra={"parameter": name, "given": repeated, "expected": expected},
     )
 
 
@@ -99,26 +98,26 @@ def shown(given: str) -> str:
 
 
 def json_bytes(value: object) -> bytes:
-    """Plain values as JSON; a float that JSON cannot say (NaN, infinity) becomes null."""
+    """Plain values as JSON; a float that JSON does not have (NaN, infinity) becomes null."""
     return to_json(value, inf_nan_mode="null")
 
 
 def json_response(
     value: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A JSON answer from plain values."""
+    """A JSON response from plain values."""
     return Response(json_bytes(value), status, headers, "application/json")
 
 
 def code_of(problem: HTTPException) -> str:
-    """The machine-readable code of our own problems and of those that the framework raises."""
+    """The machine-readable code of an error."""
     if isinstance(problem, Problem):
         return problem.code
     return _CODES.get(problem.status_code, "ERROR")
 
 
 def envelope(problem: HTTPException, request_id: str) -> Response:
-    """The error envelope, for our own problems and for those that the framework raises."""
+    """The error envelope of a `Problem`, or of an error of the framework."""
     status = problem.status_code
     error: dict[str, object] = {
         "code": code_of(problem),
@@ -175,51 +174,50 @@ def _sendable(text: str) -> str:
 
 def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
     where = cast("tuple[object, ...]", item["loc"])
-    told: dict[str, object] = {
-        # a field that is not ours bears the caller's own name
+    described: dict[str, object] = {
+        # an unknown field has the caller's own name
         "loc": [shown(step) if isinstance(step, str) else step for step in where],
         "msg": _OBJECT_EXPECTED if item["type"] == _NO_OBJECT else item["msg"],
         "type": item["type"],
     }
     given = item.get("input")
     if isinstance(given, str):
-        told["input"] = _sendable(given[:_INPUT_CUT])
+        described["input"] = _sendable(given[:_INPUT_CUT])
     elif isinstance(given, int | float):
-        told["input"] = given
+        described["input"] = given
     context = item.get("ctx")
     if isinstance(context, dict):
-        told["ctx"] = {
+        described["ctx"] = {
             str(name): value if isinstance(value, int) else str(value)
             for name, value in context.items()
         }
-    return told
+    return described
 
 
-log = logging.getLogger("svc_tools.service")
-_OURS = re.compile(
+_API = re.compile(
     r"/healthz|/openapi\.json|/v1/freshness|/v1/portability/nexus"
     r"|/v1/(?:tax|portability/nexus)/[A-Za-z]{2}"
 )
 
 
-def told_address(scope: Scope) -> str:
-    """The method and path of a request; a path that is not ours may hold anything: not told."""
+def loggable_address(scope: Scope) -> str:
+    """The method and path of a request; a path outside of the API may hold anything: left out."""
     path = scope["path"]
-    return f"{scope['method']} {path if _OURS.fullmatch(path) else '(another address)'}"
+    return f"{scope['method']} {path if _API.fullmatch(path) else '(another address)'}"
 
 
-def log_answer(scope: Scope, status: int, request_id: str) -> None:
-    """Note an answer that is an error: the caller's at INFO, ours at WARNING."""
-    level = logging.INFO if status <= _LAST_CLIENT_ERROR else logging.WARNING
+def log_error(scope: Scope, status: int, request_id: str) -> None:
+    """Log an error response: the caller's errors (4xx) at INFO, the service's (5xx) at WARNING."""
+    level = logging.WARNING if status // 100 == 5 else logging.INFO  # noqa: PLR2004 - 5xx
     if log.isEnabledFor(level):
         code = scope.get(CODE) or "-"
-        log.log(level, "%s: %d %s [%s]", told_address(scope), status, code, request_id)
+        log.log(level, "%s: %d %s [%s]", loggable_address(scope), status, code, request_id)
 
 
 def log_to_stderr() -> logging.Handler:
-    """Write what this process notes to stderr, callers' errors too."""
+    """Write this process's log to stderr, callers' errors too."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     return handler
@@ -227,7 +225,7 @@ def log_to_stderr() -> logging.Handler:
 
 @contextmanager
 def logged_to_stderr() -> Iterator[None]:
-    """While this process is the service, `log_to_stderr`."""
+    """`log_to_stderr`, while this process is the service."""
     level = log.level
     handler = log_to_stderr()
     try:

@@ -1,11 +1,11 @@
-"""What can go wrong outside a request. Each message is a sentence for the person who started it.
+"""What can go wrong outside a request. Each message is a sentence for whoever started the service.
 
 StartError              the service cannot start
 ├── PortInUseError      another program listens on that port
 └── StoreError          the database cannot be opened or used
     ├── StoreBusyError         another process holds it; trying again may help
-    └── StoreUnavailableError  it was fine and is not now; all goes on once it is mended
-BookUnavailableError    the rate book cannot be read; it answers again once it is mended
+    └── StoreUnavailableError  it worked before; work goes on once it is back
+BookUnavailableError    the rate book cannot be read; lookups go on once it can be read again
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ANOTHER = "name another database with SVC_DATABASE_URL, or with --db where there
 
 
 class BookUnavailableError(Exception):
-    """There is no rate book to answer from; lookups go on once it can be read again."""
+    """The rate book cannot be read; lookups go on once it can be read again."""
 
 
 class StartError(Exception):
@@ -23,15 +23,15 @@ class StartError(Exception):
 
 
 class PortInUseError(StartError):
-    """Another program already listens on the port that was asked for."""
+    """Another program already listens on that port."""
 
 
 class StoreError(StartError):
-    """The database cannot be used: not writable, not ours, or of a newer version."""
+    """The database cannot be used: not writable, of another program, or of another version."""
 
 
 class StoreBusyError(StoreError):
-    """Another process kept the database locked for longer than we wait."""
+    """Another process kept the database locked for too long."""
 
 
 class StoreUnavailableError(StoreError):

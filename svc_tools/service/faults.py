@@ -1,8 +1,8 @@
 """Misbehaving on purpose, repeatably, so that programs can try their own error handling.
 
-A plan such as `429:5%,503:3%,hang:1%` says which share of the requests goes wrong and how. Which
-ones is decided by the seed and by how many requests came before: the same seed and the same
-sequence of requests give the same faults. Each worker process counts for itself.
+A plan such as `429:5%,503:3%,hang:1%` gives the share of requests that go wrong, and how. The seed
+and the number of requests before decide which ones: the same seed and the same sequence of requests
+give the same faults. Each worker process counts for itself.
 
 Only requests that were let in (SPEC 5) count and fail; `/healthz` and `/openapi.json` never do.
 
@@ -38,8 +38,8 @@ from svc_tools.service.envelope import (
     Problem,
     json_response,
     log,
+    loggable_address,
     request_id_of,
-    told_address,
 )
 from svc_tools.service.errors import StartError
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 FAULT = "svc.fault"
-"""The key of the ASGI scope under which the kind of fault stands, where a request is to fail."""
+"""The key of the ASGI scope for the kind of fault of a request that fails on purpose."""
 
 _HEADER = "X-Fault"
 _CODES = {
@@ -82,7 +82,7 @@ class FaultPlan:
 
     Attributes:
         text: the plan as it was given.
-        seed: what decides which requests; the same seed, the same ones.
+        seed: decides which requests.
         shares: each kind and its share of all requests, in ten-thousandths of a percent.
     """
 
@@ -92,10 +92,10 @@ class FaultPlan:
 
     @classmethod
     def read(cls, text: str, seed: int = 0) -> FaultPlan:
-        """The plan that a text such as `429:5%,503:0.5%,hang:1%` asks for.
+        """Parse a plan such as `429:5%,503:0.5%,hang:1%`.
 
         Raises:
-            StartError: the text is no plan; the message says what was given and expected.
+            StartError: the text is not a plan.
         """
         shares: dict[str, int] = {}
         for entry in (part.strip() for part in text.split(",")):
@@ -118,7 +118,7 @@ class FaultPlan:
         return cls(text, seed, tuple(shares.items()))
 
     def fault(self, number: int) -> str | None:
-        """What happens to the request of that number (the first is 0); `None` where it is well."""
+        """The fault of the request of that number (the first is 0); `None` where it has none."""
         digest = hashlib.blake2b(f"{self.seed}:{number}".encode(), digest_size=8).digest()
         drawn = int.from_bytes(digest, "big") % _SCALE
         for kind, share in self.shares:
@@ -129,25 +129,27 @@ class FaultPlan:
 
 
 class Faults:
-    """ASGI middleware that lets requests fail by a plan. It stands inside of the guard."""
+    """ASGI middleware that lets requests fail by a plan. It runs inside the guard."""
 
     def __init__(self, app: ASGIApp, *, plan: FaultPlan) -> None:
         self._app = app
         self._plan = plan
-        self._asked = 0
+        self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request, or fail it."""
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
-        kind = self._plan.fault(self._asked)
-        self._asked += 1
+        kind = self._plan.fault(self._count)
+        self._count += 1
         if kind is None:
             await self._app(scope, receive, send)
             return
         scope[FAULT] = kind
-        log.info("%s: fault %s, on purpose [%s]", told_address(scope), kind, request_id_of(scope))
+        log.info(
+            "%s: fault %s, on purpose [%s]", loggable_address(scope), kind, request_id_of(scope)
+        )
         if kind == "hang":
             while (await receive())["type"] != "http.disconnect":
                 pass
@@ -162,10 +164,10 @@ class Faults:
         elif kind in _CODES:
             raise _refusal(kind)
         else:
-            await self._spoil(kind, scope, receive, send)
+            await self._break_response(kind, scope, receive, send)
 
-    async def _spoil(self, kind: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the work be done, and spoil the response."""
+    async def _break_response(self, kind: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request be handled, and break the response."""
         messages: list[Message] = []
 
         async def keep(message: Message) -> None:
@@ -199,7 +201,7 @@ def _start(kind: str, length: int) -> Message:
 
 
 async def _send_broken(send: Send, start: Message, body: bytes) -> None:
-    """Send less than was announced: whoever returns like this makes the server disconnect."""
+    """Send less than was announced: then the server ends the connection."""
     await send(start)
     await send({"type": "http.response.body", "body": body, "more_body": True})
 

@@ -1,4 +1,4 @@
-"""The outermost layer of the app: request id, limits, who may ask, and what happens to surprises.
+"""The outermost layer of the app: request ids, size limits, the API key, and unexpected errors.
 
 Everything here comes before routing and validation, so a caller without a key learns nothing.
 """
@@ -16,9 +16,9 @@ from svc_tools.service.envelope import (
     Problem,
     envelope,
     log,
-    log_answer,
+    log_error,
+    loggable_address,
     new_request_id,
-    told_address,
 )
 from svc_tools.service.errors import (
     BookUnavailableError,
@@ -44,7 +44,7 @@ MAX_QUERY = 8 * 1024
 MAX_PATH = 1024
 """The largest body, headers (names and values together), query string and path, in bytes."""
 
-_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
+_HEADERS_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
 _LONGEST_LENGTH = 10
 _FIRST_ERROR = 400
 
@@ -53,8 +53,8 @@ class Guard:
     """ASGI middleware around the whole app.
 
     Args:
-        app: what answers.
-        admission: who may ask, how fast and how much.
+        app: the app behind it.
+        admission: checks keys and limits.
         loopback: whether the server listens on this machine only; then requests that a web
             page elsewhere could have caused are refused.
     """
@@ -65,36 +65,36 @@ class Guard:
         self._loopback = loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; every answer carries `X-Request-Id`."""
+        """Handle one request; every response carries `X-Request-Id`."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request_id = new_request_id()
         scope[REQUEST_ID] = request_id
-        answer = _Answer(scope, send, request_id)
+        response = _Response(scope, send, request_id)
         try:
             key = _examine(scope, loopback=self._loopback)
             if scope["path"].startswith("/v1/"):
-                answer.ticket = await self._admission.admit(scope, key)
-            await self._app(scope, _bounded(scope, receive), answer)
+                response.ticket = await self._admission.admit(scope, key)
+            await self._app(scope, _bounded(scope, receive), response)
         except ClientDisconnect:
             return
         except (Exception, asyncio.CancelledError) as error:
             problem = _as_problem(error)
             scope[CODE] = problem.code
             if problem.code == "INTERNAL" and not isinstance(error, Problem):
-                answer.logged = True
-                log.exception("%s failed [%s]", told_address(scope), request_id)
-            if answer.started:
+                response.logged = True
+                log.exception("%s failed [%s]", loggable_address(scope), request_id)
+            if response.started:
                 raise
-            await envelope(problem, request_id)(scope, receive, answer)
+            await envelope(problem, request_id)(scope, receive, response)
         finally:
-            if answer.ticket is not None:
-                await answer.ticket.answered(None)
+            if response.ticket is not None:
+                await response.ticket.answered(None)
 
 
-class _Answer:
-    """What sends an answer: it adds the headers that every answer has, and notes errors."""
+class _Response:
+    """Sends a response with the headers of every response; settles the quota, logs errors."""
 
     __slots__ = ("_request_id", "_scope", "_send", "logged", "started", "ticket")
 
@@ -113,22 +113,22 @@ class _Answer:
             headers = [*message["headers"], (b"x-request-id", self._request_id.encode())]
             if self.ticket is not None:
                 headers += self.ticket.headers
-                # what failed on purpose was not the caller's lookup: it is given back
+                # a lookup that failed on purpose is not counted
                 await self.ticket.answered(None if FAULT in self._scope else status)
             message["headers"] = headers
-            meant = self._scope.get(FAULT, "").startswith(str(status))  # has its line already
-            if status >= _FIRST_ERROR and not self.logged and not meant:
-                log_answer(self._scope, status, self._request_id)
+            on_purpose = self._scope.get(FAULT, "").startswith(str(status))  # logged there
+            if status >= _FIRST_ERROR and not self.logged and not on_purpose:
+                log_error(self._scope, status, self._request_id)
         await self._send(message)
 
 
 def _examine(scope: Scope, *, loopback: bool) -> bytes:
-    """Judge a request by its headers; the key that it carries, empty where it has none."""
+    """Check a request's host, origin and size; return its key, empty where it has none."""
     size = 0
     found: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         size += len(name) + len(value)
-        if name in _READ:
+        if name in _HEADERS_READ:
             found.setdefault(name, []).append(value)
     if loopback:
         _check_local(found.get(b"host", ()), found.get(b"origin", ()))
@@ -147,8 +147,7 @@ def _examine(scope: Scope, *, loopback: bool) -> bytes:
 def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
     """The key of `X-API-Key`, else of `Authorization: Bearer`; empty where neither is there.
 
-    A header that is given twice is one list (RFC 9110, 5.3), and a list is no key: a proxy on the
-    way might have meant the other one.
+    A header that is given twice is one list (RFC 9110, 5.3), and no key is a list.
     """
     if b"x-api-key" in found:
         return b",".join(found[b"x-api-key"]).strip()
@@ -157,7 +156,7 @@ def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
 
 
 def _check_local(hosts: Iterable[bytes], origins: Iterable[bytes]) -> None:
-    """Refuse what a page of another site could have sent through a browser here."""
+    """Refuse what a page of another site could have sent through a browser on this machine."""
     if [is_loopback_authority(host.decode("latin-1")) for host in hosts] != [True]:
         raise Problem(
             403,
@@ -185,9 +184,9 @@ def _too_large(what: str, most: int) -> Problem:
 
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
-    """`receive`, refusing a body that turns out larger than its headers let expect."""
+    """`receive`, refusing a body that is larger than its headers declare."""
     if scope["method"] == "GET":
-        return receive  # no address that is read by GET looks at a body
+        return receive  # no GET reads a body
     seen = 0
 
     async def receive_bounded() -> Message:
@@ -204,7 +203,7 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
 def _as_problem(error: BaseException) -> Problem:
     if isinstance(error, Problem):
         return error
-    if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited for this
+    if isinstance(error, asyncio.CancelledError):  # the server is stopping
         return Problem(
             503,
             "TEMPORARILY_UNAVAILABLE",

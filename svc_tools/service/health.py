@@ -1,10 +1,9 @@
-"""Whether all parts can serve (SPEC 4.2): the rate book and the database."""
+"""Whether the service can serve (SPEC 4.2): the state of the database, and of the rate book in use.
 
-# MERGED book_keeper: The rate book in use: read again when the user's own book changes, given up when it breaks.
-#
-# MERGED book_keeper: Reading happens in a worker thread, and until it is done lookups are answered from the book before.
-# MERGED book_keeper: A book that cannot be read is not papered over with an older one: lookups are 503 until it is
-# MERGED book_keeper: mended, and then go on without a restart.
+The book is reloaded when the user's own files change. Loading happens in a worker thread, and until
+it is done lookups use the book before. A book that cannot be read is not replaced by an older one:
+lookups are 503 until it can be read again, and then go on without a restart.
+"""
 
 from __future__ import annotations
 
@@ -28,46 +27,45 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook import Book
 
 ASK_AGAIN_SECONDS = 1.0
-"""How long an answer of the database counts: however many ask, it is asked this often."""
+"""How long a check of the database counts, however many requests need one."""
 _PATIENCE_SECONDS = 3.0
-_RETRY_AFTER = 5
 _MESSAGES = {
     "book": "The rate book cannot be read just now",
     "database": "The database cannot be used just now",
 }
 
 NOTICE_SECONDS = 1.0
-"""A change of the own book is noticed by a lookup that comes this long after the last look."""
+"""How often lookups check whether the user's own book changed."""
 _RETRY_SECONDS = 5.0
 """How often a book that is broken, and has not changed, is read again: a disk may be back."""
 
 
 def unavailable(*parts: str) -> Problem:
-    """The 503 while parts of the service are out of order: `book`, `database`."""
-    said = "; ".join(_MESSAGES[part] for part in parts)
+    """The 503 while parts of the service cannot be used: `book`, `database`."""
+    reasons = "; ".join(_MESSAGES[part] for part in parts)
     return Problem(
         503,
         "TEMPORARILY_UNAVAILABLE",
-        f"{said}; all goes on by itself once that is mended",
+        f"{reasons}; it recovers without a restart",
         extra={"unavailable": list(parts)},
-        retry_after=_RETRY_AFTER,
+        retry_after=5,
     )
 
 
 class Health:
-    """Looks after the parts, cheaply: nobody needs a key to ask.
+    """Checks the parts, cheaply: requests for it need no key.
 
     Args:
-        books: keeps the rate book.
-        ping: asks the database for a sign of life; blocks, fails without one.
+        books: the rate book.
+        ping: checks the database; blocks, and raises where it cannot be used.
     """
 
     def __init__(self, books: BookKeeper, ping: Callable[[], object]) -> None:
         self._books = books
         self._ping = ping
-        self._asking: asyncio.Task[bool] | None = None
-        self._asked_at = 0.0
-        self._database_lives = True
+        self._checking: asyncio.Task[bool] | None = None
+        self._checked_at = 0.0
+        self._database_works = True
 
     async def check(self) -> None:
         """Pass where all parts can serve.
@@ -80,60 +78,60 @@ class Health:
             await self._books.current()
         except BookUnavailableError:
             out.append("book")
-        if not await self._database_answers():
+        if not await self._check_database():
             out.append("database")
         if out:
             raise unavailable(*out)
 
     def require_database(self) -> None:
-        """Pass unless the database gave no sign of life when it was last asked; never waits.
+        """Pass unless the last check of the database failed; never waits.
 
-        A lookup with a known key reads nothing there. Yet its limits and its revocation could not
-        be kept for long: a service that has lost its accounts says so in every answer.
+        A lookup with a cached key reads nothing there. But without the database, limits and
+        revoked keys could not be enforced for long, so every lookup is refused.
 
         Raises:
             Problem: 503 that names the database.
         """
-        self._asked()
-        if not self._database_lives:
+        self._latest_check()
+        if not self._database_works:
             raise unavailable("database")
 
-    async def _database_answers(self) -> bool:
-        asking = self._asked()
-        done, _ = await asyncio.wait([asking], timeout=_PATIENCE_SECONDS)
-        return bool(done) and asking.result()
+    async def _check_database(self) -> bool:
+        checking = self._latest_check()
+        done, _ = await asyncio.wait([checking], timeout=_PATIENCE_SECONDS)
+        return bool(done) and checking.result()
 
-    def _asked(self) -> asyncio.Task[bool]:
-        """The question under way, or the last one; a new one where that is too old."""
-        asking = self._asking
-        if asking is None or (
-            time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS and asking.done()
+    def _latest_check(self) -> asyncio.Task[bool]:
+        """The check under way, or the last one; a new one where that is too old."""
+        checking = self._checking
+        if checking is None or (
+            time.monotonic() - self._checked_at >= ASK_AGAIN_SECONDS and checking.done()
         ):
-            asking = self._asking = asyncio.create_task(self._ask())
-        return asking
+            checking = self._checking = asyncio.create_task(self._ping_database())
+        return checking
 
-    async def _ask(self) -> bool:
+    async def _ping_database(self) -> bool:
         try:
             await run_in_threadpool(self._ping)
-        except Exception as error:  # noqa: BLE001 - no sign of life, whatever the reason
-            if self._database_lives:  # said once, not each second
-                log.warning("The database gives no sign of life: %s", error)
-            self._database_lives = False
+        except Exception as error:  # noqa: BLE001 - unusable, whatever the reason
+            if self._database_works:  # logged once, not each second
+                log.warning("The database cannot be used: %s", error)
+            self._database_works = False
         else:
-            if not self._database_lives:
-                log.warning("The database answers again")
-            self._database_lives = True
+            if not self._database_works:
+                log.warning("The database works again")
+            self._database_works = True
         finally:
-            self._asked_at = time.monotonic()
-        return self._database_lives
+            self._checked_at = time.monotonic()
+        return self._database_works
 
 
 class BookKeeper:
-    """Keeps the current book. Made, it has tried to read it.
+    """Loads the rate book, and reloads it when it changes.
 
     Args:
         load: reads the book; any exception means that it cannot be read.
-        mark: a cheap sign of what `load` would read: another sign, another book.
+        mark: a cheap signature of what `load` would read, to notice changes.
         clock: monotonic seconds.
     """
 
@@ -152,14 +150,14 @@ class BookKeeper:
         self._seen: object = None
         self._failure: Exception | None = None
         self._retry_at = -math.inf
-        self.look()
+        self.refresh()
         self._due = clock() + NOTICE_SECONDS
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The book in a few words, for whoever starts the service."""
         if self._book is None:
-            return "unreadable: lookups are 503 until it is mended"
+            return "unreadable: lookups are 503 until it can be read"
         own = len(self._book.own_editions)
         files = "1 file" if own == 1 else f"{own} files"
         return f"{self._book.edition}, {files} of your own" if own else self._book.edition
@@ -176,9 +174,9 @@ class BookKeeper:
         return self._book
 
     async def current(self) -> Book:
-        """The book to answer from, after a look whether it changed where one is due.
+        """The book to use, after a check for changes where one is due.
 
-        Whoever asks when a look is due waits for it; whoever asks meanwhile gets the book before.
+        The first caller waits for that check; those that come meanwhile get the book before.
 
         Raises:
             BookUnavailableError: it cannot be read.
@@ -186,22 +184,22 @@ class BookKeeper:
         if self._clock() >= self._due:
             self._due = math.inf
             try:
-                await run_in_threadpool(self.look)
+                await run_in_threadpool(self.refresh)
             finally:
                 self._due = self._clock() + NOTICE_SECONDS
         return self.book
 
     async def latest(self) -> Book:
-        """The book after a look whether it changed, due or not.
+        """The book after a check for changes, due or not.
 
         Raises:
             BookUnavailableError: it cannot be read.
         """
-        await run_in_threadpool(self.look)
+        await run_in_threadpool(self.refresh)
         return self.book
 
-    def look(self) -> None:
-        """Read the book where its sign changed, or where it was broken a while ago. Blocks."""
+    def refresh(self) -> None:
+        """Read the book where it changed, or where it was broken a while ago. Blocks."""
         with self._reading:
             now = self._clock()
             try:
@@ -211,28 +209,24 @@ class BookKeeper:
                 self._seen = mark
                 book = self._load()
             except Exception as error:  # noqa: BLE001 - whatever it is, there is no book
-                self._give_up(error)
+                self._fail(error)
             else:
                 if self._failure is not None:
                     log.warning("The rate book can be read again: %s", book.edition)
                 self._book, self._failure = book, None
 
-    def _give_up(self, error: Exception) -> None:
-        if repr(error) != repr(self._failure):  # said once, not at every look
+    def _fail(self, error: Exception) -> None:
+        if repr(error) != repr(self._failure):  # logged once, not at every check
             log.error(
-                "The rate book cannot be read; lookups are 503 until it is mended: %s (%s)",
+                "The rate book cannot be read; lookups are 503 until it can be: %s (%s)",
                 error,
                 type(error).__name__,
             )
-        # without what was read of it
+        # without the traceback, which holds on to what was read
         self._book, self._failure = None, error.with_traceback(None)
         self._retry_at = self._clock() + _RETRY_SECONDS
 
 
 def keep_book(own: Path) -> BookKeeper:
-    """A keeper of the shipped book with the user's own files laid over it.
-
-    Args:
-        own: the database of those; there may be none.
-    """
+    """The shipped book with the user's own files over it; `own`, their database, may not exist."""
     return BookKeeper(lambda: load_book(own=own), lambda: own_signature(own))

@@ -1,6 +1,4 @@
-"""API keys: made from random bytes, kept as SHA-256 hashes, remembered once verified (SPEC 5)."""
-
-# MERGED key_store: Keys in the database: who they are and what they may do. Blocking calls.
+"""API keys: made from random bytes, stored as SHA-256 hashes, cached once verified (SPEC 5)."""
 
 from __future__ import annotations
 
@@ -33,16 +31,9 @@ if TYPE_CHECKING:
 
     from svc_tools.service.database import Database
 
-_VALID_SECONDS = 4.0
-"""A key that is revoked, or changed, is refused, or treated so, within this time everywhere."""
-_INVALID_SECONDS = 1.0
-"""How long a key that was not valid stays so without asking: it may just have been made."""
-_MOST_REMEMBERED = 4096
-_MOST_REFUSED = 1024
-
 ACTIVE = "active"
 PAST_DUE = "past_due"
-"""What an account, or one key of it, can be by its payments."""
+"""The status of an account, or of one key of it."""
 _ID_BYTES = 5
 _LONGEST_ACCOUNT = 64
 _LONGEST_NAME = 100
@@ -60,7 +51,7 @@ def hash_key(key: SecretStr | bytes) -> str:
 
 
 def checked_key(key: str) -> SecretStr:
-    """A key that a person chose, fit to stand in a header.
+    """A key that the user chose, checked that a header can carry it.
 
     Raises:
         StartError: it is empty, or holds characters that a header cannot carry.
@@ -77,12 +68,12 @@ def checked_key(key: str) -> SecretStr:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a valid key stands for.
+    """What a valid key may do.
 
     Attributes:
         account: whose nexus records it reaches.
         key_id: its id in the database; `None` for the key of a run.
-        terms: what it may do.
+        terms: its plan, with what is set for the key.
         past_due: whether its bills are unpaid.
         free: whether there is nothing to check or to count.
     """
@@ -96,18 +87,26 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a key for a while; `grant` is `None` where the key is not valid."""
+    """A cached result of verifying a key; `grant` is `None` where the key is not valid."""
 
     grant: Grant | None
     until: float
 
 
+_VALID_SECONDS = 4.0
+"""How long a valid key is cached: a change to it takes effect everywhere within this time."""
+_INVALID_SECONDS = 1.0
+"""How long a key that is not valid is cached: it may be created in the meantime."""
+_MOST_VALID = 4096
+_MOST_REFUSED = 1024
+
+
 class KeyRing:
-    """What a key stands for: asked of the database once, and remembered for a few seconds.
+    """Verifies keys against the database, and caches the results for a few seconds.
 
     Args:
-        store: where lasting keys are.
-        run_key: a key that is valid for the local account while this ring lives, without any
+        store: the stored keys.
+        run_key: a key that is valid for the local account while this process runs, without any
             limit, and is never stored.
         now: seconds that never go back.
         today: seconds since 1970.
@@ -132,23 +131,23 @@ class KeyRing:
             grant = Grant(LOCAL_ACCOUNT, None, terms, past_due=False, free=True)
             self._known[hash_key(run_key)] = Known(grant, inf)
 
-    def recall(self, key: bytes) -> Known | None:
-        """What was found out about a key a moment ago, or `None`; never blocks.
+    def cached(self, key: bytes) -> Known | None:
+        """The cached result for a key, or `None`; never blocks.
 
-        Looked up by hash: what the time of this could tell is about a hash, not about a key.
+        Looked up by hash: the time it takes could reveal something about a hash, not about a key.
         """
         digest = hash_key(key)
         known = self._known.get(digest) or self._refused.get(digest)
         return known if known is not None and self._now() < known.until else None
 
     def verify(self, key: bytes) -> Known:
-        """What the database says of a key. Blocks: call it in a worker thread.
+        """Look a key up in the database. Blocks: call it in a worker thread.
 
         Raises:
-            StoreError: it says nothing at present.
+            StoreError: the database cannot be used.
         """
         digest = hash_key(key)
-        asked = self._now()
+        started = self._now()
         found = self.store.find(digest)
         if found is not None and hmac.compare_digest(found[0], digest):
             row = found[1]
@@ -160,20 +159,20 @@ class KeyRing:
                 terms = row.terms
                 free = terms.unlimited and not row.past_due
                 grant = Grant(row.account, row.id, terms, row.past_due, free)
-                known = Known(grant, asked + seconds)
-                self._remember(self._known, digest, known, _MOST_REMEMBERED)
+                known = Known(grant, started + seconds)
+                self._cache(self._known, digest, known, _MOST_VALID)
                 return known
-        known = Known(None, asked + _INVALID_SECONDS)
+        known = Known(None, started + _INVALID_SECONDS)
         with self._change:
             self._known.pop(digest, None)
-        self._remember(self._refused, digest, known, _MOST_REFUSED)
+        self._cache(self._refused, digest, known, _MOST_REFUSED)
         return known
 
-    def _remember(self, where: dict[str, Known], digest: str, known: Known, most: int) -> None:
+    def _cache(self, where: dict[str, Known], digest: str, known: Known, most: int) -> None:
         with self._change:
             if where is self._known:
                 self._refused.pop(digest, None)
-            where.pop(digest, None)  # a key that is used goes to the end, away from the next line
+            where.pop(digest, None)  # a key that is used moves to the end, so it is dropped last
             while len(where) >= most:
                 oldest = next(other for other, one in where.items() if one.until != inf)
                 del where[oldest]
@@ -185,13 +184,13 @@ class KeyRow:
     """A key as it is stored: everything about it, and never the key.
 
     Attributes:
-        id: what a person calls the key by, such as `key_7f3a91c2d0`.
+        id: names the key in commands and messages, such as `key_7f3a91c2d0`.
         account: whose it is.
-        name: what it is for, as its maker said.
+        name: what it is for.
         plan: the name of its plan.
-        overrides: what is set for this key beside the plan.
+        overrides: what is set for this key over the plan.
         created_at: when it was made (UTC, ISO 8601), as the two below.
-        expires_at: when it ends to be valid, or `None`.
+        expires_at: when it expires, or `None`.
         revoked_at: when it was revoked, or `None`.
         past_due: whether the key itself, or its account, is past due.
     """
@@ -232,17 +231,17 @@ _KEY = (
     api_keys.c.burst,
     api_keys.c.monthly_quota,
     api_keys.c.features,
-    # what is said of the key itself wins over what is said of its account
+    # the status of the key itself wins over that of its account
     sa.func.coalesce(api_keys.c.status, accounts.c.status).label("billing"),
 )
 _KEYS = sa.select(*_KEY, api_keys.c.sha256).join(accounts)
 
 
 class KeyStore:
-    """The keys of a database. Safe to use from many threads; each method is one transaction.
+    """The keys of a database. Blocks; thread-safe; each method is one transaction.
 
     Args:
-        database: where they are.
+        database: stores them.
 
     Raises:
         StoreBusyError: (from every method) another process kept the database locked.
@@ -263,15 +262,15 @@ class KeyStore:
         expires_at: str | None = None,
         past_due: bool = False,
     ) -> KeyRow:
-        """Make a key valid; its account is made where it is new.
+        """Store a key, and its account where that is new.
 
         Args:
-            sha256: the hash of the key, as `keys.hash_key` makes it.
+            sha256: the hash of the key, by `hash_key`.
             account: whose nexus records it can reach.
             name: what it is for.
             plan: the name of its plan.
-            overrides: what is set for this key beside the plan.
-            expires_at: when it ends to be valid (UTC, as `clock.utc_now` writes it).
+            overrides: what is set for this key over the plan.
+            expires_at: when it expires (UTC, as by `utc_now`).
             past_due: whether it is past due from the start.
 
         Raises:
@@ -295,7 +294,10 @@ class KeyStore:
             "created_at": now,
             "expires_at": expires_at,
             "status": PAST_DUE if past_due else None,
-            **_columns(given),
+            "rate_per_minute": given.rate_per_minute,
+            "burst": given.burst,
+            "monthly_quota": given.monthly_quota,
+            "features": given.features,
         }
         with self.database.write() as connection:
             connection.execute(
@@ -307,17 +309,13 @@ class KeyStore:
             return _row(connection.execute(_KEYS.where(api_keys.c.id == key_id)).one())
 
     def find(self, sha256: str) -> tuple[str, KeyRow] | None:
-        """The stored hash and the row of a key, or `None`.
-
-        Found by the index over hashes: what its timing could tell is about a hash, and a hash
-        leads to no key.
-        """
+        """The stored hash and the row of a key, or `None`."""
         with self.database.read() as connection:
             row = connection.execute(_KEYS.where(api_keys.c.sha256 == sha256)).one_or_none()
         return None if row is None else (row.sha256, _row(row))
 
     def any(self) -> bool:
-        """Whether there is a key at all."""
+        """Whether any key is stored."""
         with self.database.read() as connection:
             return connection.execute(sa.select(api_keys.c.id).limit(1)).first() is not None
 
@@ -328,16 +326,18 @@ class KeyStore:
             return [_row(row) for row in rows]
 
     def revoke(self, key_id: str) -> KeyRow:
-        """Make a key invalid for good; revoked twice, the first time stands.
+        """Make a key invalid for good; a second time changes nothing.
 
         Raises:
             StartError: there is no such key.
         """
-        fresh = api_keys.c.revoked_at.is_(None)
+        not_revoked = api_keys.c.revoked_at.is_(None)
         with self.database.write() as connection:
             self._one(connection, key_id)
             connection.execute(
-                api_keys.update().where(api_keys.c.id == key_id, fresh).values(revoked_at=utc_now())
+                api_keys.update()
+                .where(api_keys.c.id == key_id, not_revoked)
+                .values(revoked_at=utc_now())
             )
             return self._one(connection, key_id)
 
@@ -357,11 +357,11 @@ class KeyStore:
             plan: its new plan; what is set for the key stays set.
             limits: the new values of `rate_per_minute`, `burst` and `monthly_quota`, those that
                 change; `None` goes back to the plan's, `NO_LIMIT` lifts it.
-            features: which features it gets or loses beside its plan.
-            past_due: whether the key is past due; `False` leaves the matter to its account.
+            features: which features it gets or loses over its plan.
+            past_due: whether the key is past due; `False` leaves that to its account.
 
         Raises:
-            StartError: there is no such key, or it cannot be as wanted; then nothing is changed.
+            StartError: there is no such key, or a value is impossible; then nothing is changed.
         """
         changes: dict[str, object] = dict(limits or {})
         if plan is not None:
@@ -370,7 +370,7 @@ class KeyStore:
             changes["status"] = PAST_DUE if past_due else None
         with self.database.write() as connection:
             row = sa.select(api_keys.c.id).where(api_keys.c.id == self._one(connection, key_id).id)
-            # two that change one key at once take turns: each sees what the other said of features
+            # two that change one key at once take turns: each sees the other's features
             connection.execute(row.with_for_update())
             before = self._one(connection, key_id)
             if features:
@@ -382,13 +382,14 @@ class KeyStore:
             after.overrides.check(after.plan)
             return after
 
-    def set_account_status(self, account: str, status: str) -> int:
-        """Say whether an account has paid; how many keys it has.
+    def set_account_past_due(self, account: str, *, past_due: bool) -> int:
+        """Set whether an account is past due; return how many keys it has.
 
         Raises:
             StartError: there is no such account.
         """
         _check_text("account", account, _LONGEST_ACCOUNT)
+        status = PAST_DUE if past_due else ACTIVE
         of_account = sa.select(sa.func.count()).where(api_keys.c.account == account)
         with self.database.write() as connection:
             changed = connection.execute(
@@ -403,7 +404,7 @@ class KeyStore:
 
     def _one(self, connection: sa.Connection, key_id: str) -> KeyRow:
         row = None
-        if key_id.isascii():  # bytes that are no text cannot even be asked for
+        if key_id.isascii():  # bytes that are no text cannot be in a query
             row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
         if row is None:
             there = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
@@ -419,15 +420,6 @@ def _check_text(what: str, text: str, most: int) -> None:
             f"The {what} is {text!r}; expected 1 to {most} visible characters, with no space around"
             " them"
         )
-
-
-def _columns(overrides: Overrides) -> dict[str, object]:
-    return {
-        "rate_per_minute": overrides.rate_per_minute,
-        "burst": overrides.burst,
-        "monthly_quota": overrides.monthly_quota,
-        "features": overrides.features,
-    }
 
 
 def _row(row: sa.Row[*tuple[Any, ...]]) -> KeyRow:

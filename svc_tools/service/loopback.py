@@ -1,7 +1,7 @@
 """Which hosts and origins are this machine itself. Pure.
 
 A web page elsewhere can make a browser send requests to 127.0.0.1 under the page's own name (DNS
-rebinding). Its requests still say that name in `Host` or `Origin`: that is what is judged here.
+rebinding). Its requests still have that name in `Host` or `Origin`: that is what is checked here.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Query strings, read strictly: a parameter is given once, in UTF-8, or the request is refused.
+"""Query parameters: how each is described, read strictly, and made into one rate-book `Query`.
 
-Where records are removed a mistake costs most: there unknown parameters are refused too, and what
-is wrong comes as the 422 of SPEC 4.1, all mistakes at once.
+A parameter is given once, in UTF-8, or the request is refused with a 400 that names the parameter
+and what is expected. Where records are removed a mistake costs most: there unknown parameters are
+refused too, and all mistakes come at once as the 422 of SPEC 4.1. Pure.
 """
-
-# MERGED states: The 51 state codes (50 states and DC) and the nexus types (SPEC 2.7).
-# MERGED lookups: From the query string of a lookup to one `Query`: the mode rules of WIRE "Requests". Pure.
 
 from __future__ import annotations
 
@@ -24,12 +22,10 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-# What stands where bytes were not UTF-8: text with a hole in it names no place.
+# What the framework puts where bytes were not UTF-8.
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-# A query string has room for thousands of mistakes: an answer that told all would be far larger.
-_MOST_TOLD = 10
-
-NEXUS_TYPES = ("economic", "marketplace", "physical")
+_MOST_MISTAKES = 10
+"""How many mistakes one 422 lists: a query string has room for thousands."""
 
 _LENGTHS = {"address": (10, 200), "street": (1, 200), "city": (1, 64), "location": (1, 64)}
 _LIMITS = {"lat": 90, "lng": 180}
@@ -39,7 +35,7 @@ WAYS = "address; street and city (with zip if you like); zip; location; lat and 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: its name, what its values look like in words, and for OpenAPI."""
+    """One parameter: its name, and what its values look like in words and for OpenAPI."""
 
     name: str
     expected: str
@@ -49,11 +45,11 @@ class Parameter:
 
     @property
     def described(self) -> dict[str, Any]:
-        """What its values look like, as a JSON Schema."""
+        """Its values as a JSON Schema."""
         return {**self.schema, "description": self.expected}
 
     def refuse(self, given: str) -> Problem:
-        """The 400 for a value of this parameter that is not as expected."""
+        """The 400 for a value that is not as expected."""
         return invalid(self.name, given, self.expected)
 
 
@@ -73,13 +69,7 @@ def documented(parameters: Iterable[Parameter]) -> list[dict[str, object]]:
 
 
 def read_params(request: Request, known: Mapping[str, Parameter]) -> dict[str, str]:
-    """The known parameters of a request's query string, each once; blank values are kept.
-
-    Unknown ones are ignored.
-
-    Args:
-        request: the request; the framework has split its query string already.
-        known: the parameters of this address by name.
+    """The known parameters of a request's query string, blank ones too; unknown ones are ignored.
 
     Raises:
         Problem: 400 for text that is not percent-encoded UTF-8, or a repeated parameter.
@@ -106,10 +96,8 @@ def read_params_only(
 ) -> dict[str, str]:
     """The parameters of a query string that may hold nothing but the known ones, each once.
 
-    What a value means is not judged here.
-
     Args:
-        request: the request; the framework has split its query string already.
+        request: the request.
         known: the parameters of this address by name.
         because: a sentence for the caller: why it is strict, and what was not done.
 
@@ -121,26 +109,26 @@ def read_params_only(
     wrong: list[dict[str, object]] = []
     for name, value in request.query_params.multi_items():
         if name not in known:
-            kind, said = "extra_forbidden", "Unknown parameter"
+            kind, mistake = "extra_forbidden", "Unknown parameter"
             expected = f"no parameter but {', '.join(known)}"
         elif name in given:
-            kind, said, expected = "repeated", "Given more than once", "one value"
+            kind, mistake, expected = "repeated", "Given more than once", "one value"
         else:
             given[name] = value
             if _UNREADABLE not in value:
                 continue
-            kind, said, expected = "string_unicode", "Not UTF-8", "percent-encoded UTF-8"
+            kind, mistake, expected = "string_unicode", "Not UTF-8", "percent-encoded UTF-8"
         wrong.append(
             {
                 "loc": ("query", name),
-                "msg": f"{said}, expected {expected}. {because}",
+                "msg": f"{mistake}, expected {expected}. {because}",
                 "type": kind,
                 "input": value,
                 "ctx": {"expected": expected},
             }
         )
     if wrong:
-        raise RequestValidationError(wrong[:_MOST_TOLD])
+        raise RequestValidationError(wrong[:_MOST_MISTAKES])
     return given
 
 
@@ -150,6 +138,7 @@ STATES = tuple(
     NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY
     """.split()  # noqa: SIM905 - 51 short codes read best as one text
 )
+NEXUS_TYPES = ("economic", "marketplace", "physical")
 _EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
 STATE = Parameter(
     "state",
@@ -239,7 +228,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         ),
     )
 }
-"""Every parameter of a lookup by name. Their words are those of the error messages too."""
+"""Every parameter of a lookup by name."""
 _MODES = (
     frozenset({"address"}),
     frozenset({"street", "city"}),
@@ -249,7 +238,7 @@ _MODES = (
     frozenset({"lat", "lng"}),
 )
 _PLACE = frozenset[str]().union(*_MODES)
-# two that only make sense together, and what may stand beside them
+# two that only make sense together, and what may go with them
 _PAIRS = (("street", "city", {"zip"}), ("lat", "lng", set[str]()))
 _ZIP = re.compile(r"[0-9]{5}(?:-[0-9]{4})?", re.ASCII)
 _NUMBER = re.compile(
@@ -261,14 +250,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Lookup(NamedTuple):
-    """One lookup as it was asked: the question, and whether the verbose body is wanted."""
+    """One lookup: the query, and whether the verbose body was requested."""
 
     query: Query
     full: bool
 
 
 def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
-    """The lookup that a path's state and the parameters beside it ask for.
+    """The lookup of a request.
 
     Args:
         state: the last segment of the path, decoded.
@@ -293,7 +282,7 @@ def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
 
 
 def _check_mode(given: Mapping[str, str]) -> None:
-    """Exactly one way of naming the place: none, two, or half a one is refused."""
+    """Refuse anything but exactly one way of naming the place (WIRE "Requests")."""
     named = _PLACE & given.keys()
     if named in _MODES:
         return
@@ -304,8 +293,8 @@ def _check_mode(given: Mapping[str, str]) -> None:
             f"No place was given; give exactly one of: {WAYS}",
             extra={"expected": WAYS},
         )
-    for first, second, beside in _PAIRS:
-        if (first in named) != (second in named) and named <= {first, second, *beside}:
+    for first, second, optional in _PAIRS:
+        if (first in named) != (second in named) and named <= {first, second, *optional}:
             there, absent = (first, second) if first in named else (second, first)
             raise Problem(
                 400,
@@ -324,7 +313,7 @@ def _check_mode(given: Mapping[str, str]) -> None:
 
 
 def _place(name: str, value: str) -> str:
-    """A text with its white space tidied; its length is that of the tidied text."""
+    """A text with its white space normalized, then checked for its length."""
     text = " ".join(value.split())
     shortest, longest = _LENGTHS[name]
     if not shortest <= len(text) <= longest or _CONTROL.search(text):
@@ -358,7 +347,7 @@ _READ: Mapping[str, Callable[[str, str], str | float]] = {
 
 
 def _day(as_of: str | None, period: str | None) -> date | None:
-    """The date that is asked about: `as_of`, or the first day of the quarter `period`."""
+    """The date of the lookup: `as_of`, or the first day of the quarter `period`."""
     day = None
     if as_of is not None:
         try:

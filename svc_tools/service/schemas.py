@@ -1,10 +1,8 @@
-"""The one body that comes in: a nexus record (SPEC 2.7)."""
+"""What travels over HTTP: the one body that comes in, and what `/openapi.json` says of responses.
 
-# MERGED answer_shapes: What answers look like, for `/openapi.json` (SPEC 2): as narrow as the service keeps to.
-#
-# MERGED answer_shapes: Nothing is built from these: an answer is written by the part that knows it. Further fields may
-# MERGED answer_shapes: come (SPEC 9.5), so every shape allows them.
-# MERGED described: The answers of each address for `/openapi.json`: every status, with its headers and body.
+No response is built from these models (the part that knows it writes it); the tests hold the two
+together. Further fields may come (SPEC 9.5), so every response model allows them.
+"""
 
 from __future__ import annotations
 
@@ -20,33 +18,10 @@ from svc_tools.service.params import NEXUS_TYPE, STATE
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
 
-_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
-
-Confidence = Literal["exact", "high", "medium", "low"]
 NexusType = Literal["economic", "marketplace", "physical"]
 
-Responses = dict[int | str, dict[str, Any]]
-_Headers = dict[str, dict[str, Any]]
-_COUNT = {"type": "integer", "minimum": 0}
-_MEANINGS = {
-    400: "MISSING_INPUT, INPUT_CONFLICT or INVALID_INPUT: the message says what is expected",
-    401: "UNAUTHORIZED: the API key is missing or not valid",
-    402: "BILLING_REQUIRED: the account is past due",
-    403: "TIER_INSUFFICIENT: the plan does not include this; on a service for one machine only"
-    " also INVALID_HOST and INVALID_ORIGIN",
-    404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
-    408: "REQUEST_TIMEOUT: the request took too long to arrive",
-    422: "The input does not have the right shape; each item says where, and what is wrong",
-    429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
-    " without",
-    500: "INTERNAL: the service failed; its log has the reason under the support reference",
-    503: "TEMPORARILY_UNAVAILABLE: the rate book or the database cannot be used just now",
-}
-_OF_ALL = (400, 403, 500, 503)
-_OF_KEYED = (401, 402, 429)
-_ONLY_ON_PURPOSE = "Only where the service was started to fail on purpose; X-Fault says so"
-
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
 
 
 def _iso_day(value: object) -> object:
@@ -62,7 +37,7 @@ class NexusInput(BaseModel):
     # A misspelt field would be silently lost, and with it what the caller wanted to keep.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    # which codes and types there are is judged with a message of ours, as in a query string
+    # the code and the type are checked later, with the messages of a query string
     state: Annotated[str, Field(json_schema_extra=STATE.described)]
     nexus_type: Annotated[str, Field(json_schema_extra=NEXUS_TYPE.described)] = "physical"
     registered_at: Annotated[date | None, BeforeValidator(_iso_day)] = None
@@ -123,7 +98,7 @@ class Meta(_Shape):
     """How the rate was found and how far it can be trusted."""
 
     resolved_via: Literal["address", "zip4", "zip5", "place", "coordinates", "state"]
-    confidence: Confidence
+    confidence: Literal["exact", "high", "medium", "low"]
     effective_date: date | None
     effective_date_basis: Literal["publisher_effective_date", "edition_only", "no_published_date"]
     period: Annotated[str, Field(pattern="^[0-9]{4}[1-4]$")] | None = Field(deprecated=True)
@@ -133,7 +108,7 @@ class Meta(_Shape):
 
 
 class Candidate(_Shape):
-    """One area that was considered; rank 1 is the one that is answered."""
+    """One area that was considered; rank 1 is the one in the response."""
 
     rank: Annotated[int, Field(ge=1)]
     chosen: bool
@@ -169,7 +144,7 @@ class ResolvedPlace(_Shape):
 
 
 class TaxResponse(_Shape):
-    """The answer to a lookup; the last three fields with `mode=full` only."""
+    """The response to a lookup; the last three fields with `mode=full` only."""
 
     rate: Rate
     meta: Meta
@@ -243,7 +218,7 @@ class NexusRemoval(_Shape):
 
 
 class ErrorBody(_Shape):
-    """What went wrong: for a program (`code`), for a person, and for a question about it."""
+    """What went wrong: `code` for a program, `message` for a reader, a reference for support."""
 
     code: Annotated[str, Field(pattern="^[A-Z_]+$")]
     message: str
@@ -272,6 +247,28 @@ class HTTPValidationError(BaseModel):
     """The body of a 422."""
 
     detail: Annotated[list[ValidationDetail], Field(min_length=1)]
+
+
+Responses = dict[int | str, dict[str, Any]]
+_Headers = dict[str, dict[str, Any]]
+_COUNT = {"type": "integer", "minimum": 0}
+_MEANINGS = {
+    400: "MISSING_INPUT, INPUT_CONFLICT or INVALID_INPUT: the message says what is expected",
+    401: "UNAUTHORIZED: the API key is missing or not valid",
+    402: "BILLING_REQUIRED: the account is past due",
+    403: "TIER_INSUFFICIENT: the plan does not include this; on a service for one machine only"
+    " also INVALID_HOST and INVALID_ORIGIN",
+    404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
+    408: "REQUEST_TIMEOUT: the request took too long to arrive",
+    422: "The input does not have the right shape; each item says where, and what is wrong",
+    429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
+    " without",
+    500: "INTERNAL: the service failed; its log has the reason under the support reference",
+    503: "TEMPORARILY_UNAVAILABLE: the rate book or the database cannot be used just now",
+}
+_OF_ALL = (400, 403, 500, 503)
+_OF_KEYED = (401, 402, 429)
+_ONLY_ON_PURPOSE = "Only where the service was started to fail on purpose; X-Fault says so"
 
 
 def _header(description: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
@@ -306,27 +303,21 @@ _OWN: dict[int, _Headers] = {
 _ON_PURPOSE = frozenset(int(kind[:3]) for kind in KINDS if kind[:3].isdecimal())
 
 
-def answers(model: type[BaseModel], description: str, *further: int) -> Responses:
-    """The answers of an address that needs no key.
-
-    Args:
-        model: the shape of the body of a 200.
-        description: what a 200 means.
-        further: the statuses that it has beside those that every address has.
-    """
-    return _responses(model, description, {*_OF_ALL, *further}, {})
+def public_responses(model: type[BaseModel], description: str) -> Responses:
+    """The responses of an address that needs no key; see `keyed_responses`."""
+    return _responses(model, description, set(_OF_ALL), {})
 
 
-def keyed_answers(
+def keyed_responses(
     model: type[BaseModel], description: str, *further: int, quota: bool = False
 ) -> Responses:
-    """The answers of an address that needs a key, with what they say of its limits.
+    """The responses of an address that needs a key: every status, with its headers and body.
 
     Args:
-        model: the shape of the body of a 200.
+        model: the body of a 200.
         description: what a 200 means.
-        further: the statuses that it has beside those that every such address has. Those that
-            only a fault on purpose (`faults`) can send are added by themselves.
+        further: statuses beyond those of every such address and those that only a fault on
+            purpose (`faults`) can send.
         quota: whether a monthly quota counts it.
     """
     limits = {**_LIMITS, **_QUOTA} if quota else _LIMITS

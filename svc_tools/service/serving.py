@@ -1,6 +1,7 @@
-"""The service as a program: one process, or several workers behind one socket."""
+"""The service as a program by uvicorn: one process, or several workers behind one socket.
 
-# MERGED server: uvicorn, run over a socket that is already bound: the port is known and ours before it starts.
+The socket is bound before uvicorn starts, so that the port is known and reserved.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 64
 _SETTINGS = "SVC_TOOLS_WORKER"
-"""The environment variable through which workers get their settings: no list of processes has it,
-and uvicorn takes nothing else along."""
+"""The environment variable that passes the settings to uvicorn's workers, where no list of
+processes shows them."""
 
 OPTIONS: dict[str, Any] = {
     "ws": "none",
@@ -62,7 +63,7 @@ _LAST_PORT = 65_535
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What each process that serves has to know."""
+    """The settings of every process that serves."""
 
     db: SecretStr
     run_key: SecretStr | None
@@ -105,21 +106,21 @@ def serve(
     if not 1 <= workers <= _MOST_WORKERS:
         raise StartError(f"--workers is {workers}; expected 1 to {_MOST_WORKERS}")
     if workers > 1 and os.name != "posix":
-        raise StartError("Several workers need Linux or macOS; leave --workers out: one serves")
+        raise StartError("Several workers need Linux or macOS; leave --workers out for one")
     if not isinstance(db, SecretStr):
         db = SecretStr(str((db or default_path()).absolute()))
     with bind(host, port) as listener, logged_to_stderr(), suppress(KeyboardInterrupt):
         settings = _Settings(db, run_key, listens_on_loopback(listener), faults)
         database = Database(db)
         books = keep_book(own_book_path())
-        edition = books.told
+        book = books.summary
 
-        def say() -> None:
+        def announce() -> None:
             with_workers = f", {workers} workers" if workers > 1 else ""
-            echo(f"Serving on {address_of(listener)} (rate book {edition}{with_workers})")
+            echo(f"Serving on {address_of(listener)} (rate book {book}{with_workers})")
             echo(f"Database: {database.name}")
             if run_key is None:
-                _say_key(KeyStore(database), echo)
+                _print_key(KeyStore(database), echo)
             if faults is not None:
                 echo(f"Faults on purpose: {faults.text} (seed {faults.seed})")
             if not settings.loopback:
@@ -131,11 +132,13 @@ def serve(
 
         if workers == 1:
             app = settings.app(database, books)
-            say()
+            announce()
             uvicorn.Server(uvicorn.Config(app, **OPTIONS)).run(sockets=[listener])
             return
         del books  # each worker reads its own
-        threading.Thread(target=_say_when_served, args=(listener, say), daemon=True).start()
+        threading.Thread(
+            target=_announce_when_served, args=(listener, announce), daemon=True
+        ).start()
         os.environ[_SETTINGS] = settings.to_json()
         uvicorn.run(
             f"{__name__}:{worker_app.__name__}",
@@ -148,13 +151,13 @@ def serve(
         )
 
 
-def _say_when_served(listener: socket.socket, say: Callable[[], None]) -> None:
+def _announce_when_served(listener: socket.socket, announce: Callable[[], None]) -> None:
     """Wait for the first worker: the socket listens already, and a connection to it is queued."""
     host, port = listener.getsockname()[:2]
     with closing(HTTPConnection(host, port)) as connection:
         connection.request("GET", "/healthz")
         connection.getresponse()
-    say()
+    announce()
 
 
 def worker_app() -> FastAPI:
@@ -176,24 +179,24 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _say_key(store: KeyStore, echo: Callable[[str], None]) -> None:
-    """Make and show a key where there is none yet."""
+def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
+    """Make and print a key where there is none yet."""
     if store.any():
         echo("API key: the one shown when this database was made; if it is lost, give one")
         echo("for this run with --api-key, or make one with `svc-tools keys create`.")
         return
     made = new_key()
-    # said first: a key that was stored but never seen would be of no use
+    # printed first: a key that was stored but never seen would be useless
     echo(f"API key: {made.get_secret_value()}")
     echo("Keep it: it is shown this once, and only its hash is stored.")
     store.create(hash_key(made), account=LOCAL_ACCOUNT, name="first start")
 
 
 class Server(uvicorn.Server):
-    """A server that says when it is really listening.
+    """A uvicorn server that reports when it has started.
 
     Args:
-        app: what answers.
+        app: the app.
         on_started: called once connections are being served, on the server's own thread.
     """
 
@@ -202,7 +205,7 @@ class Server(uvicorn.Server):
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, then say so."""
+        """Start as uvicorn does, then report it."""
         await super().startup(sockets)
         self._on_started()
 

@@ -27,7 +27,7 @@ class Store:
     Every method is one short transaction: it happens as a whole or not at all.
 
     Args:
-        database: where they are.
+        database: stores them.
 
     Raises:
         StoreBusyError: (from every method) others kept the database locked.
@@ -41,25 +41,29 @@ class Store:
         self, account: str, state: str | None = None, nexus_type: str | None = None
     ) -> list[NexusRow]:
         """An account's records, ordered by state, then type; those of one state or type."""
-        question = sa.select(*_RECORD).where(*_aim(account, state, nexus_type))
+        query = sa.select(*_RECORD).where(*_filters(account, state, nexus_type))
         with self.database.read() as connection:
-            rows = connection.execute(question.order_by(nexus.c.state, nexus.c.nexus_type))
+            rows = connection.execute(query.order_by(nexus.c.state, nexus.c.nexus_type))
             return [dict(row) for row in rows.mappings()]
 
     def put_nexus(
         self, account: str, state: str, nexus_type: str, fields: Mapping[str, str | None]
     ) -> NexusRow:
-        """Add a record, or update the one of that state and type; the record as it then is.
+        """Add a record, or update the one of that state and type; return the stored record.
 
         Args:
             account: whose record.
             state: the state's code, in upper case.
             nexus_type: physical, economic or marketplace.
             fields: those of registered_at, address and notes that the caller gave. A given one
-                replaces what stood there (`None` clears it); the others stay.
+                replaces the stored one (`None` clears it); the others stay.
+
+        Raises:
+            StoreUnavailableError: the account, there when the key was checked, is missing:
+                another database is in its place.
         """
         now = utc_now()
-        made = self.database.insert(nexus).values(
+        insert = self.database.insert(nexus).values(
             account=account,
             state=state,
             nexus_type=nexus_type,
@@ -67,29 +71,31 @@ class Store:
             updated_at=now,
             **fields,
         )
-        kept = made.on_conflict_do_update(
+        upsert = insert.on_conflict_do_update(
             index_elements=_KEY,
             # of two at the same moment, the one that waited may have looked at the clock first
             set_={"updated_at": _later_of(nexus.c.updated_at, now), **fields},
         )
         with self.database.write() as connection:
-            return dict(connection.execute(kept.returning(*_RECORD)).mappings().one())
+            return dict(connection.execute(upsert.returning(*_RECORD)).mappings().one())
 
     def remove_nexus(self, account: str, state: str, nexus_type: str | None = None) -> int:
-        """Remove an account's records of a state, all or of one type; how many there were."""
-        removal = nexus.delete().where(*_aim(account, state, nexus_type))
+        """Remove an account's records of a state, all or of one type; return their number."""
+        removal = nexus.delete().where(*_filters(account, state, nexus_type))
         with self.database.write() as connection:
             return connection.execute(removal).rowcount
 
 
-def _later_of(kept: sa.Column[str], now: str) -> sa.ColumnElement[str]:
-    return sa.case((kept > now, kept), else_=sa.literal(now))
+def _later_of(stored: sa.Column[str], now: str) -> sa.ColumnElement[str]:
+    return sa.case((stored > now, stored), else_=sa.literal(now))
 
 
-def _aim(account: str, state: str | None, nexus_type: str | None) -> list[sa.ColumnElement[bool]]:
-    aim = [nexus.c.account == account]
+def _filters(
+    account: str, state: str | None, nexus_type: str | None
+) -> list[sa.ColumnElement[bool]]:
+    filters = [nexus.c.account == account]
     if state is not None:
-        aim.append(nexus.c.state == state)
+        filters.append(nexus.c.state == state)
     if nexus_type is not None:
-        aim.append(nexus.c.nexus_type == nexus_type)
-    return aim
+        filters.append(nexus.c.nexus_type == nexus_type)
+    return filters

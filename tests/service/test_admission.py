@@ -85,7 +85,7 @@ def test_a_key_that_is_past_due_is_402_everywhere(ask, path):
 
 def test_an_account_that_is_past_due_is_402_with_all_its_keys(service):
     _, headers = make_key(service.keys, account="acme")
-    service.keys.set_account_status("acme", "past_due")
+    service.keys.set_account_past_due("acme", past_due=True)
     response = service.anonymous("GET", TAX, params=ZIP, headers=headers)
     assert error_of(response, 402, "BILLING_REQUIRED")["detail"] == {"account": "acme"}
     with (

@@ -107,18 +107,18 @@ def key_in(headers):
     return headers["X-API-Key"].encode()
 
 
-def test_a_verified_key_is_remembered_for_less_than_five_seconds(ring, store, clock):
+def test_a_verified_key_is_cached_for_less_than_five_seconds(ring, store, clock):
     row, headers = make_key(store)
     key = key_in(headers)
-    assert ring.recall(key) is None
+    assert ring.cached(key) is None
     assert ring.verify(key).grant.key_id == row.id
     store.revoke(row.id)
     clock.at += 3.9
-    assert ring.recall(key).grant.key_id == row.id
+    assert ring.cached(key).grant.key_id == row.id
     clock.at += 0.2
-    assert ring.recall(key) is None
+    assert ring.cached(key) is None
     assert ring.verify(key).grant is None
-    assert ring.recall(key).grant is None
+    assert ring.cached(key).grant is None
 
 
 def test_a_key_that_is_not_valid_is_not_asked_about_for_a_second(ring, store, clock):
@@ -126,11 +126,11 @@ def test_a_key_that_is_not_valid_is_not_asked_about_for_a_second(ring, store, cl
     raw = key.get_secret_value().encode()
     assert ring.verify(raw).grant is None
     store.create(hash_key(key), account="later")
-    assert ring.recall(raw).grant is None
+    assert ring.cached(raw).grant is None
     clock.at += 1.0
-    assert ring.recall(raw) is None
+    assert ring.cached(raw) is None
     assert ring.verify(raw).grant.account == "later"
-    assert ring.recall(raw).grant.account == "later"
+    assert ring.cached(raw).grant.account == "later"
 
 
 def test_a_key_ends_at_its_time_though_it_is_remembered(store, clock):
@@ -139,9 +139,9 @@ def test_a_key_ends_at_its_time_though_it_is_remembered(store, clock):
     _, headers = make_key(store, expires_at=NOW)
     assert ring.verify(key_in(headers)).grant is not None
     clock.at += 0.9
-    assert ring.recall(key_in(headers)).grant is not None
+    assert ring.cached(key_in(headers)).grant is not None
     clock.at += 0.2
-    assert ring.recall(key_in(headers)) is None
+    assert ring.cached(key_in(headers)) is None
     assert ring.verify(key_in(headers)).grant is None
 
 
@@ -152,7 +152,7 @@ def test_wrong_keys_without_end_take_no_memory_and_push_nobody_out(ring, store, 
     for number in range(30):
         assert ring.verify(b"wrong %d" % number).grant is None
     assert len(ring._refused) == 10
-    assert ring.recall(key_in(headers)) is not None
+    assert ring.cached(key_in(headers)) is not None
 
 
 def test_many_keys_push_the_oldest_out_but_never_the_one_of_the_run(store):
@@ -163,8 +163,8 @@ def test_many_keys_push_the_oldest_out_but_never_the_one_of_the_run(store):
     for number in range(3):
         ring._remember(ring._known, str(number), known, 3)
     assert len(ring._known) == 3
-    assert ring.recall(key_in(headers)) is None
-    assert ring.recall(run_key.get_secret_value().encode()).grant.free
+    assert ring.cached(key_in(headers)) is None
+    assert ring.cached(run_key.get_secret_value().encode()).grant.free
 
 
 def test_the_key_of_a_run_and_a_key_without_limits_ask_the_database_at_most_once(run, db):
@@ -283,9 +283,9 @@ def test_an_unknown_key_is_an_error_that_names_those_there_are(keys):
 def test_an_account_that_is_past_due_takes_its_keys_with_it(keys):
     row, _ = make_key(keys, account="acme")
     other, _ = make_key(keys, account="other")
-    assert keys.set_account_status("acme", "past_due") == 1
+    assert keys.set_account_past_due("acme", past_due=True) == 1
     assert {one.id: one.past_due for one in keys.list()} == {row.id: True, other.id: False}
-    assert keys.set_account_status("acme", "active") == 1
+    assert keys.set_account_past_due("acme", past_due=False) == 1
     assert not any(one.past_due for one in keys.list())
     with pytest.raises(StartError, match="no account 'nobody'; there are acme, local, other"):
-        keys.set_account_status("nobody", "past_due")
+        keys.set_account_past_due("nobody", past_due=True)

@@ -16,9 +16,9 @@ from svc_tools.service.limits import (
     PLANS,
     Overrides,
     Rate,
-    demanded_features,
     feature_text,
     is_lookup,
+    required_features,
     signed_features,
     terms_of,
 )
@@ -136,7 +136,7 @@ def test_a_plan_of_another_release_counts_as_the_smallest():
     ],
 )
 def test_what_a_request_needs(path, query, needed):
-    assert demanded_features(path, query.encode(), TODAY) == needed
+    assert required_features(path, query.encode(), TODAY) == needed
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_an_address_that_is_no_lookup_costs_none(path, counted):
 
 @given(st.binary(max_size=80))
 def test_any_query_string_is_judged(query):
-    assert demanded_features("/v1/tax/TX", query, TODAY) <= set(FEATURES)
+    assert required_features("/v1/tax/TX", query, TODAY) <= set(FEATURES)
 
 
 def test_the_first_day_of_a_quarter_is_not_history_on_that_day():
-    assert demanded_features("/v1/tax/TX", b"period=20264", date(2026, 10, 1)) == set()
-    assert demanded_features("/v1/tax/TX", b"period=20264", date(2026, 10, 2)) == {"history"}
+    assert required_features("/v1/tax/TX", b"period=20264", date(2026, 10, 1)) == set()
+    assert required_features("/v1/tax/TX", b"period=20264", date(2026, 10, 2)) == {"history"}

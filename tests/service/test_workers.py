@@ -10,10 +10,12 @@ import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import pytest
@@ -49,10 +51,11 @@ def processes():
 class Served:
     """The program with its workers, and its address."""
 
-    def __init__(self, process, url, lines):
+    def __init__(self, process, url, lines, errors):
         self.process = process
         self.url = url
         self.lines = lines
+        self.errors = errors
 
     def workers(self):
         """The ids of the processes that serve: not of the one that cleans up after them."""
@@ -69,9 +72,9 @@ class Served:
         return httpx.request(method, self.url + path, **options)
 
     def ended(self):
-        """What it wrote to stderr until it ended, and its exit code."""
-        _, err = self.process.communicate(timeout=60)
-        return self.process.returncode, err
+        """Its exit code, and what it wrote to stderr until it ended."""
+        self.process.communicate(timeout=60)
+        return self.process.returncode, self.errors.read_text()
 
 
 @contextmanager
@@ -79,21 +82,42 @@ def serving(db, *options):
     # without -W error: uvicorn's supervisor does not close its copies of the socket
     command = [sys.executable, "-m", "svc_tools", "serve", "--port", "0"]
     command += ["--db", str(db), "--workers", "2", *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
-        try:
-            lines = []
-            for line in process.stdout:
-                lines.append(line)
-                if line.startswith("Stop with"):
-                    break
-            else:
-                pytest.fail(process.stderr.read())
-            url = re.search(r"http://[0-9.:]+", lines[0])[0]
-            yield Served(process, url, lines)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    with started(command) as (process, errors):
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("Stop with"):
+                break
+        else:
+            pytest.fail(errors.read_text())
+        url = re.search(r"http://[0-9.:]+", lines[0])[0]
+        yield Served(process, url, lines, errors)
+
+
+@contextmanager
+def started(command, **pipes):
+    """A process, killed with its children at the end, and the file of its stderr.
+
+    The log is a file because a pipe that nobody reads fills up and stops the service.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "stderr"
+        with (
+            errors.open("w") as stderr,
+            subprocess.Popen(
+                command,
+                start_new_session=True,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                **pipes,
+            ) as process,
+        ):
+            try:
+                yield process, errors
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 def until(wanted, seconds=30.0):
@@ -101,7 +125,7 @@ def until(wanted, seconds=30.0):
     ends = time.monotonic() + seconds
     while not (found := wanted()):
         assert time.monotonic() < ends, f"not within {seconds} seconds"
-        time.sleep(0.05)  # each refusal is a line in a pipe that nobody reads yet
+        time.sleep(0.05)
     return found
 
 
@@ -188,22 +212,19 @@ def test_no_orphan_survives_a_parent_that_is_killed(db):
 def test_the_key_of_the_run_is_valid_at_every_worker_and_in_no_list_of_processes(db):
     command = [sys.executable, "-m", "svc_tools", "serve", "--port", "0", "--db", str(db)]
     command += ["--workers", "2", "--api-key", "-"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
-        try:
-            process.stdin.write("a key of my own\n")
-            process.stdin.close()
-            lines = [next(process.stdout)]
-            served = Served(process, re.search(r"http://[0-9.:]+", lines[0])[0], lines)
-            until(lambda: len(served.workers()) == 2)
-            for _ in range(8):
-                response = served.get(FRESHNESS, {"X-API-Key": "a key of my own"})
-                assert response.status_code == 200
-            running = processes()
-            for pid in (process.pid, *served.workers()):
-                assert "my own" not in running[pid][1]
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
+    with started(command, stdin=subprocess.PIPE) as (process, errors):
+        process.stdin.write("a key of my own\n")
+        process.stdin.close()
+        process.stdin = None
+        lines = [next(process.stdout)]
+        served = Served(process, re.search(r"http://[0-9.:]+", lines[0])[0], lines, errors)
+        until(lambda: len(served.workers()) == 2)
+        for _ in range(8):
+            response = served.get(FRESHNESS, {"X-API-Key": "a key of my own"})
+            assert response.status_code == 200
+        running = processes()
+        for pid in (process.pid, *served.workers()):
+            assert "my own" not in running[pid][1]
 
 
 def refuse(_line):
