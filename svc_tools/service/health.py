@@ -218,7 +218,7 @@ class BookKeeper:
     def _fail(self, error: Exception) -> None:
         if repr(error) != repr(self._failure):  # logged once, not at every check
             log.error(
-                "The rate book cannot be read; lookups are 503 until it can be: %s (%s)",
+                "The rate book cannot be read; lookups are 503 meanwhile: %s (%s)",
                 error,
                 type(error).__name__,
             )

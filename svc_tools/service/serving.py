@@ -145,8 +145,10 @@ def serve(
             factory=True,
             workers=workers,
             fd=listener.fileno(),
-            # a worker that has not imported all within this time is killed and starts over
-            timeout_worker_healthcheck=60,
+            # A worker that does not respond within this time is killed and replaced: long enough to
+            # start on a busy machine. Not longer, because uvicorn (0.54) also waits this
+            # long for a worker that ends between two steps of its check, and Ctrl+C with it.
+            timeout_worker_healthcheck=15,
             **OPTIONS,
         )
 

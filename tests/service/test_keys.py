@@ -161,7 +161,7 @@ def test_many_keys_push_the_oldest_out_but_never_the_one_of_the_run(store):
     _, headers = make_key(store)
     known = ring.verify(key_in(headers))
     for number in range(3):
-        ring._remember(ring._known, str(number), known, 3)
+        ring._cache(ring._known, str(number), known, 3)
     assert len(ring._known) == 3
     assert ring.cached(key_in(headers)) is None
     assert ring.cached(run_key.get_secret_value().encode()).grant.free

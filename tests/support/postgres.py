@@ -108,7 +108,7 @@ class Server:
             cursor = connection.cursor()
             for statement in statements:
                 cursor.execute(statement)
-            return list(cursor.fetchall()) if cursor.description else []
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
     def new_database(self, options: str = "") -> str:
         """Make an empty database; its name."""
