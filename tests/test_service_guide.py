@@ -103,7 +103,7 @@ def test_the_table_of_plans_is_true():
 def test_the_faults_it_names_exist():
     (example,) = re.findall(r'--faults "([^"]+)" --seed', GUIDE)
     (named,) = re.findall(
-        r"any status of the specification(.+?)\. What is answered", GUIDE, re.DOTALL
+        r"any status of the specification(.+?)\. Such a response", GUIDE, re.DOTALL
     )
     kinds = re.findall(r"`([\w-]+)`", named)
     assert len(kinds) == 7

@@ -240,7 +240,7 @@ def _print(sentence: str, *, stderr: bool = False) -> None:
 
 
 def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
-    """The keys as a table; what does not fit beside the figures stands below them, indented.
+    """The keys as a table; what does not fit next to the figures is below them, indented.
 
     Args:
         described: the keys, as the service describes them.
@@ -249,7 +249,7 @@ def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
     keys = list(described)
     facts = [_facts(one) for one in keys]
     remarks = [_remarks(one) for one in keys]
-    # a column of remarks that nobody made is left out
+    # a column of remarks that is empty is left out
     wanted = [any(column) for column in zip(*remarks, strict=True)]
     lines = _aligned(
         [
@@ -271,14 +271,8 @@ def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
 
 
 def _ruled(lines: list[str]) -> list[str]:
-    """A table with a rule below its head, as every table of ours on a terminal."""
+    """A table with a rule below its header."""
     return [lines[0], _RULE * max(map(cell_len, lines)), *lines[1:]]
-
-
-def _use(one: dict[str, Any]) -> str:
-    """What a key used of its quota this month."""
-    quota = one["monthly_quota"]
-    return "no quota" if quota is None else f"{one['used']:,} of {quota:,}"
 
 
 def terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
@@ -296,12 +290,12 @@ def terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type st
 
 
 def _facts(one: dict[str, Any]) -> tuple[str, ...]:
-    rate = one["rate_per_minute"]
+    rate, quota = one["rate_per_minute"], one["monthly_quota"]
     return (
         one["id"],
         one["plan"],
         "any" if rate is None else f"{rate:,}/min",
-        _use(one),
+        "no quota" if quota is None else f"{one['used']:,} of {quota:,}",
         _feature_text(one["features"]),
         one["status"].replace("_", " "),
     )
@@ -321,7 +315,7 @@ def _remarks(one: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _shown(text: str) -> str:
-    """A text of an older database may hold what would move the cursor of a terminal."""
+    """Replace what could move the cursor of a terminal: an older database may hold it."""
     return "".join(sign if sign.isprintable() else "�" for sign in text)
 
 

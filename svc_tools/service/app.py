@@ -286,7 +286,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         operation_id="add_nexus",
         tags=["nexus"],
         summary="Add a nexus record, or update the one of that state and type",
-        responses=_linked(keyed_responses(NexusRecord, "The record as it is now", 408, 422)),
+        responses=_linked(keyed_responses(NexusRecord, "The record as it is now", 422)),
         route_class_override=_StrictJsonRoute,
         response_class=Response,
     )

@@ -259,7 +259,6 @@ _MEANINGS = {
     403: "TIER_INSUFFICIENT: the plan does not include this; on a service for one machine only"
     " also INVALID_HOST and INVALID_ORIGIN",
     404: "STATE_NOT_SUPPORTED, or NOT_FOUND where the place cannot be resolved",
-    408: "REQUEST_TIMEOUT: the request took too long to arrive",
     422: "The input does not have the right shape; each item says where, and what is wrong",
     429: "RATE_LIMITED, with Retry-After; QUOTA_EXCEEDED, where the month's lookups are used up,"
     " without",

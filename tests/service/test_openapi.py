@@ -27,7 +27,7 @@ STATUSES = {
     "health": OF_ALL,
     "freshness": OF_KEYED,
     "list_nexus": OF_KEYED,
-    "add_nexus": OF_KEYED | {"408", "422"},
+    "add_nexus": OF_KEYED | {"422"},
     "remove_nexus": OF_KEYED | {"422"},
     "lookup": OF_KEYED | {"404"},
 }
