@@ -1,6 +1,7 @@
 """The application: every command of `svc-tools`; here also `serve`, `panel` and `demo`.
 
-# MERGED panel: `svc-tools panel`: the panel as a page in the browser.
+A command reads its arguments, calls one function of the toolkit and shows the result.
+"""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ from svc_tools.service.database import LOCAL_ACCOUNT, Database, default_path
 from svc_tools.service.envelope import log, log_to_stderr, logged_to_stderr
 from svc_tools.service.errors import PortInUseError, StartError
 from svc_tools.service.faults import FaultPlan
+from svc_tools.service.guard import is_loopback_host
 from svc_tools.service.health import BookKeeper, keep_book
 from svc_tools.service.keys import KeyRing, KeyStore, checked_key, hash_key, new_key
-from svc_tools.service.loopback import is_loopback_host
 from svc_tools.service.ratebook.imports.database import own_book_path
 from svc_tools.service.store import Store
 

@@ -16,7 +16,7 @@ from svc_tools.excel import desk as desk_module
 from svc_tools.excel import desk as lookups
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import Call, evaluate, uncached_places
 from svc_tools.lookup.cache import Cache
 
 DAY = "2026-02-01"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.meanings import RATE_NOTES
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.reports import report
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.guard import MAX_BODY, MAX_HEADERS, MAX_QUERY
-from svc_tools.service.loopback import (
+from svc_tools.service.guard import (
+    MAX_BODY,
+    MAX_HEADERS,
+    MAX_QUERY,
     is_loopback_authority,
     is_loopback_host,
     is_loopback_origin,
