@@ -42,13 +42,16 @@ def _wrapped(line: str, width: int | None) -> str:
     )
 
 
+REPAIRS = {
+    "state_from_zip": "rows whose state was taken from the ZIP",
+    "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
+}
+"""The corrections that are reported, by the attribute of a place that names them."""
+
+
 def repairs(asked: Asked) -> list[str]:
     """How many rows were understood only after a correction."""
-    texts = {
-        "state_from_zip": "rows whose state was taken from the ZIP",
-        "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
-    }
-    counted = ((text, asked.count(attribute)) for attribute, text in texts.items())
+    counted = ((text, asked.count(attribute)) for attribute, text in REPAIRS.items())
     return [f"{text}: {count:,}" for text, count in counted if count]
 
 

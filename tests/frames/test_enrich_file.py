@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
 import sys
 from datetime import date, datetime
@@ -246,19 +247,20 @@ def test_text_of_the_data_never_becomes_a_formula_in_a_sheet(scripted, tmp_path)
     assert [cell.hyperlink for cell in sheet["B"]] == [None] * 4
 
 
-def test_text_of_the_service_never_becomes_a_formula_of_a_csv(tmp_path):
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "\uff1dHYPERLINK(1)"])
+def test_text_of_the_service_never_becomes_a_formula_of_a_csv(tmp_path, text):
     source = csv_file(
         tmp_path / "in.csv",
         [["zip", "state", "=1+1"], ["78701", "TX", "=mine"], ["78702", "TX", "-1"]],
     )
     with serving() as faults, Svc(KEY, base_url=faults.base_url, max_retries=0) as client:
-        refusal = b'{"error_code": "NOT_FOUND", "message": "=HYPERLINK(1)"}'
-        faults.will(answer(404, refusal), echo)
+        refusal = json.dumps({"error_code": "NOT_FOUND", "message": text})
+        faults.will(answer(404, refusal.encode()), echo)
         run = enrich_file(source, tmp_path / "out.csv", client=client, cache=False, concurrency=1)
-    with run.written.open(newline="") as file:
+    with run.written.open(newline="", encoding="utf-8-sig") as file:
         first, second = csv.DictReader(file)
     assert [row["=1+1"] for row in (first, second)] == ["=mine", "-1"]  # the user's own
-    assert first["lookup_error"] == "'=HYPERLINK(1)"
+    assert first["lookup_error"] == f"'{text}"
     assert second["combined_rate"] == "0.08250"
 
 

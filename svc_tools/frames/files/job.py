@@ -43,6 +43,7 @@ from svc_tools.frames.files.writing import (
     open_writer,
 )
 from svc_tools.frames.lookup_columns import TAX_COLUMNS
+from svc_tools.frames.notes import REPAIRS
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import Plan, Refused
@@ -145,7 +146,7 @@ class FileJob:
                         surveyed.places[one.place] += rows
                     else:
                         surveyed.refused[one.status, one.reason] += rows
-                surveyed.noted.update({name: queries.count(name) for name in _NOTED})
+                surveyed.noted.update({name: queries.count(name) for name in REPAIRS})
                 if invoice:
                     self._split.see(frame[invoice])
                 surveyed.rows += len(frame)
@@ -154,7 +155,7 @@ class FileJob:
         check_rows(self.kind, surveyed.rows)
         self.notes += [
             f"{text}: {surveyed.noted[name]:,}"
-            for name, text in _NOTED.items()
+            for name, text in REPAIRS.items()
             if surveyed.noted[name]
         ]
         return surveyed
@@ -354,7 +355,7 @@ class Survey:
         rows: its rows.
         places: its distinct places, with the number of rows of each.
         refused: rows by status (invalid, unsupported) and reason; no request is sent for them.
-        noted: rows by the decisions in `_NOTED`.
+        noted: rows by the decisions in `REPAIRS`.
         whole: whether the file was read to its end.
     """
 
@@ -363,12 +364,6 @@ class Survey:
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     noted: Counter[str] = field(default_factory=Counter)
     whole: bool = False
-
-
-_NOTED = {
-    "state_from_zip": "rows whose state was taken from the ZIP",
-    "zip_repaired": "rows whose ZIP was tidied up (such as 2134 for 02134)",
-}
 
 
 def _plan_of(

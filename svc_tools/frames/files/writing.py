@@ -11,15 +11,13 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from svc_tools.frames.files.chunk import FileError, cell_text
-from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, cell_of
+from svc_tools.frames.reports.xlsx import FORMULA_STARTS, MOST_COLUMNS, MOST_ROWS, cell_of
 
 if TYPE_CHECKING:
     from collections import Counter
     from pathlib import Path
 
     from svc_tools.frames.files.chunk import Chunk
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_output(path: Path, source: Path, *, force: bool) -> str:
@@ -201,9 +199,9 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    if not any(_may_contain(chunk, _FORMULA_STARTS) for chunk in column.cast(_NO_TEXT.type).chunks):
+    if not any(_may_contain(chunk, FORMULA_STARTS) for chunk in column.cast(_NO_TEXT.type).chunks):
         return column
-    starts = pa.array(_FORMULA_STARTS, column.type)
+    starts = pa.array(FORMULA_STARTS, column.type)
     runs = pc.is_in(pc.utf8_slice_codeunits(column, 0, 1), starts)
     mark, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
     return pc.if_else(runs, pc.binary_join_element_wise(mark, column, nothing), column)
@@ -325,7 +323,7 @@ class SheetWriter:
             self._sheet.write_datetime(row, position, held, shown or kind)
         elif form == "text":
             self._cut += isinstance(value, str) and len(value) > _LONGEST
-            risky = str(held).startswith(_FORMULA_STARTS)
+            risky = str(held).startswith(FORMULA_STARTS)
             self._sheet.write_string(row, position, held, self._formats["text"] if risky else None)
 
     def _format_of(self, kind: pa.DataType) -> Any:  # noqa: ANN401  # a format of xlsxwriter

@@ -177,7 +177,7 @@ class Sheet:
         if form == "blank":
             return
         if form == "text":
-            if str(content).startswith(_FORMULA_STARTS):
+            if str(content).startswith(FORMULA_STARTS):
                 look = self._formats[f"{kind}{_AS_TEXT}"]
             self._sheet.write_string(row, column, content, look)
         elif form == "boolean":
@@ -567,7 +567,7 @@ def _fitting(text: str) -> str:
     return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 12]} … (was cut)"
 
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The starts of texts that some program takes for a formula; the last are full width."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 _ESCAPE_ITSELF = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
@@ -579,7 +579,7 @@ def cell_xml(cell: Cell, style: int, style_as_text: int) -> str:
         return '"/>'
     if cell.form == "text":
         text = str(cell.value)
-        look = style_as_text if text.startswith(_FORMULA_STARTS) else style
+        look = style_as_text if text.startswith(FORMULA_STARTS) else style
         kept = ' xml:space="preserve"' if text != text.strip() or "\n" in text else ""
         return f'" s="{look}" t="inlineStr"><is><t{kept}>{_escaped(text)}</t></is></c>'
     if cell.form == "boolean":
