@@ -103,9 +103,11 @@ def test_the_nexus_commands_run_in_order_and_remove_what_was_ticked(tmp_path):
         assert done.returncode == 0, done.stderr
         said.append(done.stdout)
         if words[2] == "plan":
-            plan = pd.read_csv(tmp_path / "plan.csv", dtype="str")
+            first, _ = (tmp_path / "plan.csv").read_text().split("\n", 1)
+            plan = pd.read_csv(tmp_path / "plan.csv", dtype="str", comment="#")
             assert plan["remove"].isna().all()  # nothing is ticked in advance
-            plan.assign(remove="x").to_csv(tmp_path / "plan.csv", index=False)
+            table = plan.assign(remove="x").to_csv(index=False)
+            (tmp_path / "plan.csv").write_text(f"{first}\n{table}")
     _, _, dry, sent, receipts = said
     assert "DELETE /v1/portability/nexus/OR?nexus_type=economic" in dry
     assert "1 removed" in " ".join(sent.split()), sent
