@@ -92,6 +92,8 @@ except Exception as error:
         + what + "</p><p>Fix that, end the page with Ctrl+C and start it again.</p></div>"))
 """
 
+_OUTPUT_SECONDS = 120
+"""How long the output of the notebook's cell may take to arrive after the cell has ended."""
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -280,6 +282,8 @@ def _config() -> Config:
     config.VoilaConfiguration.extension_denylist = []
     config.VoilaConfiguration.preheat_kernel = True  # so that the page opens at once
     config.VoilaConfiguration.default_pool_size = 1
+    # nbclient's 4 seconds are too few for a busy machine: the page would stay empty
+    config.VoilaExecutor.iopub_timeout = _OUTPUT_SECONDS
     config.MappingKernelManager.cull_idle_timeout = _IDLE_SECONDS
     config.MappingKernelManager.cull_interval = _IDLE_SECONDS // 5
     config.KernelSpecManager.kernel_dirs = []  # the Python that runs this, not one found elsewhere
