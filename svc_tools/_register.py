@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +101,9 @@ class _Loader(Loader):
     def __init__(self, loader: Loader, finder: _Finder) -> None:
         self._loader = loader
         self._finder = finder
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what the library's own loader offers
+        return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)

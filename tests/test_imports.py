@@ -391,3 +391,8 @@ def test_nothing_tells_anyone_to_install_somebody_elses_package():
 def test_a_question_for_the_names_takes_no_accessor_away(library):
     code = f"import svc_tools\ndir(svc_tools)\nimport {library}\nprint(pd.DataFrame.svc.__name__)"
     assert run(code).stdout.strip() == "SvcAccessor"
+
+
+def test_the_loader_of_a_library_offers_what_its_own_does():
+    code = "import pkgutil, svc_tools; print(len(pkgutil.get_data('pandas', '__init__.py')) > 0)"
+    assert run(code).stdout.strip() == "True"

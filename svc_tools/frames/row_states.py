@@ -105,9 +105,6 @@ def _label(cells: tuple[str, ...]) -> str:
     return ", ".join(part.strip() for part in (address, point, town, where) if part.strip())
 
 
-_GIVEN = ("address", "city", "zip", "location", "lat", "lng")
-
-
 def _of(frame: pd.DataFrame, role: str, rows: np.ndarray, prefix: str) -> Coded:
     """The cells of some rows that name the state or the ZIP Code, as text."""
     columns, values = _inputs_of(frame, prefix=prefix)

@@ -339,7 +339,11 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
     where = receipt_folder() if folder is None else Path(folder).expanduser()
     paths = sorted(where.glob(f"*{ENDING}"), reverse=True) if where.is_dir() else []
     rows = [_row(path) for path in paths]
-    restored = {row["of"]: row["file"] for row in rows if row.get("of") and row["finished"]}
+    restored = {
+        row["of"]: row["file"]
+        for row in rows
+        if row.get("of") and row["finished"] and not row["not_done"] and not row["unknown"]
+    }
     for row in rows:
         if row["file"] in restored:
             row["undoable"] = False

@@ -242,7 +242,9 @@ class Job:
 
     def _paths(self, where: Path) -> list[Path]:
         """The journals of this job, the newest by its name first."""
-        return sorted(where.glob(f"*-{self._named}{ENDING}"), reverse=True)
+        # only names as `_free` makes them: a copy is not the journal, and what it lacks was sent
+        found = where.glob(f"{_STAMP}*-{self._named}{ENDING}")
+        return sorted(found, reverse=True)
 
     def _check(self, path: Path, events: Sequence[Event]) -> None:
         """Require that a journal is of this job, and can be read by this release.
@@ -351,6 +353,8 @@ def _continued_item(one: Change, track: Track, there: ListedRecords | None) -> R
     )
 
 
+_STAMP = "[0-9]" * 8 + "-" + "[0-9]" * 6
+"""The time at the start of a journal's name, as a pattern of file names."""
 _MOST_LOST = 3
 """Lost responses in a row after which the run ends: the service is in trouble."""
 _UNKNOWN = (

@@ -247,6 +247,8 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
     def open(self, sockets: list[socket.socket]) -> None:
         """Serve on these sockets; the kernels begin to start."""
         self.port = sockets[0].getsockname()[1]
+        # its warnings name the whole address of a refused request, which may hold the token
+        logging.getLogger("tornado.general").setLevel(logging.ERROR)
         self.initialize([])
         application = self.app = web.Application(**self.init_settings())
         application.add_handlers(_HOSTS, self.init_handlers())

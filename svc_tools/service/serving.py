@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 64
 _SETTINGS = "SVC_TOOLS_WORKER"
-"""The environment variable that passes the settings to uvicorn's workers, where no list of
-processes shows them."""
+"""The environment variable that passes the settings to uvicorn's workers: their arguments would be
+visible to every user of the machine. A worker removes it from its own environment."""
 
 OPTIONS: dict[str, Any] = {
     "ws": "none",
@@ -166,7 +166,7 @@ def worker_app() -> FastAPI:
     """The app of one worker: uvicorn calls this in each process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     log_to_stderr()
-    settings = _Settings.from_json(os.environ[_SETTINGS])
+    settings = _Settings.from_json(os.environ.pop(_SETTINGS))
     try:
         return settings.app(Database(settings.db), keep_book(own_book_path()))
     except StartError as error:

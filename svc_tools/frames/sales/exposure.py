@@ -56,7 +56,7 @@ def exposure_of_frame(
     tz: str | tzinfo | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """See `NexusMethods.exposure` for the meaning of the arguments."""
+    """See `SvcAccessor.exposure` for the meaning of the arguments."""
     terms = _terms(register, thresholds)  # fails early if one cannot be read
     return _exposed(daily_sales(frame, given, tz=tz), terms, as_of, covers, progress=progress)
 
