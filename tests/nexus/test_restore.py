@@ -182,3 +182,11 @@ def test_of_several_records_one_comes_back_and_the_rest_are_said(nexus, scripted
     assert [one["notes"] for one in nexus.records if one["state"] == "DE"] == ["another"]
     assert any("had 2 records" in note for note in again.notes)
     assert "old" in receipt.restore_file.read_text("utf-8-sig")
+
+
+def test_a_restore_that_added_nothing_leaves_the_removal_undoable(nexus, removed, scripted):
+    nexus.adding = [refused(422)] * 3
+    assert set(statuses(restore(removed, scripted, dry_run=False)).values()) == {"refused"}
+    listed = receipts(removed.path.parent).set_index("file")
+    assert listed.loc[removed.path.name, "undoable"]
+    assert "Restored" not in listed.loc[removed.path.name, "said"]
