@@ -190,3 +190,14 @@ def test_a_restore_that_added_nothing_leaves_the_removal_undoable(nexus, removed
     listed = receipts(removed.path.parent).set_index("file")
     assert listed.loc[removed.path.name, "undoable"]
     assert "Restored" not in listed.loc[removed.path.name, "said"]
+
+
+def test_a_copy_of_a_journal_is_never_continued(nexus, removed, scripted):
+    nexus.adding = [refused(402)]
+    stopped = restore(removed, scripted, dry_run=False)
+    copy = stopped.path.with_name(f"copy of-{stopped.path.name}")
+    copy.write_bytes(stopped.path.read_bytes())
+    before = copy.read_bytes()
+    again = restore(removed, scripted, dry_run=False)
+    assert again.path == stopped.path
+    assert copy.read_bytes() == before
