@@ -1,4 +1,4 @@
-"""The rows of a rate book, the CSV text they are stored in, and which of them can be read two ways.
+"""The rows of a rate book, and the CSV text they are stored in.
 
 A book is a folder of small CSV files, one row class each. Rates are whole numbers of 10^-5
 (`units`), dates are ISO, lists are separated by blanks or `|`. What adds up to a rate:
@@ -38,11 +38,13 @@ class Source:
         publisher: who published the figures.
         edition: which edition of it; goes into `meta.edition`.
         licence: on what terms.
-        trust: `official`, `official_copy`, `compiled` or `third_hand`.
+        trust: `official`, `second_hand` (official figures re-expressed by others) or `third_hand`.
         complete_from: from this day on the source lists every jurisdiction of its kind: one
             without a row on such a day did not exist then. `None`: no such claim.
         local_until: the last day its county, city and district rates are good for.
         state_until: the last day its state rates are good for.
+        undated: the `effective_date_basis` of its rows without a day of law: `edition_only` where
+            a row is dated by the edition, `no_published_date` where it is not dated at all.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Source:
     complete_from: date | None
     local_until: date
     state_until: date
+    undated: str = "edition_only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,8 @@ class StateRow:
         state: two-letter code.
         name: its name.
         fips: two-digit FIPS code.
-        tier: `A` state alone, `B` by county, `C` by city, `D` the main cities of a transcribed
-            table, `E` the state part only, `none` nothing honest but where a table has a rate
-            (Alaska).
+        tier: `A` state alone, `B` by county, `C` by city, `D` the listed cities only, `E` the
+            state part only, `none` nothing honest but where a table has a rate (Alaska).
         local: what decides the local part: `none` (there is none), `county`, `city`, or
             `unknown` (there is one, and the book does not have it).
         freight_taxable: whether separately stated delivery charges are taxed; `None`: no tax.
@@ -123,6 +125,9 @@ class RateRow:
             disagree; empty otherwise.
         conflict_units: the other rate, where there is one.
         note: what a reader of the row should know; for a conflict, who says what.
+        use: how far it may be relied on: empty (the whole rate), `stale` (no newer figure is
+            published for the place), `partial` (a lower bound: a part may be missing) or
+            `unknown` (no local figure: `units` is 0).
     """
 
     jurisdiction: str
@@ -135,6 +140,7 @@ class RateRow:
     conflict_cap: str
     conflict_units: int | None
     note: str
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,8 @@ class Area:
         lacks: what the book does not have of it: `local` (only the state part is known there),
             `districts` (a special district that the book cannot place may apply), or empty.
         lacks_from: the first day it lacks that; `None`: every day.
+        place: the FIPS code of the Census place that it is, or is a part of; empty where the
+            name alone tells.
     """
 
     id: str
@@ -170,18 +178,48 @@ class Area:
     rank: int
     lacks: str = ""
     lacks_from: date | None = None
+    place: str = ""
 
     def lacks_on(self, day: date) -> str:
         """What the book does not have of the area on a day."""
         return self.lacks if self.lacks_from is None or self.lacks_from <= day else ""
 
 
-class ZipCounties(NamedTuple):
-    """Every county of one state that a ZIP touches, as FIPS codes."""
+class ZipAreas(NamedTuple):
+    """What one ZIP touches in one state.
+
+    Attributes:
+        zip: five digits.
+        state: two-letter code.
+        counties: FIPS codes of every county, separated by blanks.
+        places: FIPS codes of the Census places, each with its share of the ZIP's land in
+            thousandths (`43000:995`), the largest first; shares under 1 % are left out.
+    """
 
     zip: str
     state: str
     counties: str
+    places: str
+
+
+class PlaceRow(NamedTuple):
+    """One Census place of a state where the place may decide the rate.
+
+    Attributes:
+        state: two-letter code.
+        fips: five-digit place code.
+        name: its name.
+        kind: `city`, `town`, `village`, `CDP` (not incorporated) and the like.
+        counties: FIPS codes of its counties, separated by blanks, the main one first.
+        aliases: further names it goes by, separated by `|`.
+    """
+
+    state: str
+    fips: str
+    name: str
+    kind: str
+    counties: str
+    aliases: str
 
 
 TABLES: dict[str, type] = {
@@ -192,7 +230,8 @@ TABLES: dict[str, type] = {
     "jurisdictions.csv": Jurisdiction,
     "areas.csv": Area,
     "rates.csv": RateRow,
-    "zip_counties.csv": ZipCounties,
+    "places.csv": PlaceRow,
+    "zips.csv": ZipAreas,
 }
 """Every file of a book and the class of its rows."""
 
@@ -285,39 +324,3 @@ def write_rows(rows: Iterable[object], row_class: type) -> str:
     writer.writerow(columns)
     writer.writerows([_write(getattr(row, column)) for column in columns] for row in rows)
     return out.getvalue()
-
-
-class CityDoubt(NamedTuple):
-    """A district's rate that a city's may include; it is read so, and no source decides.
-
-    Attributes:
-        units: the district's rate.
-        district: what it is called.
-    """
-
-    units: int
-    district: str
-
-
-_FULTON = CityDoubt(750, "Fulton County's transportation tax")
-
-CITY_DOUBTS = {
-    "GA:city:17776": _FULTON,  # College Park
-    "GA:city:25720": _FULTON,  # East Point
-    "GA:city:36472": _FULTON,  # Hapeville
-}
-"""By jurisdiction."""
-
-
-def is_city_doubt(row: RateRow) -> bool:
-    """Whether a row is in conflict for this alone.
-
-    A boundary record, which names the codes that add up at a place, then settles it.
-    """
-    doubt = CITY_DOUBTS.get(row.jurisdiction)
-    # a row that is unsure for another reason too has that reason's cap, not this one's
-    return (
-        doubt is not None
-        and row.conflict_cap == "low"
-        and row.conflict_units == row.units + doubt.units
-    )

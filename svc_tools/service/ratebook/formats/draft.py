@@ -16,7 +16,7 @@ from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Sourc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from svc_tools.service.ratebook.schema import County, ZipCounties
+    from svc_tools.service.ratebook.schema import County, PlaceRow, ZipAreas
 
 
 @dataclass(slots=True)
@@ -30,8 +30,11 @@ class Draft:
         sources: the sources used, by id.
         jurisdictions: by id.
         areas: by id.
-        rates: in the order they were added.
-        zip_counties: the crosswalk.
+        divided: (state, place, county) of the parts of places that lie outside their main county
+            and are large enough for the place's name to mean them too.
+        rates: of each jurisdiction, in the order they were added.
+        places: the Census places of the states where a place may decide.
+        zips: what each ZIP touches.
     """
 
     report: Report
@@ -40,8 +43,10 @@ class Draft:
     sources: dict[str, Source] = field(default_factory=dict)
     jurisdictions: dict[str, Jurisdiction] = field(default_factory=dict)
     areas: dict[str, Area] = field(default_factory=dict)
-    rates: list[RateRow] = field(default_factory=list)
-    zip_counties: list[ZipCounties] = field(default_factory=list)
+    divided: set[tuple[str, str, str]] = field(default_factory=set)
+    rates: dict[str, list[RateRow]] = field(default_factory=dict)
+    places: list[PlaceRow] = field(default_factory=list)
+    zips: list[ZipAreas] = field(default_factory=list)
 
     def add_jurisdiction(self, state: str, level: str, code: str, name: str) -> str:
         """Add a jurisdiction if it is new; its id: `FL:county:086`, a state's is its code."""
@@ -73,10 +78,11 @@ class Draft:
         conflict_cap: str = "",
         conflict_units: int | None = None,
         note: str = "",
+        use: str = "",
     ) -> None:
         """Add a checked rate; `trust` is the source's unless the row has its own."""
         trust = trust or self.sources[source].trust
-        self.rates.append(
+        self.rates.setdefault(jurisdiction, []).append(
             RateRow(
                 jurisdiction,
                 units,
@@ -88,6 +94,7 @@ class Draft:
                 conflict_cap,
                 conflict_units,
                 note,
+                use,
             )
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, timedelta
 from itertools import groupby, pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,14 +20,13 @@ from svc_tools.service.ratebook.formats.places import (
     UNTAXED,
     places_of,
 )
-from svc_tools.service.ratebook.schema import CITY_DOUBTS, Area
+from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from svc_tools.service.ratebook.formats.draft import Draft, Report
     from svc_tools.service.ratebook.formats.places import Member, Place, PlacedDistrict, Unplaced
-    from svc_tools.service.ratebook.schema import CityDoubt
 
 STATE, COUNTY, CITY, SPECIAL = "45", "00", "01", "63"
 """The types of jurisdiction that every SST rate file uses; the others (02, 49, 69, 79) vary."""
@@ -138,6 +136,8 @@ def _in_force(rows: list[RateFileRow]) -> list[RateFileRow]:
     return spans
 
 
+_CENSUS_CODES = {"05000": "04000"}
+"""Codes of a file that the Census does not have: Georgia's for Atlanta's part of DeKalb County."""
 _NO_ROW = "no row of the file for these days: no rate"
 
 
@@ -196,27 +196,9 @@ def _add_cities(
         if rows:
             key = draft.add_jurisdiction(state, "city", code, place.label or place.name)
             _add_rows(state, key, rows, source, draft, is_city=True)
-            if key in CITY_DOUBTS:
-                _doubt_city(key, CITY_DOUBTS[key], place.name, name, draft)
             _add_city_areas(state, place, (key,), draft)
         elif place in untaxed:
             _add_city_areas(state, place, (), draft)
-
-
-def _doubt_city(key: str, doubt: CityDoubt, city: str, name: str, draft: Draft) -> None:
-    """Mark the rates of a city that may or may not hold a district's rate already."""
-    for number, row in enumerate(draft.rates):
-        if row.jurisdiction != key or not row.units:
-            continue
-        other = row.units + doubt.units
-        note = (
-            f"That the file's {percent_text(row.units)} for the city holds {doubt.district} of"
-            f" {percent_text(doubt.units)} already is an inference. If it does, as answered, the"
-            f" city adds {percent_text(row.units)} to the state's and the county's rate; if it"
-            f" does not, {percent_text(other)}."
-        )
-        draft.rates[number] = replace(row, conflict_cap="low", conflict_units=other, note=note)
-        draft.report.add("conflict", name, city, note)
 
 
 def _add_city_areas(
@@ -243,6 +225,7 @@ def _add_city_areas(
                 (place.name,),
                 "",
                 1 if number else 0,
+                place=_CENSUS_CODES.get(place.code, place.code),
             )
         )
         added.append(f"{key}@{fips}" if number else key)

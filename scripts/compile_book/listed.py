@@ -1,0 +1,461 @@
+"""The lists of areas in one layout: combined rates by county, place and town, with history."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from svc_tools.service.ratebook.formats.draft import (
+    RowError,
+    fraction_units,
+    iso_date,
+    percent_text,
+)
+from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.schema import Area, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.schema import RateRow
+
+_DAY = timedelta(days=1)
+_LICENSE = "facts of public record, re-expressed in this project's schema"
+_TRUST = {
+    "official": "official",
+    "official or quoting it": "second_hand",
+    "official figures, second hand": "second_hand",
+    "official figures, second hand, partly read": "second_hand",
+    "official figures, third hand": "third_hand",
+}
+_USES = {"whole": "", "stale": "stale", "partial": "partial"}
+_DATED = frozenset({"change"})
+
+
+class Span(NamedTuple):
+    """One combined rate of an area over some days, both ends inclusive.
+
+    Attributes:
+        begin: the first day.
+        end: the last day; `None`: open.
+        units: state part included, in units of 10^-5; `None` where no figure is known.
+        effective: the day of law, where the list gives one.
+        use: as `RateRow.use`.
+        source: id of the source.
+        note: what a reader should know.
+        disputed: whether another compilation of the same file has another figure.
+    """
+
+    begin: date
+    end: date | None
+    units: int | None
+    effective: date | None
+    use: str
+    source: str
+    note: str
+    disputed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One area of a list.
+
+    Attributes:
+        state: two-letter code.
+        level: `county` (all of it), `county_rest` (outside the places that have a row), `place`
+            or `town` (Vermont).
+        county: three-digit FIPS code.
+        place: five-digit place code; empty for counties and towns.
+        name: of the place; empty for counties.
+        kind: the type of the place.
+        principal: whether this is the main county of the place.
+        spans: its rates, the oldest first.
+    """
+
+    state: str
+    level: str
+    county: str
+    place: str
+    name: str
+    kind: str
+    principal: bool
+    spans: tuple[Span, ...]
+
+    @property
+    def of_place(self) -> bool:
+        """Whether it is a place or a town, and not (the rest of) a county."""
+        return self.level in {"place", "town"}
+
+    def shifted(self, *, begin: date) -> Listed:
+        """The same with its first span from an earlier day on."""
+        first = self.spans[0]
+        return replace(self, spans=(first._replace(begin=begin), *self.spans[1:]))
+
+
+def read_listed(path: Path) -> list[Listed]:
+    """The areas of one file, in the order of the file.
+
+    Raises:
+        RowError: a row does not hold what it should, or an area's spans overlap.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    grouped: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        key = ("state", "level", "county_fips", "place_fips", "place_name", "place_type")
+        grouped[tuple(row[name] for name in key)].append(row)
+    return [_area(key, rows, path.name) for key, rows in grouped.items()]
+
+
+def _area(key: tuple[str, ...], rows: list[dict[str, str]], name: str) -> Listed:
+    state, level, county, place, title, kind = key
+    spans = sorted((_span(row) for row in rows), key=lambda span: span.begin)
+    for earlier, later in zip(spans, spans[1:], strict=False):
+        if earlier.end is None or later.begin <= earlier.end:
+            raise RowError(f"{name}: {state} {title or county}: spans overlap at {later.begin}")
+    return Listed(
+        state,
+        level,
+        county[2:],
+        place,
+        title,
+        kind,
+        rows[0]["principal"] != "n",
+        tuple(_joined(spans)),
+    )
+
+
+def _span(row: dict[str, str]) -> Span:
+    units = fraction_units(row["combined_rate"]) if row["combined_rate"] else None
+    begin = iso_date(row["effective_from"])
+    disputed = row["basis"] == "disputed"
+    return Span(
+        begin,
+        iso_date(row["effective_to"]) if row["effective_to"] else None,
+        units,
+        begin if row["from_kind"] in _DATED else None,
+        _USES[row["use"]] if units is not None else "unknown",
+        row["source_id"],
+        "" if row["use"] == "whole" else row["note"],
+        disputed=disputed,
+    )
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Spans that follow one another with the same rate and use as one."""
+    found: Span | None = None
+    for span in spans:
+        same = found and (found.units, found.use, found.source) == (
+            span.units,
+            span.use,
+            span.source,
+        )
+        if found and same and found.end == span.begin - _DAY:
+            found = found._replace(end=span.end)
+            continue
+        if found:
+            yield found
+        found = span
+    if found:
+        yield found
+
+
+def read_sources(paths: Iterable[Path], dated_by_edition: Iterable[str], draft: Draft) -> None:
+    """Add the sources of the lists.
+
+    Args:
+        paths: tables of sources: id, what, authority, edition, trust, the last good day.
+        dated_by_edition: ids of those whose rows are dated by the edition alone.
+        draft: takes the sources.
+    """
+    editions = frozenset(dated_by_edition)
+    for path in paths:
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if not row["good_until"] or row["source_id"] in draft.sources:
+                    continue
+                until = iso_date(row["good_until"])
+                draft.sources[row["source_id"]] = Source(
+                    row["source_id"],
+                    row["what"],
+                    row["authority"],
+                    row["edition"],
+                    _LICENSE,
+                    _TRUST[row["trust"]],
+                    None,
+                    until,
+                    until,
+                    "edition_only" if row["source_id"] in editions else "no_published_date",
+                )
+
+
+def state_units(draft: Draft, state: str, day: date) -> int:
+    """The state's rate on a day.
+
+    Raises:
+        RowError: the draft has none.
+    """
+    row = _row_on(draft.rates.get(state, ()), day)
+    if row is None:
+        raise RowError(f"{state}: no state rate on {day}")
+    return row.units
+
+
+def _row_on(rows: Iterable[RateRow], day: date) -> RateRow | None:
+    for row in rows:
+        if (row.begin or date.min) <= day and (row.end is None or day <= row.end):
+            return row
+    return None
+
+
+def add_listed(
+    listed: Sequence[Listed],
+    draft: Draft,
+    *,
+    rests: Sequence[Listed] = (),
+    parts: Mapping[str, tuple[str, ...]] | None = None,
+    level: str = "city",
+) -> None:
+    """Add the areas of one state that the draft does not have.
+
+    A place whose rate has always been its county's needs no area. The local part of each area
+    stands at one level, the county's or the city's, but for what `parts` takes out of it.
+
+    Args:
+        listed: the areas.
+        draft: has the state's rates.
+        rests: the areas of the counties where they are not among `listed`.
+        parts: jurisdictions that are a part of every area of a county, by its FIPS code.
+        level: the level of the local part of a place.
+    """
+    counties = {area.county: area for area in (*rests, *listed) if not area.of_place}
+    for area in listed:
+        rest = counties.get(area.county)
+        if area.of_place and rest and _rates_of(area) == _rates_of(rest):
+            continue
+        _add(area, draft, (parts or {}).get(area.county, ()), level)
+
+
+def _rates_of(area: Listed) -> tuple[tuple[object, ...], ...]:
+    return tuple((span.begin, span.end, span.units, span.use) for span in area.spans)
+
+
+def _add(
+    area: Listed,
+    draft: Draft,
+    parts: tuple[str, ...],
+    level: str,
+) -> None:
+    state, county = area.state, draft.counties[area.state, area.county]
+    if area.of_place:
+        code = area.place or f"town-{name_key(area.name)}"
+        code = code if area.principal else f"{code}-{area.county}"
+        key = draft.add_jurisdiction(state, level, code, area.name)
+        title = area.name if area.principal else f"{area.name} ({county.name})"
+        made = Area(
+            key,
+            state,
+            "city",
+            title,
+            (area.county,),
+            (*parts, key),
+            (area.name,) if area.principal or (state, area.place, area.county) in draft.divided else (),
+            "",
+            0 if area.principal else 1,
+            place=area.place,
+        )
+    else:
+        key = draft.add_jurisdiction(state, "county", area.county, county.name)
+        made = Area(
+            key,
+            state,
+            "county",
+            county.name,
+            (area.county,),
+            (*parts, key),
+            (area.name,) if area.name else (),
+            "",
+            0,
+        )
+    draft.add_area(made)
+    for span in area.spans:
+        add_span(key, span, _others(draft, area.state, parts, span.begin), draft)
+
+
+def _others(draft: Draft, state: str, parts: Iterable[str], day: date) -> int:
+    """The state's rate and those of further parts on a day."""
+    rows = [_row_on(draft.rates[part], day) for part in parts]
+    return state_units(draft, state, day) + sum(row.units for row in rows if row)
+
+
+def add_span(key: str, span: Span, others: int, draft: Draft) -> None:
+    """Add what a jurisdiction adds to other parts so that they make up a combined rate.
+
+    Raises:
+        RowError: the other parts are more than the whole.
+    """
+    local = (span.units or 0) - others if span.units is not None else 0
+    if local < 0:
+        raise RowError(f"{key}: {percent_text(span.units or 0)} in all from {span.begin} on is less"
+                       f" than its other parts, {percent_text(others)}")
+    draft.add_rate(
+        key,
+        local,
+        span.source,
+        begin=span.begin,
+        end=span.end,
+        effective=span.effective,
+        conflict_cap="low" if span.disputed else "",
+        note=span.note,
+        use=span.use,
+    )
+
+
+def continue_official(
+    listed: Sequence[Listed],
+    source: str,
+    draft: Draft,
+    *,
+    level: str = "city",
+    aliases: Mapping[str, tuple[str, ...]] | None = None,
+) -> None:
+    """Go on where the state's own file ends, and fill the days that it leaves out.
+
+    The file's rates stay for its time, split as it splits them. After its last day every part of
+    an area goes on as it was; what the list has more or less is the own part's of the area. Areas
+    that the file does not have are added as the list has them.
+
+    Args:
+        listed: the areas of one state.
+        source: id of the state's own file among the sources.
+        draft: has the areas of the file.
+        level: the level of the local part of an area that the file does not have.
+        aliases: further names of places by their code.
+    """
+    until = draft.sources[source].local_until
+    index = _Index(listed[0].state, draft, aliases or {})
+    pairs = [(area, index.find(area)) for area in listed]
+    matched = [(area, found) for area, found in pairs if found]
+    own = {found.id: _own_part(found) for _, found in matched}
+    goes_on = next(span.source for area in listed for span in area.spans if span.end is None)
+    for key in dict.fromkeys(part for _, found in matched for part in found.components):
+        if key not in own.values():
+            _go_on(key, until, goes_on, draft)
+    done: set[str] = set()
+    for area, found in sorted(matched, key=lambda pair: (pair[0].of_place, not pair[0].principal)):
+        if area.of_place and not found.place:
+            draft.areas[found.id] = replace(draft.areas[found.id], place=area.place)
+        if own[found.id] not in done:
+            done.add(own[found.id])
+            _continue(area, found, own[found.id], until, draft)
+    missing = [area for area, found in pairs if not found and not index.has_base(area)]
+    add_listed(missing, draft, rests=listed, level=level)
+
+
+class _Index:
+    """The areas that a state's own file brought, by county, place and name."""
+
+    def __init__(self, state: str, draft: Draft, aliases: Mapping[str, tuple[str, ...]]) -> None:
+        self.aliases = aliases
+        self.bases: dict[str, list[Area]] = defaultdict(list)
+        self.cities: dict[tuple[str, str], Area] = {}
+        for area in draft.areas.values():
+            if area.state != state:
+                continue
+            for county in area.counties:
+                if area.kind in {"county", "unincorporated"}:
+                    self.bases[county].append(area)
+                for name in (area.place, *map(name_key, area.cities)):
+                    if name and area.kind in {"city", "county"}:
+                        self.cities.setdefault((county, name), area)
+
+    def find(self, area: Listed) -> Area | None:
+        """The area of the file that a listed one is."""
+        if not area.of_place:
+            bases = self.bases[area.county]
+            return bases[0] if len(bases) == 1 else None
+        names = (area.place, *map(name_key, (area.name, *self.aliases.get(area.place, ()))))
+        found = (self.cities.get((area.county, name)) for name in names if name)
+        return next((one for one in found if one), None)
+
+    def has_base(self, area: Listed) -> bool:
+        """Whether the file tells more than one part of a listed county apart."""
+        return not area.of_place and len(self.bases[area.county]) > 1
+
+
+def _own_part(area: Area) -> str:
+    """The jurisdiction that levies the rate of an area, and not of its surroundings."""
+    levels = [key.split(":")[1] for key in area.components]
+    wanted = "county" if area.kind == "county" and "county" in levels else "city"
+    if wanted in levels:
+        return area.components[len(levels) - 1 - levels[::-1].index(wanted)]
+    return area.components[-1]
+
+
+def _go_on(key: str, until: date, source: str, draft: Draft) -> None:
+    """Let a rate of the file go on as it is after the file's last day."""
+    last = draft.rates[key][-1]
+    if last.end is None and (last.begin or date.min) <= until:
+        draft.rates[key][-1] = replace(last, end=until)
+        draft.rates[key].append(replace(last, begin=until + _DAY, source=source,
+                                        trust=draft.sources[source].trust))
+
+
+def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) -> None:
+    """Add the days of a listed area that the own part of the file's area does not have."""
+    others = [key for key in found.components if key != own]
+    rows = draft.rates[own]
+    last = rows[-1]
+    if last.end is None:
+        rows[-1] = last = replace(last, end=until)
+    added: list[RateRow] = []
+    for span in area.spans:
+        for begin, end in _pieces(span, [*others, own, area.state], until, draft):
+            total = _others(draft, area.state, others, begin)
+            row = _row_on(rows, begin)
+            if row:
+                if span.units is not None and row.units + total != span.units and not span.use:
+                    draft.report.add(
+                        "conflict",
+                        row.source,
+                        f"{found.name} from {begin}",
+                        f"{percent_text(row.units + total)} by the state's file, which answers,"
+                        f" {percent_text(span.units)} by {span.source}",
+                    )
+                continue
+            before = added[-1] if added else last if last.end == begin - _DAY else None
+            count = len(rows)
+            add_span(own, span._replace(begin=begin, end=end), total, draft)
+            new = rows.pop(count)
+            same = before and (before.units, before.use) == (new.units, new.use)
+            if before and same:
+                new = replace(new, effective=before.effective)
+            elif begin != span.begin:
+                new = replace(new, effective=None)
+            if added and same and before is added[-1] and before.source == new.source:
+                added[-1] = replace(before, end=new.end)
+            else:
+                added.append(new)
+    rows.extend(added)
+    rows.sort(key=lambda row: row.begin or date.min)
+
+
+def _pieces(
+    span: Span, keys: Iterable[str], until: date, draft: Draft
+) -> Iterator[tuple[date, date | None]]:
+    """A span cut where a rate of some jurisdictions begins or ends."""
+    cuts = {span.begin, until + _DAY}
+    for key in keys:
+        for row in draft.rates[key]:
+            cuts |= {row.begin or date.min, (row.end or date.max - _DAY) + _DAY}
+    days = sorted(
+        day for day in cuts if span.begin <= day and (span.end is None or day <= span.end)
+        and day < date.max
+    )
+    for begin, after in zip(days, [*days[1:], None], strict=True):
+        yield begin, after - _DAY if after else span.end
