@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.formats.draft import Draft, RowError, spans_overlap
 
-from .counties import read_counties, read_county_rates, read_crosswalk
 from .files import CompileReport, find_sources, write_book
+from .geography import read_counties, read_places, read_zips
+from .listed import read_sources
+from .local import add_listed_states, read_lists
 from .states import (
-    add_state_rates,
     read_california,
     read_sst,
+    read_state_history,
     read_states,
-    read_texas,
     read_washington,
     settle_states,
 )
-from .tables import read_local_tables
+from .tables import add_listed_cities, read_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +32,7 @@ __all__ = ["CompileReport", "RowError", "compile_book"]
 def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     """Compile the sources under a folder into a rate book.
 
-    The state table (`state_rates_YYYY-MM.csv`) and the ZIP crosswalk (`zip_county_zcta2020.csv`)
-    must be there; a state whose local source is not keeps its state part only. The same sources
-    give the same bytes: nothing depends on the clock.
+    The same sources give the same bytes: nothing depends on the clock.
 
     Args:
         source_dir: folder that holds the source files, at any depth.
@@ -50,41 +49,45 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     report = CompileReport()
     found = find_sources(source_dir, report)
     draft = Draft(report)
-    read_states(found.states, draft)
+    read_states(draft)
+    read_state_history(found.history, draft)
     read_counties(draft)
-    read_crosswalk(found.crosswalk, draft)
+    places = read_places(found.places, draft)
+    read_zips(found.crosswalk, found.shares, draft)
     for path in found.sst:
         read_sst(path, draft)
-    if found.washington:
-        read_washington(found.washington, draft)
-    if found.california:
-        read_california(found.california, draft)
-    if found.county_rates:
-        read_county_rates(found.county_rates, draft)
-    if found.texas:
-        read_texas(found.texas, draft)
-    add_state_rates(found.states, draft)
-    if found.local_tables and found.corrections and found.members:  # official figures went before
-        read_local_tables(found.local_tables, found.corrections, found.members, draft)
+    read_washington(found.washington, draft)
+    read_california(found.california, draft)
+    read_sources(found.sources, _DATED_BY_EDITION, draft)
+    listed = read_lists(found.lists)
+    tables = read_tables(found.tables, found.corrections, found.members, found.doubtful, report)
+    add_listed_states(listed, tables, found.overlays, places, draft)
+    add_listed_cities(tables, listed, places, draft)
     settle_states(draft)
     _check(draft)
     write_book(draft, report, out_dir)
     return report
 
 
+_DATED_BY_EDITION = (
+    "ca-cdtfa-2026-07",
+    "tx-comptroller-2026q3",
+    "il-idor-2026-08",
+    "co-dr1002-2025-07",
+)
+"""Lists whose rows are dated by their edition alone."""
+
+
 def _check(draft: Draft) -> None:
     """The last look at the whole: spans, references, sums within bounds."""
-    by_jurisdiction: dict[str, list[int]] = {}
-    for number, row in enumerate(draft.rates):
-        by_jurisdiction.setdefault(row.jurisdiction, []).append(number)
-    for key, numbers in by_jurisdiction.items():
-        reason = spans_overlap(draft.rates[number] for number in numbers)
+    for key, rows in draft.rates.items():
+        reason = spans_overlap(rows)
         if reason:
             raise RowError(f"{key}: {reason}")
     for area in draft.areas.values():
         for part in area.components:
-            if part not in by_jurisdiction:
+            if part not in draft.rates:
                 raise RowError(f"{area.id}: its part {part} has no rate")
     for state in draft.states:
-        if state not in by_jurisdiction:
+        if state not in draft.rates:
             raise RowError(f"{state}: no state rate")

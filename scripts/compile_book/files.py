@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import astuple, dataclass, field
-from datetime import date, timedelta
 from decimal import Decimal
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from svc_tools.service.ratebook.formats.draft import (
 )
 from svc_tools.service.ratebook.schema import TABLES, Setting, write_rows
 
-from .facts import FACTS_READ
+from .facts import EDITION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,30 +30,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """The files a book is compiled from; `None` where one is not there."""
+    """The files a book is compiled from.
 
-    states: Path
+    Attributes:
+        sst: rate files of states, the newest of each.
+        lists: the lists of areas with combined rates.
+        sources: what the lists are from.
+        corrections: corrections of the transcribed tables.
+    """
+
+    history: Path
+    places: Path
     crosswalk: Path
+    shares: Path
+    washington: Path
+    california: Path
+    overlays: Path
+    tables: Path
+    members: Path
+    doubtful: Path
     sst: tuple[Path, ...]
-    washington: Path | None
-    california: Path | None
-    county_rates: Path | None
-    local_tables: Path | None
-    corrections: Path | None
-    members: Path | None
-    texas: Path | None
+    lists: tuple[Path, ...]
+    sources: tuple[Path, ...]
+    corrections: tuple[Path, ...]
 
 
 _PATTERNS = {
-    "states": "state_rates_*.csv",
+    "history": "state_rate_history.csv",
+    "places": "place_counties.csv",
     "crosswalk": "zip_county_zcta*.csv",
+    "shares": "zip_places.csv",
     "washington": "wa_dor_quarterly_*.csv",
     "california": "ca_cdtfa_*.csv",
-    "county_rates": "county_rates_nc_oh_nv.csv",
-    "local_tables": "local_tables_*.csv",
-    "corrections": "corrections_*.csv",
+    "overlays": "county_rates_nc_oh_nv.csv",
+    "tables": "local_tables_*.csv",
     "members": "district_members.csv",
-    "texas": "tx_taxrates_*.txt",
+    "doubtful": "doubtful_rows.csv",
+}
+_SEVERAL = {
+    "lists": ("local_rates_*.csv", "vt_towns.csv", "local_history_*.csv"),
+    "sources": ("sources*.csv",),
+    "corrections": ("corrections_*.csv",),
 }
 
 SST_NAME = re.compile(
@@ -62,29 +78,33 @@ SST_NAME = re.compile(
 )
 """The name of an SST rate file: state, R, year and quarter, month and day of issue."""
 
-_NEEDED = ("states", "crosswalk")
-
 
 def find_sources(folder: Path, report: Report) -> SourceFiles:
     """The newest file of every kind under a folder, by the editions in the names.
 
     Raises:
-        RowError: the folder is not there, or a source no book can do without is missing.
+        RowError: the folder is not there, or a source is missing.
     """
     if not folder.is_dir():
         raise RowError(f"{folder}: not a folder; give the one that holds the source files")
-    names = {
-        kind: _newest(sorted(folder.rglob(pattern)), report) for kind, pattern in _PATTERNS.items()
-    }
-    for kind, path in names.items():
-        if path is None and kind in _NEEDED:
-            raise RowError(f"{folder}: no {_PATTERNS[kind]} in it; a book needs one")
+    one = {}
+    for kind, pattern in _PATTERNS.items():
+        path = _newest(sorted(folder.rglob(pattern)), report)
         if path is None:
-            report.add("missing", _PATTERNS[kind], str(kind), "no such file: left out")
-    states, crosswalk = names.pop("states"), names.pop("crosswalk")
-    if states is None or crosswalk is None:
-        raise RowError(f"{folder}: sources are missing")
-    return SourceFiles(states, crosswalk, _rate_files(folder, report), **names)
+            raise RowError(f"{folder}: no {pattern} in it; the book needs one")
+        one[kind] = path
+    several = {
+        kind: tuple(sorted(path for name in names for path in folder.rglob(name)))
+        for kind, names in _SEVERAL.items()
+    }
+    for kind, paths in several.items():
+        if not paths:
+            raise RowError(f"{folder}: no {' or '.join(_SEVERAL[kind])} in it; the book needs one")
+    return SourceFiles(
+        *(one[kind] for kind in _PATTERNS),
+        _rate_files(folder, report),
+        *(several[kind] for kind in _SEVERAL),
+    )
 
 
 def _newest(paths: list[Path], report: Report) -> Path | None:
@@ -183,7 +203,7 @@ def _wrapped(told: str, width: int) -> str:
     )
 
 
-_SCHEMA = "1"
+_SCHEMA = "2"
 
 
 def _sorted(rows: Sequence[object]) -> list[object]:
@@ -196,9 +216,10 @@ def _values(row: object) -> tuple[object, ...]:
 
 def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
     """Write every file of the book and put rows, sizes and edition into the report."""
-    edition = FACTS_READ.isoformat()
-    used = {row.source for row in draft.rates}
-    rates = sorted(draft.rates, key=lambda row: (row.jurisdiction, str(row.begin or "")))
+    edition = EDITION.isoformat()
+    every = [row for rows in draft.rates.values() for row in rows]
+    used = {row.source for row in every}
+    rates = sorted(every, key=lambda row: (row.jurisdiction, str(row.begin or "")))
     tables: dict[str, list[object]] = {
         "book.csv": [
             Setting("schema", _SCHEMA),
@@ -211,7 +232,8 @@ def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
         "jurisdictions.csv": _sorted(list(draft.jurisdictions.values())),
         "areas.csv": _sorted(list(draft.areas.values())),
         "rates.csv": list(rates),
-        "zip_counties.csv": list(draft.zip_counties),
+        "places.csv": list(draft.places),
+        "zips.csv": list(draft.zips),
     }
     out_dir.mkdir(parents=True, exist_ok=True)
     report.edition = edition
@@ -231,9 +253,3 @@ def percent_units(text: str) -> int:
     except ValueError as error:
         raise RowError(str(error)) from error
     return fraction_units(format(percent * Decimal("0.01"), "f"))
-
-
-def month_later(day: date, months: int) -> date:
-    """The last day of a span of whole months that begins on `day` (a day up to the 28th)."""
-    index = day.year * 12 + day.month - 1 + months
-    return date(index // 12, index % 12 + 1, day.day) - timedelta(days=1)

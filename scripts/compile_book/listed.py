@@ -6,6 +6,7 @@ import csv
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.formats.draft import (
@@ -115,7 +116,7 @@ def read_listed(path: Path) -> list[Listed]:
 def _area(key: tuple[str, ...], rows: list[dict[str, str]], name: str) -> Listed:
     state, level, county, place, title, kind = key
     spans = sorted((_span(row) for row in rows), key=lambda span: span.begin)
-    for earlier, later in zip(spans, spans[1:], strict=False):
+    for earlier, later in pairwise(spans):
         if earlier.end is None or later.begin <= earlier.end:
             raise RowError(f"{name}: {state} {title or county}: spans overlap at {later.begin}")
     return Listed(
@@ -264,7 +265,9 @@ def _add(
             title,
             (area.county,),
             (*parts, key),
-            (area.name,) if area.principal or (state, area.place, area.county) in draft.divided else (),
+            (area.name,)
+            if area.principal or (state, area.place, area.county) in draft.divided
+            else (),
             "",
             0 if area.principal else 1,
             place=area.place,
@@ -283,8 +286,10 @@ def _add(
             0,
         )
     draft.add_area(made)
+    oldest = draft.rates[state][0].begin or date.min
     for span in area.spans:
-        add_span(key, span, _others(draft, area.state, parts, span.begin), draft)
+        known = span._replace(begin=max(span.begin, oldest))
+        add_span(key, known, _others(draft, state, parts, known.begin), draft)
 
 
 def _others(draft: Draft, state: str, parts: Iterable[str], day: date) -> int:
@@ -301,8 +306,10 @@ def add_span(key: str, span: Span, others: int, draft: Draft) -> None:
     """
     local = (span.units or 0) - others if span.units is not None else 0
     if local < 0:
-        raise RowError(f"{key}: {percent_text(span.units or 0)} in all from {span.begin} on is less"
-                       f" than its other parts, {percent_text(others)}")
+        raise RowError(
+            f"{key}: {percent_text(span.units or 0)} in all from {span.begin} on is less"
+            f" than its other parts, {percent_text(others)}"
+        )
     draft.add_rate(
         key,
         local,
@@ -353,6 +360,12 @@ def continue_official(
         if own[found.id] not in done:
             done.add(own[found.id])
             _continue(area, found, own[found.id], until, draft)
+    rests = {area.county: area for area in listed if not area.of_place}
+    for made in [one for one in draft.areas.values() if one.state == listed[0].state]:
+        part, rest = _own_part(made), rests.get(made.counties[0])
+        if part not in done and made.id not in own and made.kind != "named" and rest:
+            done.add(part)
+            _follow(rest, made, part, until, draft)
     missing = [area for area, found in pairs if not found and not index.has_base(area)]
     add_listed(missing, draft, rests=listed, level=level)
 
@@ -402,8 +415,9 @@ def _go_on(key: str, until: date, source: str, draft: Draft) -> None:
     last = draft.rates[key][-1]
     if last.end is None and (last.begin or date.min) <= until:
         draft.rates[key][-1] = replace(last, end=until)
-        draft.rates[key].append(replace(last, begin=until + _DAY, source=source,
-                                        trust=draft.sources[source].trust))
+        draft.rates[key].append(
+            replace(last, begin=until + _DAY, source=source, trust=draft.sources[source].trust)
+        )
 
 
 def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) -> None:
@@ -412,7 +426,7 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
     rows = draft.rates[own]
     last = rows[-1]
     if last.end is None:
-        rows[-1] = last = replace(last, end=until)
+        rows[-1] = replace(last, end=until)
     added: list[RateRow] = []
     for span in area.spans:
         for begin, end in _pieces(span, [*others, own, area.state], until, draft):
@@ -428,7 +442,8 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
                         f" {percent_text(span.units)} by {span.source}",
                     )
                 continue
-            before = added[-1] if added else last if last.end == begin - _DAY else None
+            eve = begin - _DAY
+            before = next((one for one in (*added, *rows) if one.end == eve), None)
             count = len(rows)
             add_span(own, span._replace(begin=begin, end=end), total, draft)
             new = rows.pop(count)
@@ -445,6 +460,22 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
     rows.sort(key=lambda row: row.begin or date.min)
 
 
+def _follow(rest: Listed, area: Area, own: str, until: date, draft: Draft) -> None:
+    """Let an area that is not listed go on as the rest of its county, whose rate it has.
+
+    Where the rest has several rates and the list one of them, only as long as that one stays.
+    """
+    others = _others(draft, area.state, [key for key in area.components if key != own], until)
+    row = _row_on(draft.rates[own], until)
+    last = next((s for s in rest.spans if s.begin <= until and (not s.end or s.end >= until)), None)
+    if row is None or last is None or last.units != row.units + others:
+        return
+    spans = [span for span in rest.spans if not span.use or (span is last and span.end is None)]
+    _continue(
+        replace(rest, spans=tuple(s._replace(use="") for s in spans)), area, own, until, draft
+    )
+
+
 def _pieces(
     span: Span, keys: Iterable[str], until: date, draft: Draft
 ) -> Iterator[tuple[date, date | None]]:
@@ -454,8 +485,9 @@ def _pieces(
         for row in draft.rates[key]:
             cuts |= {row.begin or date.min, (row.end or date.max - _DAY) + _DAY}
     days = sorted(
-        day for day in cuts if span.begin <= day and (span.end is None or day <= span.end)
-        and day < date.max
+        day
+        for day in cuts
+        if span.begin <= day and (span.end is None or day <= span.end) and day < date.max
     )
     for begin, after in zip(days, [*days[1:], None], strict=True):
         yield begin, after - _DAY if after else span.end

@@ -25,11 +25,12 @@ from svc_tools.service.ratebook.schema import (
     Area,
     County,
     Jurisdiction,
+    PlaceRow,
     RateRow,
     Setting,
     Source,
     StateRow,
-    ZipCounties,
+    ZipAreas,
     read_rows,
 )
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 _GEOGRAPHY = ("zipcodes", "bokeh_sampledata")
 """Packages whose versions go into the digest."""
-_SCHEMA = "1"
+_SCHEMA = "2"
 
 _filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
 _matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
@@ -65,6 +66,7 @@ class Book:
         areas: the pieces of map it tells apart, by id.
         rates: the rate rows of each jurisdiction, the oldest first.
         county_areas: the areas in a county, the first in rank first.
+        places: every Census place by (state, five-digit FIPS code).
         zips: every ZIP, its place and its counties.
         own_editions: the files the user imported, by state and kind; none in a shipped book.
         own_path: the database of those; `None` without any.
@@ -86,6 +88,7 @@ class Book:
         "own_editions",
         "own_path",
         "own_zips",
+        "places",
         "rates",
         "sources",
         "states",
@@ -123,7 +126,10 @@ class Book:
         self.rates: Mapping[str, tuple[RateRow, ...]] = _by_jurisdiction(
             _rows(files, "rates.csv", RateRow)
         )
-        self.zips = ZipIndex(self.counties.values(), _rows(files, "zip_counties.csv", ZipCounties))
+        self.places: Mapping[tuple[str, str], PlaceRow] = {
+            (row.state, row.fips): row for row in _rows(files, "places.csv", PlaceRow)
+        }
+        self.zips = ZipIndex(self.counties.values(), _rows(files, "zips.csv", ZipAreas))
         self.own_editions: tuple[Edition, ...] = ()
         self.own_path: Path | None = None
         self.own_zips: Mapping[str, tuple[tuple[int, int], ...]] = {}
@@ -258,17 +264,20 @@ class ZipIndex:
     Filling an index twice from two threads gives the same index.
     """
 
-    __slots__ = ("_counties", "_names", "_places", "_shared")
+    __slots__ = ("_counties", "_names", "_places", "_shared", "_shares")
 
-    def __init__(self, counties: Iterable[County], crosswalk: Iterable[ZipCounties]) -> None:
+    def __init__(self, counties: Iterable[County], crosswalk: Iterable[ZipAreas]) -> None:
         """Index the crosswalk and unpack the postal table."""
         self._names = _county_names(counties)
         self._places: dict[str, Mapping[str, ZipPlace]] = {}
         shared: dict[str, tuple[str, ...]] = {}
         self._counties: dict[str, tuple[str, ...]] = {}
         self._shared: dict[str, tuple[str, ...]] = {}
+        self._shares: dict[str, str] = {}
         homes: dict[str, str] = {}
-        for zip5, state, codes in crosswalk:
+        for zip5, state, codes, places in crosswalk:
+            if places:
+                self._shares[zip5 + state] = places
             if homes.setdefault(zip5, state) != state:
                 self._shared[zip5] = (*self._shared.get(zip5, (homes[zip5],)), state)
             if codes not in shared:
@@ -286,6 +295,11 @@ class ZipIndex:
     def touched(self, zip5: str, state: str) -> tuple[str, ...]:
         """FIPS codes of the counties of a state that a ZIP touches; none: not in the crosswalk."""
         return self._counties.get(zip5 + state, ())
+
+    def shares(self, zip5: str, state: str) -> list[tuple[str, int]]:
+        """The Census places that a ZIP touches, with thousandths of its land, largest first."""
+        listed = self._shares.get(zip5 + state, "").split()
+        return [(place, int(share)) for place, _, share in (one.partition(":") for one in listed)]
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""

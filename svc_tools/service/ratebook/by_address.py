@@ -21,7 +21,8 @@ from svc_tools.service.ratebook.address_line import (
     without_county,
 )
 from svc_tools.service.ratebook.by_place import in_county, locate_place
-from svc_tools.service.ratebook.by_zip import BASE_KINDS, locate_zip
+from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.candidates import BASE_KINDS, areas_of_place
 from svc_tools.service.ratebook.names import BOROUGHS, NEW_YORK_CITY, name_key
 from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
     from svc_tools.service.ratebook.query import Query
-    from svc_tools.service.ratebook.schema import Area
 
+_NEARLY_ALL = 900
+"""From these thousandths of a ZIP's land on, the city given leaves no doubt which part is meant."""
 _ZIP = re.compile(r"\W*(\d{5})(?:-(\d{4}))?\W*", re.ASCII)
 _HOLDS_ZIP = re.compile(r"(?<!\d)\d{5}(?!\d)", re.ASCII)
 _OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
@@ -185,11 +187,34 @@ def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Lo
     if place is None:  # a ZIP of another state: its names are names of places there
         return _across(book, state, found, city)
     keys = keys_of(place_names(book, state), city)
+    chosen = _touching(book, state, found, keys)
+    if chosen is not None:
+        return replace(chosen, city=city)
     name = next((name for name in _names_of(place) if name_key(name) in keys), None)
     if name is None:
         county = _own_county(book, state, found, keys)
         return county or _mismatch(book, state, found, city, place.city)
-    return _choose_by(book, state, found, name, keys) if found.options else found
+    return replace(found, city=name)
+
+
+def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location | None:
+    """The area of a place that the ZIP touches and the caller names."""
+    for option in found.options:
+        area = option.area
+        if area is not None and any(name_key(city) in keys for city in area.cities):
+            return _choose(found, option)
+    counties = {fips for area in found.areas for fips in area.counties}
+    for fips, share in book.zips.shares(found.zip or "", state):
+        place = book.places[state, fips]
+        called = (place.name, *place.aliases.split("|"))
+        if any(name and name_key(name) in keys for name in called):
+            areas = areas_of_place(book, state, place, counties)
+            if areas:
+                known = [one for one in found.options if one.area is areas[0]]
+                chosen = known[0] if known else Option(areas[0], "", share)
+                why = f"holds {place.name}, the city given"
+                return _choose(found, chosen._replace(why=why))
+    return None
 
 
 def _is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
@@ -207,50 +232,13 @@ def _names_of(place: ZipPlace) -> list[str]:
     return names
 
 
-def _choose_by(book: Book, state: str, found: Location, city: str, keys: Sequence[str]) -> Location:
-    """Put the area first that a name of the ZIP means."""
-    areas = [area for area in _city_areas(book, state, found) if _called(area, keys)]
-    own = found.options[0].area
-    if own is not None:  # an overlay of another county is not where most of the ZIP lies
-        areas = [a for a in areas if a.kind != "overlay" or own.counties[0] in a.counties]
-    if areas:
-        chosen = min(areas, key=lambda area: (area.rank, area.id))
-        named = _choose(found, chosen, f"is called {chosen.name}, the city given")
-        by_city = book.states[state].local == "city"
-        decided = "named_city" if by_city and chosen.kind != "county" else found.decided
-        via = "place" if decided == "named_city" else "zip5"
-        same = [area for area in areas if area.kind != "overlay"]
-        return replace(named, via=via, decided=decided, city=city, ambiguous=len(same) > 1)
-    found = _also_named(book, state, found, keys)
-    first = found.options[0].area
-    if first is not None and first.kind in {"city", "overlay"}:
-        # the ZIP's other names: not the city that levies the rate
-        others = [o for o in found.options if o.area is not None and o.area.kind in BASE_KINDS]
-        if others and others[0].area is not None:
-            found = _choose(found, others[0].area, others[0].why)
-    return replace(found, city=city)
-
-
-def _also_named(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location:
-    """Add the taxing city that is called so and lies elsewhere: its limits are not known."""
-    cities = place_names(book, state).cities
-    have = {area.id for area in found.areas}
-    more = [
-        Option(area, f"is called {area.name}, the city given")
-        for key in keys
-        for area in cities.get(key, ())
-        if area.kind == "city" and area.id not in have
-    ]
-    return replace(found, options=(*found.options, *dict.fromkeys(more)))
-
-
 def _across(book: Book, state: str, found: Location, city: str) -> Location:
     """A ZIP of another state that reaches in: any city but one of this state is a mismatch."""
     named = _named(book, state, city)
     inside = {fips for area in found.areas for fips in area.counties} | {found.county}
     if named is not None and named.county in inside:
         keys = keys_of(place_names(book, state), city)
-        return _choose_by(book, state, found, city, keys) if found.options else found
+        return replace(_touching(book, state, found, keys) or found, city=city)
     county = book.counties.get((state, found.county or ""))
     return _mismatch(book, state, found, city, county.name if county else book.states[state].name)
 
@@ -262,31 +250,24 @@ def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) ->
         counties = [fips for fips in codes if (state, fips) in book.counties]
         named = [f for f in counties if name_key(book.counties[state, f].name) in keys]
         return replace(found, county=named[0]) if named else None
-    for area in found.areas:
-        county = book.counties[state, area.counties[0]].name if area.kind in BASE_KINDS else ""
-        if county and name_key(county) in keys:
-            return _choose(found, area, "lies in the county given")
+    for option in found.options:
+        area = option.area
+        if area and area.kind in BASE_KINDS:
+            county = book.counties[state, area.counties[0]].name
+            if name_key(county) in keys:
+                return _choose(found, option._replace(why="lies in the county given"))
     return None
 
 
-def _city_areas(book: Book, state: str, found: Location) -> list[Area]:
-    """The city areas of every county the ZIP touches."""
-    bases = (area for area in found.areas if area.kind in BASE_KINDS)
-    counties = {fips: None for area in bases for fips in area.counties}
-    counties |= dict.fromkeys(book.zips.touched(found.zip or "", state))
-    counties |= dict.fromkeys([found.county] if found.county else [])
-    areas = {a.id: a for fips in counties for a in book.county_areas.get((state, fips), ())}
-    return [area for area in areas.values() if area.kind in {"city", "overlay", "county"}]
-
-
-def _called(area: Area, keys: Sequence[str]) -> bool:
-    return any(name_key(city) in keys for city in area.cities)
-
-
-def _choose(found: Location, area: Area, why: str) -> Location:
-    """Put one area first."""
-    rest = tuple(option for option in found.options if option.area is not area)
-    return replace(found, options=(Option(area, why), *rest), county=area.counties[0])
+def _choose(found: Location, chosen: Option) -> Location:
+    """Put one option first."""
+    if chosen.area is None:
+        return found
+    rest = tuple(option for option in found.options if option.area is not chosen.area)
+    if chosen.share >= _NEARLY_ALL:
+        rest = ()
+    county = chosen.area.counties[0]
+    return replace(found, options=(chosen, *rest), county=county, decided="named")
 
 
 def _named(book: Book, state: str, city: str) -> Location | None:

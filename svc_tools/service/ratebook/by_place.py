@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -16,8 +16,16 @@ from svc_tools.service.ratebook.address_line import (
     without_country,
     without_county,
 )
-from svc_tools.service.ratebook.by_zip import BASE_KINDS, no_rate, options_for
-from svc_tools.service.ratebook.names import bare_county, name_key
+from svc_tools.service.ratebook.candidates import (
+    BASE_KINDS,
+    WHOLE,
+    areas_of_place,
+    bases_of,
+    no_rate,
+    options_of_zip,
+    own_areas,
+)
+from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 
@@ -28,7 +36,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.place_names import PlaceNames
     from svc_tools.service.ratebook.schema import Area
 
-_MOST = 0.75
 _NEARLY_ALL = 0.9
 """From this share on, the ZIPs elsewhere are outliers: candidates that do not cast doubt."""
 _CODE_DIGITS = 4
@@ -81,14 +88,14 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     if fips is None or first is None or fips in first.counties:
         return found
     here = [option for option in found.options if option.area and fips in option.area.counties]
+    place = book.places.get((state, first.place))
+    if not here and place:  # a part of the place that its name alone does not mean
+        parts = own_areas(book, state, place)
+        here = [Option(area, "is the part in it") for area in parts if fips in area.counties]
     if not here:
-        areas = book.county_areas.get((state, fips), ())
-        more = [Option(area, "is the county given") for area in areas if area.kind in BASE_KINDS]
+        more = [Option(area, "is the county given") for area in bases_of(book, state, fips)]
         return replace(found, options=(*found.options, *more), ambiguous=bool(more))
-    if book.states[state].local != "county" and not found.tied:
-        return found
-    rest = (option for option in found.options if option is not here[0])
-    return replace(found, options=(here[0], *rest), county=fips, tied=())
+    return replace(found, options=tuple(here), county=fips, ambiguous=False, tied=())
 
 
 def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
@@ -111,8 +118,8 @@ def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Lo
             return found
     for key in keys:
         if key in names.others:
-            found = _further(book, state, key, names)
-            return _with_namesakes(book, state, key, found, names)
+            found = _postal(book, state, names.spelled[key], names.others[key])
+            return replace(found, further=True)
     if name_key(text) == name_key(book.states[state].name) and book.states[state].local == "none":
         return Location("state", "state", text)
     raise _unknown(book, state, text, names)
@@ -156,8 +163,7 @@ def _one(area: Area, decided: str, what: str, why: str) -> Location:
 
 def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Location | None:
     """The first way a key leads anywhere but by a further name; in the order of `locate_place`."""
-    cities, bare = names.cities.get(key, []), names.bare.get(key, [])
-    independent = [fips for fips in bare if _is_city(book, state, fips)]
+    cities = names.cities.get(key, [])
     if key in names.counties:
         fips = names.counties[key]
         county = _county(book, state, fips, text, cities)
@@ -167,18 +173,22 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
         return _state_only(key, text, names)
     if not cities and key in names.official:
         area = names.official[key]
-        decided = "named_county" if area.kind == "unincorporated" else "named_city"
-        return _one(area, decided, text, "is the location of that name")
-    found: Location | None = None
-    if cities:
-        found = _cities(cities, key, text, names.preferred.get(key, []))
-    elif independent:
-        found = _county(book, state, independent[0], text, [])
-    elif key in names.preferred:
-        found = _postal(book, state, key, text, names.preferred[key])
-    elif len(bare) == 1:
-        found = _county(book, state, bare[0], text, [])
-    return _with_namesakes(book, state, key, found, names) if found else None
+        return _one(area, "named", text, "is the location of that name")
+    return _by_name(book, state, key, text, names)
+
+
+def _by_name(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Location | None:
+    """A town, an independent city, a name of ZIPs, or a county without its last word."""
+    places, bare = names.places.get(key, []), names.bare.get(key, [])
+    independent = [fips for fips in bare if _is_city(book, state, fips)]
+    town = key in names.cities or any(place.kind != "CDP" for place in places)
+    if town or (places and not independent and key not in names.preferred):
+        return _named(book, state, key, text, names)
+    if independent:
+        return _county(book, state, independent[0], text, [])
+    if key in names.preferred:
+        return _postal(book, state, text, names.preferred[key])
+    return _county(book, state, bare[0], text, []) if len(bare) == 1 else None
 
 
 def _is_city(book: Book, state: str, fips: str) -> bool:
@@ -217,125 +227,91 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
         raise no_rate(book, state, fips)
     areas += [area for area in cities if area not in areas]
     options = tuple(Option(area, f"is {area.name}") for area in areas)
-    parts = tuple(Option(area, "is a part of it") for area in here if area.kind == "overlay")
     return Location(
         "place",
-        "named_county",
+        "county",
         county.name,
-        (*options, *parts),
+        options,
         city=city,
         county=fips,
         ambiguous=len(options) > 1,
     )
 
 
-def _cities(cities: Sequence[Area], key: str, text: str, places: Sequence[ZipPlace]) -> Location:
-    """Areas of one name, in the order of their rank and of how many ZIPs their county has."""
-    counts = _count_counties(places)
-    cities = sorted(cities, key=lambda area: (area.rank, -counts[area.counties[0]], area.id))
-    first = cities[0]
-    options = tuple(
-        Option(area, f"is called {area.cities[0] if area.cities else area.name}") for area in cities
-    )
+def _named(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Location:
+    """The places and areas of a name: incorporated places first, where most ZIPs go by it."""
+    zips = names.preferred.get(key, [])
+    counts = _count_counties(zips)
+    ranked: list[tuple[bool, int, str, Area]] = []
+    for place in names.places.get(key, ()):
+        main = place.counties.split()[0]
+        parts = [area for area in own_areas(book, state, place) if area.cities]
+        areas = dict.fromkeys((*areas_of_place(book, state, place, (main,)), *parts))
+        ranked += [(place.kind == "CDP", -counts[main], place.name, area) for area in areas]
+    ranked += [
+        (False, -counts[area.counties[0]], area.name, area) for area in names.cities.get(key, ())
+    ]
+    found: dict[str, Option] = {}
+    for *_, name, area in sorted(ranked, key=lambda entry: entry[:2]):
+        kind = "is" if area.kind == "city" else "has the rate of"
+        found.setdefault(area.id, Option(area, f"{name} {kind} {area.name}"))
+    options = tuple(found.values())
+    first = options[0].area if options else None
+    if first is None:
+        raise no_rate(book, state, names.places[key][0].counties.split()[0])
+    areas_found = [option.area for option in options if option.area]
     return Location(
         "place",
-        "named_city" if first.kind != "unincorporated" else "named_county",
+        "named",
         text,
         options,
-        city=None if first.kind == "unincorporated" else _spelled(first, key, places),
+        city=None if first.kind == "unincorporated" and not zips else names.spelled[key],
         county=first.counties[0],
-        ambiguous=len(options) > 1,
+        ambiguous=len({area.place or area.id for area in areas_found}) > 1,
     )
 
 
-def _spelled(area: Area, key: str, places: Sequence[ZipPlace]) -> str:
-    """A city's name in full; of several names the requested one, where its ZIPs go by it."""
-    names = area.cities or (area.name,)
-    return next((name for name in names if places and name_key(name) == key), names[0])
+def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Location:
+    """A name of ZIPs that is no place of its own: the areas of those ZIPs, by their land.
 
-
-def _postal(book: Book, state: str, key: str, text: str, places: Sequence[ZipPlace]) -> Location:
-    """A city name of ZIPs that levies nothing itself: the county most of its ZIPs lie in.
-
-    Where as many lie in another, the boxes decide: they stand at the post office of the town.
+    Where none of them has half of it, nothing decides between different rates.
     """
-    counts = _count_counties(places)
-    if not counts:
+    standard = [one for one in zips if book.zips.touched(one.zip, state)] or list(zips)
+    found: dict[str, Option] = {}
+    for one in standard:
+        touched = book.zips.touched(one.zip, state)
+        counties = tuple(dict.fromkeys((*([one.county] if one.county else []), *touched)))
+        if not counties:
+            continue
+        for option in _options_of(book, state, one, counties, boxed=not touched):
+            if option.area:
+                known = found.get(option.area.id, option._replace(share=0))
+                found[option.area.id] = known._replace(share=known.share + option.share)
+    if not found:
         raise _no_county(text, state)
-    boxes = Counter(place.county for place in places if place.kind != "STANDARD")
-    counties = sorted(counts, key=lambda fips: (-counts[fips], -boxes[fips], fips))
-    if bare_county(book.counties[state, counties[0]].name) == key:
-        counties = counties[:1]  # Philadelphia: most of its ZIPs are in the county of its name
-    else:
-        counties += _also_touched(book, state, places, counties)
-    also = dict.fromkeys(name_key(name) for place in places for name in place.accepted)
-    options = options_for(book, state, counties, (key, *also))
-    have = [option.area for option in options]
-    more = [area for area in _overlays(book, state, key) if area not in have]
-    rivals = [fips for fips in counties if counts[fips] == counts[counties[0]]]
-    tied = [fips for fips in rivals if boxes[fips] == boxes[counties[0]]]
-    by_city = book.states[state].local == "city"
+    options = sorted(found.values(), key=lambda option: -option.share)
+    shares = [option.share * WHOLE // (WHOLE * len(standard)) for option in options]
+    options = [one._replace(share=share) for one, share in zip(options, shares, strict=True)]
+    half = 2 * shares[0] >= WHOLE
+    first = options[0].area
     return Location(
         "place",
-        "guessed_place" if by_city and not _whole_county(options) else "county",
+        "postal",
         text,
-        (*options, *(Option(area, f"{text} reaches into it") for area in more)),
-        city=places[0].city,
-        county=counties[0],
-        ambiguous=len(rivals) > 1,
-        tied=_leaders(options, tied),
-    )
-
-
-def _whole_county(options: Sequence[Option]) -> bool:
-    """Whether no taxing city goes by the name, so that the county decides."""
-    first = options[0].area
-    return first is not None and first.kind == "county"
-
-
-def _leaders(options: Sequence[Option], counties: Sequence[str]) -> tuple[str, ...]:
-    """Of several counties that a name may be in, the first area of each; empty for one county."""
-    areas = [option.area for option in options if option.area]
-    firsts = [next((a for a in areas if fips in a.counties), None) for fips in counties]
-    return tuple(area.id for area in firsts if area) if len(counties) > 1 else ()
-
-
-def _further(book: Book, state: str, key: str, names: PlaceNames) -> Location:
-    """A further name of ZIPs: it decides only as far as most of them agree.
-
-    Such a name may be a part of the ZIPs' city or a neighbour of it. Where the city decides, the
-    city leads; where the county does, the county without the city's own tax leads.
-    """
-    places, text = names.others[key], names.spelled[key]
-    counts, called = _count_counties(places), Counter(name_key(place.city) for place in places)
-    counties = tuple(fips for fips, _ in counts.most_common())
-    cities = tuple(city for city, _ in called.most_common())
-    by_city = book.states[state].local == "city"
-    touched = _also_touched(book, state, places, counties)
-    options = options_for(book, state, (*counties, *touched), cities)
-    if not options:
-        raise _no_county(text, state)
-    if not by_city:  # a stable sort: base areas keep their order
-        options = tuple(
-            sorted(options, key=lambda option: option.area is None or option.area.kind != "county")
-        )
-    first = options[0].area
-    plain = _plain(counts) and (not by_city or _plain(called))
-    return Location(
-        "place",
-        "guessed_place" if by_city and not _whole_county(options) else "county",
-        text,
-        options,
-        city=first.name if first and first.kind == "city" else text,
+        tuple(options),
+        city=zips[0].city if name_key(zips[0].city) == name_key(text) else text,
         county=first.counties[0] if first else None,
-        ambiguous=True,
-        tied=() if plain else tuple(option.area.id for option in options if option.area),
+        tied=() if half else tuple(option.area.id for option in options if option.area),
     )
 
 
-def _plain(counts: Counter[str]) -> bool:
-    """Whether three in four go one way: what a name plainly means, if not surely."""
-    return max(counts.values(), default=0) >= _MOST * counts.total()
+def _options_of(
+    book: Book, state: str, one: ZipPlace, counties: Sequence[str], *, boxed: bool
+) -> Sequence[Option]:
+    if not boxed:
+        return options_of_zip(book, state, one.zip, counties, ())
+    bases = bases_of(book, state, counties[0])
+    return [Option(area, f"ZIP {one.zip} lies there", WHOLE // len(bases)) for area in bases]
 
 
 def _no_county(text: str, state: str) -> NotResolved:
@@ -401,28 +377,3 @@ def _count_counties(places: Sequence[ZipPlace]) -> Counter[str]:
     """How many ZIPs lie in each county; boxes and large users count only without any other."""
     standard = Counter(p.county for p in places if p.county and p.kind == "STANDARD")
     return standard or Counter(place.county for place in places if place.county)
-
-
-def _also_touched(
-    book: Book, state: str, places: Sequence[ZipPlace], counties: Sequence[str]
-) -> list[str]:
-    """Further counties that more than half of a place's ZIPs touch: it may lie in them too."""
-    touched = [book.zips.touched(place.zip, state) for place in places]
-    within = [codes for codes in touched if codes]
-    counts = Counter(code for codes in within for code in codes if code not in counties)
-    return sorted(code for code, count in counts.items() if 2 * count > len(within))
-
-
-def _overlays(book: Book, state: str, key: str) -> list[Area]:
-    """The parts of other counties that a city reaches into."""
-    memo = ("overlays", state)
-    known = book.memo.get(memo)
-    if isinstance(known, dict):
-        return list(known.get(key, ()))
-    found: dict[str, list[Area]] = defaultdict(list)
-    for area in book.areas.values():
-        if area.state == state and area.kind == "overlay":
-            for name in {name_key(city) for city in area.cities}:
-                found[name].append(area)
-    book.memo[memo] = found
-    return list(found.get(key, ()))

@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.by_zip import has_base, options_for, zip_name_keys
-from svc_tools.service.ratebook.names import OUTSIDE, name_key, present_county
+from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.candidates import bases_of, has_base, no_rate
+from svc_tools.service.ratebook.names import OUTSIDE, present_county
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import near_map_edge, near_state_line, off_map
 
@@ -51,38 +52,37 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
     row = book.states[state]
     if row.local not in {"county", "city"}:
         return found
-    if not has_base(book, state, inside[0].county):
-        near = []  # a town near by does not reach over a county that has no rate
     counties = [hit.county for hit in inside]
-    options = options_for(book, state, counties, zip_name_keys(near[0] if near else None))
-    options += _cities_near(book, state, counties, near, options)
-    chosen = options[0].area
-    by_county = row.local == "county" or (chosen is not None and chosen.kind == "county")
+    options = _options_near(book, state, counties, near)
+    if not options:
+        raise no_rate(book, state, counties[0])
     return replace(
         found,
         via="coordinates",
-        decided="county" if by_county else "zip_city",
+        decided="nearest",
         options=options,
         near_boundary=found.near_boundary or len(inside) > 1,
     )
 
 
-def _cities_near(
-    book: Book,
-    state: str,
-    counties: Sequence[str],
-    near: Sequence[ZipPlace],
-    options: Sequence[Option],
+def _options_near(
+    book: Book, state: str, counties: Sequence[str], near: Sequence[ZipPlace]
 ) -> tuple[Option, ...]:
-    """The taxing cities of a point's counties that a place near by is called after."""
-    have = {option.area.id for option in options if option.area}
-    called = {key for place in near[1:] for key in zip_name_keys(place)}
-    return tuple(
-        Option(area, f"is called {area.cities[0]}, near by")
-        for fips in counties
-        for area in book.county_areas.get((state, fips), ())
-        if area.kind == "city" and area.id not in have and called & set(map(name_key, area.cities))
-    )
+    """What the nearest ZIP place holds of the point's county first; then what others near by hold.
+
+    Of a county near by only what is left of it is possible: its cities lie further off.
+    """
+    found: dict[str, Option] = {}
+    for place in near:
+        if not book.zips.touched(place.zip, state):
+            continue
+        for option in locate_zip(book, state, place.zip).options:
+            if option.area and counties[0] in option.area.counties:
+                found.setdefault(option.area.id, option._replace(share=0))
+    for fips in counties:
+        for area in bases_of(book, state, fips):
+            found.setdefault(area.id, Option(area, f"lies in {book.counties[state, fips].name}"))
+    return tuple(found.values()) if has_base(book, state, counties[0]) else ()
 
 
 def _base(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from svc_tools.service.ratebook.candidates import places_of
 from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book, ZipPlace
-    from svc_tools.service.ratebook.schema import Area
+    from svc_tools.service.ratebook.schema import Area, PlaceRow
 
 
 _Item = TypeVar("_Item")
@@ -23,6 +24,7 @@ class PlaceNames:
         codes: official location codes -> area.
         official: full names of coded areas, as published and as shown -> area.
         cities: names of areas that are cities -> those areas, the first in rank first.
+        places: names of Census places -> those places, incorporated ones first.
         counties: full names of counties, and those of named areas' kind -> FIPS codes.
         bare: counties' names without their last word -> FIPS codes.
         preferred: the names ZIPs go by -> those ZIPs.
@@ -34,6 +36,7 @@ class PlaceNames:
     codes: dict[str, Area]
     official: dict[str, Area]
     cities: dict[str, list[Area]]
+    places: dict[str, list[PlaceRow]]
     counties: dict[str, str]
     bare: dict[str, list[str]]
     preferred: dict[str, list[ZipPlace]]
@@ -50,8 +53,11 @@ def place_names(book: Book, state: str) -> PlaceNames:
         return found
     means = NICKNAMES.get(state, {})
     nicknames = {name_key(name): name_key(meant) for name, meant in means.items()}
-    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {}, nicknames)
+    names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {}, {}, nicknames)
     _add_areas(book, state, names)
+    for row in sorted(places_of(book, state), key=lambda row: row.kind == "CDP"):
+        for name in (row.name, *filter(None, row.aliases.split("|"))):
+            _add(names.places, names.spelled, name, row)
     for (where, fips), county in book.counties.items():
         if where == state:
             names.counties[name_key(county.name)] = fips
@@ -98,9 +104,8 @@ def _add_areas(book: Book, state: str, names: PlaceNames) -> None:
             names.codes[area.code] = area
             for written in (area.name, area.name.replace(" County)", ")")):  # AUBURN/KING RTA
                 names.official.setdefault(name_key(written), area)
-        called = () if area.kind == "overlay" else area.cities
         own = (area.name,) if area.kind in {"named", "unincorporated"} else ()
-        for name in dict.fromkeys((*called, *own)):
+        for name in dict.fromkeys((*area.cities, *own)):
             _add(names.cities, names.spelled, name, area)
 
 

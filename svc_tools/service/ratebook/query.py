@@ -61,10 +61,11 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
 
 
 class Option(NamedTuple):
-    """One area that a lookup may lie in, and why."""
+    """One area that a lookup may lie in, why, and its thousandths of a ZIP's land (0: unknown)."""
 
     area: Area | None
     why: str
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Location:
         named_area: id of the area that the city given would lead to, where it is a mismatch.
         zip_not_used: the ZIP given leads nowhere, and the city decides in its place.
         ambiguous: the name leads to several places, one of them likelier than the rest.
+        further: the name is a further one of ZIPs: a part of their city, or a neighbor of it.
         tied: ids of areas of one name between which nothing decides; empty where one is likelier.
         advisories: warnings that came up on the way.
         point: latitude and longitude as given.
@@ -116,6 +118,7 @@ class Location:
     named_area: str | None = None
     zip_not_used: bool = False
     ambiguous: bool = False
+    further: bool = False
     tied: tuple[str, ...] = ()
     advisories: tuple[Advisory, ...] = ()
     point: tuple[float, float] | None = None

@@ -29,6 +29,7 @@ Advisory = dict[str, object]
 """One warning, ready for JSON."""
 
 _MEMO_LIMIT = 100_000
+_HALF = 500
 
 
 class Component(NamedTuple):
@@ -53,11 +54,13 @@ class Rated(NamedTuple):
         history_from: where the day lies before a component's first row: the oldest day the book
             knows them all for; else `None`.
         edition_end: the last day that every source is good for.
-        effective: the latest legal begin of the components, when every one publishes one, or
-            stands in a table that dates whole rates.
+        effective: the latest legal begin of the components, where one is published and every
+            other component was in force by then.
+        basis: what `effective` rests on, as `effective_date_basis` (SPEC 2.3).
         conflicts: the components about which sources disagree.
         third_hand: whether a row is third hand.
-        lacks: what the book does not have of the area that day, as `Area.lacks`.
+        lacks: what the book does not have of the area that day: as `Area.lacks`.
+        confirmed: where a row is stale, the last day that its figure is published for.
         origin: names and editions of the sources that decide: those of the local rows, where
             there are any.
         written: the rates as a response has them (SPEC 2.2), by field.
@@ -73,9 +76,11 @@ class Rated(NamedTuple):
     history_from: date | None
     edition_end: date
     effective: date | None
+    basis: str
     conflicts: tuple[Component, ...]
     third_hand: bool
     lacks: str
+    confirmed: date | None
     origin: tuple[str, str]
     written: Mapping[str, str]
 
@@ -126,6 +131,8 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             oldest.append(known_from)
         components.append(Component(jurisdiction, row, book.sources[row.source]))
         parts[jurisdiction.level] += row.units
+    effective = None if oldest else _effective(components)
+    stale = [c.row.begin for c in components if c.row.use == "stale" and c.row.begin]
     return Rated(
         area,
         tuple(components),
@@ -136,10 +143,12 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             c.source.state_until if c.jurisdiction.level == "state" else c.source.local_until
             for c in components
         ),
-        effective=None if oldest else _effective(components),
+        effective=effective,
+        basis=_basis(components, effective),
         conflicts=tuple(c for c in components if c.row.conflict_cap),
         third_hand=any(c.row.trust == "third_hand" for c in components),
-        lacks=area.lacks_on(day) if area else "",
+        lacks=_lacks(area, components, day),
+        confirmed=min(stale) - timedelta(days=1) if stale else None,
         origin=_origin(components),
         written={
             "state_rate": rate_text(parts["state"]),
@@ -152,18 +161,34 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
 
 
 def _effective(components: Sequence[Component]) -> date | None:
-    """The day the sum took legal effect, where the sources publish one.
+    """The day the sum took legal effect, where a source publishes it.
 
-    A table that lists every rate of each quarter dates the whole of it: a part that held before
-    that day (Washington's state part) needs no day of its own.
+    That is the latest day of law, unless a part without one is not known to have been in force
+    by then.
     """
     latest = max((c.row.effective for c in components if c.row.effective), default=None)
-    for component in components:
-        row, since = component.row, component.source.complete_from
-        dated = row.effective or (since and latest and row.begin and row.begin <= latest)
-        if not dated:
-            return None
-    return latest
+    if latest is None:
+        return None
+    undated = [c.row.begin for c in components if not c.row.effective]
+    return latest if all(begin and begin <= latest for begin in undated) else None
+
+
+def _basis(components: Sequence[Component], effective: date | None) -> str:
+    """How the effective date is known: `publisher_effective_date`, or by the local sources."""
+    if effective:
+        return "publisher_effective_date"
+    local = [c for c in components if c.jurisdiction.level != "state"] or components
+    bases = {c.source.undated for c in local}
+    return "edition_only" if "edition_only" in bases else "no_published_date"
+
+
+def _lacks(area: Area | None, components: Sequence[Component], day: date) -> str:
+    """What is missing of a rate: all of the local part, or districts; empty for a whole one."""
+    missing = {c.row.use for c in components}
+    of_area = area.lacks_on(day) if area else ""
+    if "unknown" in missing or of_area == "local":
+        return "local"
+    return "districts" if "partial" in missing or of_area else ""
 
 
 def _origin(components: Sequence[Component]) -> tuple[str, str]:
@@ -203,36 +228,41 @@ class Grounds(NamedTuple):
 
     Attributes:
         tier: the state's tier: `A`, `B`, `C`, `D`, `E`, or `none`.
-        decided: what decided the rate: `state`, `code` (an official location code),
-            `named_city`, `named_county`, `county` (of a ZIP or point), `zip_city` (the city name
-            of a ZIP or of the nearest one), `guessed_place` (a name that is no taxing city).
-        several: more than one area is possible.
+        decided: what decided the rate: `state`, `code` (an official location code), `named` (a
+            place or county named), `zip`, `postal` (a name of ZIPs), `nearest` (the ZIP place
+            nearest to a point), or a boundary record: `address`, `zip4`, `street`,
+            `boundary_zip`.
+        several: more than one rate is possible.
+        share: thousandths of the land of the ZIP, or of the name's ZIPs, that have the rate;
+            0: unknown.
+        further: the name is only a further one of ZIPs.
         no_crosswalk: the ZIP is not in the crosswalk; its county is the postal table's.
         across: the ZIP is one of another state.
         mismatch: the city given is not one of the ZIP's: `same` where it has the same rate or no
             known one, `differs` where it has another; empty without a mismatch.
         zip_not_used: the ZIP given is unknown or damaged, and the city decided in its place.
-        overlay: a part of the county is under a further district whose limits are not known.
         near_boundary: the point lies near a boundary that matters.
         off_map: the point lies in no county of the map.
-        ambiguous: the name leads to several areas with different rates.
+        ambiguous: the name leads to several places with different rates.
         third_hand: a row that decides is third hand.
         conflict_cap: the most that rows in conflict allow; empty without any.
         districts_unplaced: districts had rates on that day that the book cannot place.
         before_history: the day lies before the oldest row.
         after_edition: the day lies after what the edition covers.
         unknown_code: a boundary record names a code that no rate is known for.
-        state_part: only the state part is known there.
+        stale: no figure newer than some day is published.
+        partial: a part of the rate is not known.
     """
 
     tier: str
     decided: str
     several: bool = False
+    share: int = 0
+    further: bool = False
     no_crosswalk: bool = False
     across: bool = False
     mismatch: str = ""
     zip_not_used: bool = False
-    overlay: bool = False
     near_boundary: bool = False
     off_map: bool = False
     ambiguous: bool = False
@@ -242,7 +272,8 @@ class Grounds(NamedTuple):
     before_history: bool = False
     after_edition: bool = False
     unknown_code: bool = False
-    state_part: bool = False
+    stale: bool = False
+    partial: bool = False
 
 
 class Rule(NamedTuple):
@@ -282,34 +313,16 @@ STARTS = (
         "an official location code names the rate",
     ),
     Rule(
-        "county_decides",
-        lambda g: g.tier == "B",
+        "listed_area",
+        lambda g: g.tier in {"B", "C"},
         "high",
-        "the county, or a taxing city named, decides",
+        "a county, city or town of a full list decides",
     ),
     Rule(
-        "city_named",
-        lambda g: g.tier == "C" and g.decided in {"named_city", "named_county"},
-        "medium",
-        "the city or county is named; its limits are not known",
-    ),
-    Rule(
-        "city_is_county",
-        lambda g: g.tier == "C" and g.decided == "county",
-        "medium",
-        "the county decides: it is a city too, or no city of the name has a rate of its own",
-    ),
-    Rule(
-        "city_of_zip",
-        lambda g: g.tier == "C",
-        "low",
-        "only the city name of a ZIP, or a name that is no taxing city, decides",
-    ),
-    Rule(
-        "main_cities",
+        "listed_cities",
         lambda g: g.tier == "D",
-        "low",
-        "counties and main cities of a transcribed table; further districts are not resolved",
+        "medium",
+        "a listed city decides; the state's list is not at hand in full",
     ),
     Rule(
         "towns_of_a_table",
@@ -320,7 +333,25 @@ STARTS = (
 )
 """Where confidence starts: the first that applies."""
 LIMITS = (
-    Rule("several_areas", lambda g: g.several, "medium", "more than one area is possible"),
+    Rule("several_rates", lambda g: g.several, "medium", "more than one rate is possible"),
+    Rule(
+        "small_share",
+        lambda g: g.several and 0 < g.share < _HALF and g.decided in {"zip", "postal"},
+        "low",
+        "other rates apply in more than half of the ZIP's land",
+    ),
+    Rule(
+        "nearest_place",
+        lambda g: g.several and g.decided == "nearest",
+        "low",
+        "the limits of the places near a point are not known",
+    ),
+    Rule(
+        "further_name",
+        lambda g: g.several and g.further,
+        "low",
+        "the name is a further one of ZIPs with several rates",
+    ),
     Rule(
         "no_crosswalk",
         lambda g: g.no_crosswalk and g.tier != "A",
@@ -328,7 +359,12 @@ LIMITS = (
         "the county is the postal table's single one, or its city's",
     ),
     Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
-    Rule("place_mismatch", lambda g: bool(g.mismatch), "medium", "the city is not the ZIP's"),
+    Rule(
+        "place_mismatch",
+        lambda g: bool(g.mismatch) and g.tier != "A",
+        "medium",
+        "the city is not the ZIP's",
+    ),
     Rule(
         "place_mismatch_rate",
         lambda g: g.mismatch == "differs",
@@ -342,26 +378,21 @@ LIMITS = (
         "the ZIP given leads nowhere, and the city decides in its place",
     ),
     Rule(
-        "transit_overlay",
-        lambda g: g.overlay,
-        "medium",
-        "a part of the county has a transit tax, told only by the names of its cities",
-    ),
-    Rule(
         "near_boundary",
         lambda g: g.near_boundary,
         "medium",
-        "within about a kilometre of a boundary that matters",
+        "within about a kilometer of a boundary that matters",
     ),
-    Rule("off_map", lambda g: g.off_map, "low", "in no county of the map, beside the nearest"),
+    Rule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
     Rule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
+    Rule("stale", lambda g: g.stale, "medium", "no newer figure is published for the place"),
     Rule("conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"),
     Rule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),
     Rule("unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"),
     Rule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
     Rule("after_edition", lambda g: g.after_edition, "down", "later than the edition covers"),
     Rule("districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"),
-    Rule("state_part_there", lambda g: g.state_part, "low", "only the state part is known there"),
+    Rule("partial", lambda g: g.partial, "low", "a part of the rate is not known"),
     Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
 )
 """What limits confidence: every one that applies, in order."""
@@ -388,16 +419,15 @@ def place_mismatch(given: str, resolved: str) -> Advisory:
     }
 
 
-def several_areas(what: str, rated: Sequence[Rated]) -> Advisory:
-    """A ZIP, name or point leads to several areas; the lowest and highest of their rates."""
-    combined = [option.combined for option in rated]
-    lowest, highest = min(combined), max(combined)
-    low, high = rate_text(lowest), rate_text(highest)
-    spread = f"all at {low}" if lowest == highest else f"with rates from {low} to {high}"
+def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
+    """A ZIP, name or point leads to areas with different rates; the lowest and the highest."""
+    combined = {option.combined for option in rated}
+    low, high = rate_text(min(combined)), rate_text(max(combined))
     return {
         "code": "zip_spans_jurisdictions",
-        "message": f"{what} may lie in any of {len(rated)} jurisdictions, {spread}.",
-        "candidates": len(rated),
+        "message": f"{what[0].upper()}{what[1:]} lies in jurisdictions with {len(combined)}"
+        f" different rates, from {low} to {high}.",
+        "candidates": len(combined),
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
     }
@@ -503,13 +533,33 @@ def districts_possible(state: StateRow, area: str) -> Advisory:
     }
 
 
-def main_cities_only(state: StateRow) -> Advisory:
-    """The state's table or rate file has counties and at most main cities, no further district."""
+def listed_cities_only(state: StateRow) -> Advisory:
+    """The book has the whole rates of listed cities only, and the place is not one of them."""
     return {
         "code": "districts_not_covered",
-        "message": f"Of {state.name} the book has the rates of counties and at most of main cities:"
-        " other cities and special districts may add to the rate.",
+        "message": f"Of {state.name} the book has the whole rates of listed cities only: in this"
+        " place other city and district rates may come on top.",
         "state": state.state,
+    }
+
+
+def address_districts_not_covered(state: StateRow) -> Advisory:
+    """The rate is the place's; districts drawn by address may add to it at single addresses."""
+    return {
+        "code": "address_districts_not_covered",
+        "message": f"Districts of {state.name} that are drawn by address (business, improvement,"
+        " metropolitan) are not in the rate.",
+        "state": state.state,
+    }
+
+
+def stale_rate(confirmed: date) -> Advisory:
+    """No figure newer than a day is published for the place."""
+    return {
+        "code": "stale_rate",
+        "message": f"The rate is the last one published for the place, of {confirmed}; no newer"
+        " exact figure is at hand.",
+        "last_confirmed": confirmed.isoformat(),
     }
 
 

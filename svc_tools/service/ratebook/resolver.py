@@ -24,7 +24,6 @@ from svc_tools.service.ratebook.rating import (
     rate_area,
     rate_text,
 )
-from svc_tools.service.ratebook.schema import is_city_doubt
 
 if TYPE_CHECKING:
     from svc_tools.service.ratebook.address_line import Parts
@@ -39,7 +38,7 @@ class _Verdict(NamedTuple):
 
     Attributes:
         rated: as `Answer.rated`.
-        several: whether more than one area, with another rate where records decide, is possible.
+        several: whether more than one rate is possible.
         confidence: as `Answer.confidence`.
         notes: the warnings after those about the place itself.
     """
@@ -50,6 +49,8 @@ class _Verdict(NamedTuple):
     notes: tuple[Advisory, ...]
 
 
+_BY_ADDRESS = frozenset({"CO", "IL", "MO"})
+"""States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
 _STATE_ALONE = (Option(None, "the state part is all the book has"),)
 
 
@@ -72,10 +73,11 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     location = _locate(book, query, day)
     verdict = _verdict(book, state, location, day)
     notes = location.advisories
+    possible = [option for option, _ in verdict.rated]
+    if verdict.several or location.named_area or state.tier == "A":
+        notes = tuple(rating.with_range(note, possible) for note in notes)
     if verdict.several:
-        possible = [option for option, _ in verdict.rated]
-        ranged = [rating.with_range(note, possible) for note in notes]
-        notes = (*ranged, rating.several_areas(location.what, possible))
+        notes = (*notes, rating.several_rates(location.what, possible))
     return Answer(
         book,
         state,
@@ -104,11 +106,9 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     rated = _rate(book, state, location, day)
     chosen = rated[0][0]
     _refuse_ties(location, state, rated)
-    rates = {option.combined for option, _ in rated}
-    several = len(rates) > 1 if location.by_record else len(rated) > 1
+    several = len({option.combined for option, _ in rated}) > 1
     ambiguous = location.ambiguous and len(_rates_of_the_name(location, rated)) > 1
-    conflicts = [c for c in chosen.conflicts if not (location.by_record and is_city_doubt(c.row))]
-    caps = [component.row.conflict_cap for component in conflicts]
+    caps = [component.row.conflict_cap for component in chosen.conflicts]
     unplaced = _unplaced(state, location, day)
     lacks = "" if location.by_record else chosen.lacks
     end = min(chosen.edition_end, location.edition_end or date.max)
@@ -118,11 +118,12 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             tier=state.tier,
             decided=location.decided,
             several=several,
+            share=_share(location, rated),
+            further=location.further,
             no_crosswalk=location.no_crosswalk,
             across=location.across,
             mismatch=_mismatch(location, rated),
             zip_not_used=location.zip_not_used,
-            overlay=_overlay(rated),
             near_boundary=location.near_boundary,
             off_map=location.off_map,
             ambiguous=ambiguous,
@@ -132,26 +133,37 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             before_history=history is not None,
             after_edition=day > end,
             unknown_code=location.unknown_code,
-            state_part=lacks == "local",
+            stale=chosen.confirmed is not None,
+            partial=bool(lacks),
         )
     )
     notes: list[Advisory] = []
     if (state.local == "unknown" and not location.by_record) or lacks == "local":
         notes.append(rating.local_rates_not_covered(state))
-    elif state.tier == "D" and not location.by_record:
-        notes.append(rating.main_cities_only(state))
-    elif lacks == "districts" and chosen.area:
+    elif lacks and state.tier == "D":
+        notes.append(rating.listed_cities_only(state))
+    elif lacks and chosen.area:
         notes.append(rating.districts_possible(state, chosen.area.name))
+    elif state.state in _BY_ADDRESS and not location.by_record:
+        notes.append(rating.address_districts_not_covered(state))
+    if chosen.confirmed:
+        notes.append(rating.stale_rate(chosen.confirmed))
     if unplaced and state.districts_until:
         notes.append(rating.districts_not_covered(state, state.districts_until))
     if state.tier == "none" and not location.by_record:
         notes.append(rating.seasonal_rates(state))
-    notes += [rating.source_conflict(component) for component in conflicts]
+    notes += [rating.source_conflict(component) for component in chosen.conflicts]
     if history:
         notes.append(rating.before_history(day, history))
     if day > end:
         notes.append(rating.after_edition(day, end))
     return _Verdict(rated, several, level, tuple(notes))
+
+
+def _share(location: Location, rated: tuple[tuple[Rated, str], ...]) -> int:
+    """Thousandths of the land of a ZIP that have the rate of the chosen area."""
+    same = {one.area.id for one, _ in rated if one.area and one.combined == rated[0][0].combined}
+    return sum(one.share for one in location.options if one.area and one.area.id in same)
 
 
 def _unplaced(state: StateRow, location: Location, day: date) -> bool:
@@ -179,14 +191,6 @@ def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...])
         return {option.combined for option, _ in rated}
     called = [o for o, _ in rated if o.area and not set(chosen.cities).isdisjoint(o.area.cities)]
     return {option.combined for option in called}
-
-
-def _overlay(rated: tuple[tuple[Rated, str], ...]) -> bool:
-    """Whether the rate is a county's and one of its overlays may be the right one."""
-    if len(rated) == 1:
-        return False
-    kinds = [option.area.kind for option, _ in rated if option.area]
-    return "overlay" in kinds and kinds[0] != "overlay"
 
 
 def _supported(book: Book, code: str) -> StateRow:
@@ -235,7 +239,7 @@ def _rate(
 ) -> tuple[tuple[Rated, str], ...]:
     """The rates of every possible area on the day, the chosen one first."""
     rated: list[tuple[Rated, str]] = []
-    for number, (area, why) in enumerate(location.options or _STATE_ALONE):
+    for number, (area, why, _) in enumerate(location.options or _STATE_ALONE):
         found = rate_area(book, state.state, area, day)
         if isinstance(found, Rated):
             rated.append((found, why))
@@ -351,7 +355,7 @@ class Answer(NamedTuple):
             "resolved_via": self.location.via,
             "confidence": self.confidence,
             "effective_date": effective.isoformat() if effective else None,
-            "effective_date_basis": "publisher_effective_date" if effective else "edition_only",
+            "effective_date_basis": self.chosen.basis,
             "period": self.period,
             "warnings": [dict(advisory) for advisory in self.advisories],
             "source": name,

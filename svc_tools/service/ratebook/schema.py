@@ -151,8 +151,7 @@ class Area:
         id: key.
         state: two-letter code.
         kind: `county` (the whole county, or what no other area of it takes), `city`,
-            `unincorporated` (of a county), `overlay` (a part of a county under a further
-            district, told by its cities), `named` (found by its own name only: tribal land and
+            `unincorporated` (of a county), `named` (found by its own name only: tribal land and
             zones that share their surroundings' ZIPs).
         name: as a person writes it.
         counties: FIPS codes of the counties it lies in.

@@ -189,52 +189,9 @@ PLACES = {
 file gives Atlanta's part of DeKalb County a row of its own."""
 
 
-# whole cities of one county without a rate, whose ZIPs go by the name of one that has a rate
-_MINNESOTA_UNTAXED = """
-02026 Arden Hills, Ramsey
-07948 Brooklyn Center, Hennepin
-07966 Brooklyn Park, Hennepin
-12700 Columbia Heights, Anoka
-13168 Corcoran, Hennepin
-14158 Crystal, Hennepin
-15148 Deephaven, Hennepin
-20420 Falcon Heights, Ramsey
-22814 Fridley, Anoka
-35738 Lauderdale, Ramsey
-37502 Little Canada, Ramsey
-40382 Maplewood, Ramsey
-44530 Mounds View, Ramsey
-45430 New Brighton, Ramsey
-45628 New Hope, Hennepin
-47104 North Oaks, Ramsey
-47221 North St. Paul, Ramsey
-48580 Orono, Hennepin
-51730 Plymouth, Hennepin
-54808 Robbinsdale, Hennepin
-57220 St. Louis Park, Hennepin
-59998 Shoreview, Ramsey
-66460 Vadnais Heights, Ramsey
-"""
-
-UNTAXED = {
-    "GA": (
-        Place("10944", "Brookhaven", ("DeKalb County",)),
-        Place("15172", "Chamblee", ("DeKalb County",)),
-        Place("23536", "Doraville", ("DeKalb County",)),
-        Place("24768", "Dunwoody", ("DeKalb County",)),
-        Place("42425", "Johns Creek", ("Fulton County",)),
-        Place("68516", "Sandy Springs", ("Fulton County",)),
-        Place("72122", "South Fulton", ("Fulton County",)),
-    ),
-    "MN": _listed(_MINNESOTA_UNTAXED),
-}
-"""Cities that have what their county has, unless the file comes to list a rate of theirs. Without
-them their name would lead to the city that the post office names their ZIPs after."""
-
-
 def places_of(state: str) -> dict[str, Place]:
     """The named places of a state's rate file by their code."""
-    return {place.code: place for place in (*PLACES.get(state, ()), *UNTAXED.get(state, ()))}
+    return {place.code: place for place in PLACES.get(state, ())}
 
 
 DISTRICTS = (
@@ -245,7 +202,7 @@ DISTRICTS = (
         750,
         date(2017, 4, 1),
         counties=("Fulton County",),
-        # Atlanta's rate holds it already; that the others' do is an inference (CITY_DOUBTS)
+        # their rates hold it already
         outside=("04000", "17776", "25720", "36472"),
     ),
     PlacedDistrict(

@@ -17,7 +17,6 @@ from svc_tools.service.ratebook.formats.places import (
     DISTRICTS,
     RATE_FILES,
     UNPLACED,
-    UNTAXED,
     places_of,
 )
 from svc_tools.service.ratebook.schema import Area
@@ -155,7 +154,7 @@ def add_local_rates(
     """
     by_key = {key: list(group) for key, group in groupby(rows, key=lambda row: row[:2])}
     _add_counties(state, by_key, source, name, draft)
-    _add_cities(state, by_key, source, name, draft)
+    _add_cities(state, by_key, source, draft)
     placed = _add_districts(state, by_key, source, name, draft)
     _report_places(state, by_key, name, draft)
     _report_districts(state, by_key, placed, name, draft)
@@ -187,18 +186,14 @@ def _add_cities(
     state: str,
     by_key: dict[tuple[str, str], list[RateFileRow]],
     source: str,
-    name: str,
     draft: Draft,
 ) -> None:
-    untaxed = UNTAXED.get(state, ())
     for code, place in sorted(places_of(state).items()):
         rows = by_key.get((CITY, code))
         if rows:
             key = draft.add_jurisdiction(state, "city", code, place.label or place.name)
             _add_rows(state, key, rows, source, draft, is_city=True)
             _add_city_areas(state, place, (key,), draft)
-        elif place in untaxed:
-            _add_city_areas(state, place, (), draft)
 
 
 def _add_city_areas(

@@ -185,8 +185,8 @@ def _add_state(
     rates = {quarter.state for quarter in quarters}
     if len(rates) != 1:
         raise RowError(f"{name}: the state part changes within the table: {sorted(rates)}")
-    # the table begins on that day, the rate does not
-    draft.add_rate("WA", rates.pop(), source, begin=first)
+    if "WA" not in draft.rates:  # the table begins on that day, the rate does not
+        draft.add_rate("WA", rates.pop(), source, begin=first)
 
 
 def _runs(history: list[Quarter], first: date, last: date) -> list[_Run]:

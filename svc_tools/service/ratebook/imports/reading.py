@@ -149,7 +149,7 @@ def checked(
     name = found.path.name
     if not draft.rates:
         raise FileRefused(f"{name}: not one rate in it can be used")
-    for key, group in by_jurisdiction(draft.rates).items():
+    for key, group in draft.rates.items():
         reason = spans_overlap(group)
         if reason:
             raise FileRefused(f"{name}: {key}: {reason}")
@@ -158,7 +158,10 @@ def checked(
         list(draft.sources.values()),
         sorted(draft.jurisdictions.values(), key=lambda row: row.id),
         sorted(draft.areas.values(), key=lambda row: row.id),
-        sorted(draft.rates, key=lambda row: (row.jurisdiction, str(row.begin or ""))),
+        sorted(
+            (row for rows in draft.rates.values() for row in rows),
+            key=lambda row: (row.jurisdiction, str(row.begin or "")),
+        ),
     )
     return Reading(
         tables,

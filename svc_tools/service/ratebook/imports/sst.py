@@ -185,17 +185,16 @@ def _hold_down_unsure(
         elif begun.setdefault((key, begin), Decimal(fields[3])) != Decimal(fields[3]):
             unsure[key] = f"Its rate file has two rows from {begin} with different rates."
             draft.report.add("conflict", found.path.name, f"line {number}", unsure[key])
-    draft.rates[:] = [
-        replace(
-            row,
-            # a doubt that holds it down further stays
-            conflict_cap="medium" if row.begin and row.conflict_cap != "low" else "low",
-            note=f"{row.note} {unsure[row.jurisdiction]}".strip(),
-        )
-        if row.jurisdiction in unsure
-        else row
-        for row in draft.rates
-    ]
+    for key, why in unsure.items():
+        draft.rates[key] = [
+            replace(
+                row,
+                # a doubt that holds it down further stays
+                conflict_cap="medium" if row.begin and row.conflict_cap != "low" else "low",
+                note=f"{row.note} {why}".strip(),
+            )
+            for row in draft.rates.get(key, ())
+        ]
 
 
 def _jurisdiction_name(book: Book, state: str, kind: str, code: str) -> str:

@@ -1,0 +1,138 @@
+"""Counties, Census places, and what each ZIP touches."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from bokeh_sampledata.us_counties import records
+
+from svc_tools.service.ratebook.names import name_key, present_county
+from svc_tools.service.ratebook.schema import County, PlaceRow, ZipAreas
+
+from .facts import ADDED, RENAMED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from svc_tools.service.ratebook.formats.draft import Draft
+
+_ZIP_DIGITS = 5
+_FIPS_DIGITS = 3
+_SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two maps
+_DIVIDED = 0.05
+"""From this share of its land on, a place's part in a further county is what its name means too."""
+
+Places = dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]]
+"""(state, key of a name) -> the places of that name: code, main county, all counties."""
+
+
+def read_counties(draft: Draft) -> None:
+    """Add every county of the states in the draft, under its present code and name."""
+    for record in records():
+        state = record["state"]
+        if state not in draft.states:
+            continue
+        fips = present_county(record["fips"])
+        name = RENAMED.get(fips, record["detailed_name"].rpartition(",")[0])
+        if fips == record["fips"] or fips in RENAMED:  # not one merged into a neighbour
+            draft.counties[state, fips[2:]] = County(state, fips[2:], name)
+    states = {row.fips: state for state, row in draft.states.items()}
+    for fips, name in ADDED.items():
+        state = states[fips[:2]]
+        draft.counties[state, fips[2:]] = County(state, fips[2:], name)
+
+
+def read_places(path: Path, draft: Draft) -> Places:
+    """Add the Census places of the states where a place may decide; the index of their names."""
+    found: Places = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            state = row["state"]
+            if draft.states[state].local not in {"county", "city"}:
+                continue
+            main = row["county_fips"][2:]
+            every = [fips[2:] for fips in row["all_county_fips"].split()]
+            counties = [main, *(fips for fips in every if fips != main)]
+            unknown = [fips for fips in counties if (state, fips) not in draft.counties]
+            if unknown:
+                subject = f"{state} {row['place_name']}"
+                draft.report.add("left_out", path.name, subject, f"counties {', '.join(unknown)}")
+                continue
+            place = PlaceRow(
+                state,
+                row["place_fips"],
+                row["place_name"],
+                row["place_type"],
+                " ".join(counties),
+                row["also_known_as"],
+            )
+            draft.places.append(place)
+            for name in dict.fromkeys((place.name, *filter(None, place.aliases.split("|")))):
+                found[state, name_key(name)].append((place.fips, main, tuple(counties)))
+    draft.places.sort()
+    return found
+
+
+def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
+    """Add the counties and places that every ZIP touches, and the places that counties divide.
+
+    Territories and unknown codes are left out and listed. A share of a ZIP's land under 1 % is
+    left out: the maps of ZIPs and of places do not agree that closely.
+    """
+    counties = _counties_of_zips(crosswalk, draft)
+    known = {(place.state, place.fips): place for place in draft.places}
+    places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    land: dict[tuple[str, str], float] = defaultdict(float)
+    beyond: dict[tuple[str, str, str], float] = defaultdict(float)
+    with shares.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            state, place = row["state"], row["place_fips"]
+            if (state, place) not in known:
+                continue
+            share = round(float(row["share_of_zip_land"]) * 1000)
+            if share >= _SLIVER:
+                places[row["zip5"], state].append((-share, place))
+            touched = counties.get((row["zip5"], state), ())
+            if len(touched) == 1:  # of a ZIP in several, the counties' shares are not known
+                miles = float(row["land_sqmi_in_zip"])
+                land[state, place] += miles
+                beyond[state, place, touched[0]] += miles
+    for (state, place, county), miles in beyond.items():
+        main = known[state, place].counties.split()[0]
+        if county != main and miles >= _DIVIDED * land[state, place]:
+            draft.divided.add((state, place, county))
+    for (zip5, state), codes in sorted(counties.items()):
+        listed = " ".join(f"{fips}:{-share}" for share, fips in sorted(places[zip5, state]))
+        draft.zips.append(ZipAreas(zip5, state, " ".join(codes), listed))
+
+
+def _counties_of_zips(path: Path, draft: Draft) -> dict[tuple[str, str], tuple[str, ...]]:
+    rows: set[tuple[str, str, str]] = set()
+    outside: dict[str, int] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            zip5, state, fips = row["zip5"], row["state"], row["county_fips3"]
+            if state not in draft.states:
+                outside[state] = outside.get(state, 0) + 1
+                continue
+            if not (len(zip5) == _ZIP_DIGITS and zip5.isdigit()):
+                draft.report.add("left_out", path.name, zip5, "is not a five-digit ZIP")
+            elif not (len(fips) == _FIPS_DIGITS and fips.isdigit()):
+                draft.report.add("left_out", path.name, zip5, f"{fips!r} is not a county code")
+            elif (state, fips) not in draft.counties:
+                draft.report.add(
+                    "left_out", path.name, zip5, f"{state} has no county {fips} by the county list"
+                )
+            elif (zip5, state, fips) in rows:
+                draft.report.add("settled", path.name, zip5, f"{state} {fips} stands there twice")
+            else:
+                rows.add((zip5, state, fips))
+    for state, count in sorted(outside.items()):
+        draft.report.add("left_out", path.name, state, f"{count} rows: not a state of the book")
+    return {
+        (zip5, state): tuple(fips for *_, fips in group)
+        for (zip5, state), group in groupby(sorted(rows), key=lambda row: row[:2])
+    }
