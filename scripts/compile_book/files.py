@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import astuple, dataclass, field
 from decimal import Decimal
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import rate_to_decimal
 from svc_tools.service.ratebook.formats.draft import (
@@ -22,37 +22,24 @@ from svc_tools.service.ratebook.schema import TABLES, Setting, write_rows
 from .facts import EDITION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from svc_tools.service.ratebook.formats.draft import Draft
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFiles:
+class SourceFiles(NamedTuple):
     """The files a book is compiled from.
 
     Attributes:
+        one: the newest file of each kind of `_PATTERNS`.
+        several: every file of each kind of `_SEVERAL`.
         sst: rate files of states, the newest of each.
-        lists: the lists of areas with combined rates.
-        sources: what the lists are from.
-        corrections: corrections of the transcribed tables.
     """
 
-    history: Path
-    places: Path
-    crosswalk: Path
-    shares: Path
-    washington: Path
-    california: Path
-    overlays: Path
-    tables: Path
-    members: Path
-    doubtful: Path
+    one: Mapping[str, Path]
+    several: Mapping[str, tuple[Path, ...]]
     sst: tuple[Path, ...]
-    lists: tuple[Path, ...]
-    sources: tuple[Path, ...]
-    corrections: tuple[Path, ...]
 
 
 _PATTERNS = {
@@ -100,11 +87,7 @@ def find_sources(folder: Path, report: Report) -> SourceFiles:
     for kind, paths in several.items():
         if not paths:
             raise RowError(f"{folder}: no {' or '.join(_SEVERAL[kind])} in it; the book needs one")
-    return SourceFiles(
-        *(one[kind] for kind in _PATTERNS),
-        _rate_files(folder, report),
-        *(several[kind] for kind in _SEVERAL),
-    )
+    return SourceFiles(one, several, _rate_files(folder, report))
 
 
 def _newest(paths: list[Path], report: Report) -> Path | None:

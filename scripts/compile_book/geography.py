@@ -104,9 +104,13 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
         main = known[state, place].counties.split()[0]
         if county != main and miles >= _DIVIDED * land[state, place]:
             draft.divided.add((state, place, county))
-    for (zip5, state), codes in sorted(counties.items()):
+    states: dict[str, list[str]] = defaultdict(list)
+    for zip5, state in sorted(counties):
+        states[zip5].append(state)
+    for (zip5, state), codes in sorted(counties.items(), key=lambda item: item[0][::-1]):
         listed = " ".join(f"{fips}:{-share}" for share, fips in sorted(places[zip5, state]))
-        draft.zips.append(ZipAreas(zip5, state, " ".join(codes), listed))
+        beyond = " ".join(other for other in states[zip5] if other != state)
+        draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, beyond))
 
 
 def _counties_of_zips(path: Path, draft: Draft) -> dict[tuple[str, str], tuple[str, ...]]:

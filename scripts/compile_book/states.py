@@ -13,7 +13,6 @@ from svc_tools.service.ratebook.formats.draft import (
     RowError,
     fraction_units,
     iso_date,
-    missing_in,
     percent_text,
     quarter_end,
 )
@@ -135,7 +134,7 @@ def settle_states(draft: Draft) -> None:
     """
     for state, row in draft.states.items():
         tier, local = row.tier, row.local
-        told = missing_in(state, tier)
+        told = MISSING[tier]
         if local in {"county", "city"}:
             missing = _counties_without_area(state, draft)
             if not any(area.state == state for area in draft.areas.values()):

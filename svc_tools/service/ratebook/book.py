@@ -30,6 +30,7 @@ from svc_tools.service.ratebook.schema import (
     Setting,
     Source,
     StateRow,
+    StateRows,
     ZipAreas,
     read_rows,
 )
@@ -66,7 +67,6 @@ class Book:
         areas: the pieces of map it tells apart, by id.
         rates: the rate rows of each jurisdiction, the oldest first.
         county_areas: the areas in a county, the first in rank first.
-        places: every Census place by (state, five-digit FIPS code).
         zips: every ZIP, its place and its counties.
         own_editions: the files the user imported, by state and kind; none in a shipped book.
         own_path: the database of those; `None` without any.
@@ -77,6 +77,8 @@ class Book:
     """
 
     __slots__ = (
+        "_by_fips",
+        "_places",
         "areas",
         "counties",
         "county_areas",
@@ -88,7 +90,6 @@ class Book:
         "own_editions",
         "own_path",
         "own_zips",
-        "places",
         "rates",
         "sources",
         "states",
@@ -126,16 +127,23 @@ class Book:
         self.rates: Mapping[str, tuple[RateRow, ...]] = _by_jurisdiction(
             _rows(files, "rates.csv", RateRow)
         )
-        self.places: Mapping[tuple[str, str], PlaceRow] = {
-            (row.state, row.fips): row for row in _rows(files, "places.csv", PlaceRow)
-        }
-        self.zips = ZipIndex(self.counties.values(), _rows(files, "zips.csv", ZipAreas))
+        self._places = StateRows(files["places.csv"].decode("utf-8"), PlaceRow, "places.csv")
+        self._by_fips: dict[str, Mapping[str, PlaceRow]] = {}
+        zips = StateRows(files["zips.csv"].decode("utf-8"), ZipAreas, "zips.csv")
+        self.zips = ZipIndex(self.counties.values(), zips)
         self.own_editions: tuple[Edition, ...] = ()
         self.own_path: Path | None = None
         self.own_zips: Mapping[str, tuple[tuple[int, int], ...]] = {}
         self.county_areas: Mapping[tuple[str, str], tuple[Area, ...]]
         self.memo: dict[object, object]
         self.index()
+
+    def places(self, state: str) -> Mapping[str, PlaceRow]:
+        """The Census places of a state by their code; none where the state alone decides."""
+        found = self._by_fips.get(state)
+        if found is None:
+            found = self._by_fips[state] = {row.fips: row for row in self._places.of(state)}
+        return found
 
     def copy(self) -> Book:
         """A shallow copy, to lay other rows over and index again."""
@@ -264,25 +272,16 @@ class ZipIndex:
     Filling an index twice from two threads gives the same index.
     """
 
-    __slots__ = ("_counties", "_names", "_places", "_shared", "_shares")
+    __slots__ = ("_crosswalk", "_names", "_places", "_touched")
 
-    def __init__(self, counties: Iterable[County], crosswalk: Iterable[ZipAreas]) -> None:
-        """Index the crosswalk and unpack the postal table."""
+    def __init__(
+        self, counties: Iterable[County], crosswalk: StateRows[ZipAreas] | None = None
+    ) -> None:
+        """Index the counties' names and unpack the postal table."""
         self._names = _county_names(counties)
+        self._crosswalk = crosswalk
         self._places: dict[str, Mapping[str, ZipPlace]] = {}
-        shared: dict[str, tuple[str, ...]] = {}
-        self._counties: dict[str, tuple[str, ...]] = {}
-        self._shared: dict[str, tuple[str, ...]] = {}
-        self._shares: dict[str, str] = {}
-        homes: dict[str, str] = {}
-        for zip5, state, codes, places in crosswalk:
-            if places:
-                self._shares[zip5 + state] = places
-            if homes.setdefault(zip5, state) != state:
-                self._shared[zip5] = (*self._shared.get(zip5, (homes[zip5],)), state)
-            if codes not in shared:
-                shared[codes] = tuple(codes.split())
-            self._counties[zip5 + state] = shared[codes]
+        self._touched: dict[str, Mapping[str, ZipAreas]] = {}
         self.state("DC")
 
     def state(self, state: str) -> Mapping[str, ZipPlace]:
@@ -292,28 +291,38 @@ class ZipIndex:
             found = self._places[state] = self._read(state)
         return found
 
+    def areas(self, state: str) -> Mapping[str, ZipAreas]:
+        """What each ZIP of the crosswalk touches in a state."""
+        found = self._touched.get(state)
+        if found is None:
+            rows = self._crosswalk.of(state) if self._crosswalk else []
+            found = self._touched[state] = {row.zip: row for row in rows}
+        return found
+
     def touched(self, zip5: str, state: str) -> tuple[str, ...]:
         """FIPS codes of the counties of a state that a ZIP touches; none: not in the crosswalk."""
-        return self._counties.get(zip5 + state, ())
+        row = self.areas(state).get(zip5)
+        return tuple(row.counties.split()) if row else ()
 
     def shares(self, zip5: str, state: str) -> list[tuple[str, int]]:
         """The Census places that a ZIP touches, with thousandths of its land, largest first."""
-        listed = self._shares.get(zip5 + state, "").split()
+        row = self.areas(state).get(zip5)
+        listed = row.places.split() if row else ()
         return [(place, int(share)) for place, _, share in (one.partition(":") for one in listed)]
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""
-        return sorted(other for other in self._shared.get(zip5, ()) if other != state)
+        row = self.areas(state).get(zip5)
+        return row.beyond.split() if row else []
 
     def zips(self, state: str) -> list[str]:
         """Every ZIP that leads into a state, by either table, in order."""
-        crossing = {key[:5] for key in self._counties if key[5:] == state}
-        return sorted(crossing | set(self.state(state)))
+        return sorted(self.areas(state).keys() | self.state(state).keys())
 
     def states_of(self, zip5: str, states: Iterable[str]) -> list[str]:
         """The states, territories or mail regions a ZIP belongs to; empty for an unknown ZIP."""
         found = {"AE" if _military(row) else str(row["state"]) for row in _matching(zip5)}
-        return sorted(found | {state for state in states if zip5 + state in self._counties})
+        return sorted(found | {state for state in states if zip5 in self.areas(state)})
 
     def _read(self, state: str) -> dict[str, ZipPlace]:
         return {
@@ -353,14 +362,14 @@ def _county_names(counties: Iterable[County]) -> dict[tuple[str, str], str]:
 
 _COVERS = {
     "A": "the whole rate: no local general sales tax",
-    "B": "state and county rates, and the few cities and districts that add to them",
-    "C": "state, county, city and district rates, a city being told by its name",
-    "D": "state rates, and those of counties and main cities from a transcribed table",
+    "B": "the whole rate of every county, and of the few cities that add to it",
+    "C": "the whole rate of every listed city and county",
+    "D": "the whole rate of listed cities; elsewhere the part that is known",
     "E": "the state part only",
     "none": "nothing: no state tax, local taxes unknown",
 }
 _TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
-_BEST_CONFIDENCE = {"A": "high", "B": "high", "C": "medium", "D": "low", "E": "low", "none": "none"}
+_BEST_CONFIDENCE = {"A": "high", "B": "high", "C": "high", "D": "medium", "E": "low", "none": "none"}
 
 
 class _Records(NamedTuple):
@@ -397,8 +406,7 @@ def _state_freshness(
     until = [book.sources[own[-1].source].state_until]
     if local:
         until.append(book.sources[main].local_until)
-    third_hand = any(rows[-1].trust == "third_hand" for rows in local)
-    confidence = "medium" if row.tier == "B" and third_hand else _BEST_CONFIDENCE[row.tier]
+    confidence = _BEST_CONFIDENCE[row.tier]
     towns = row.tier == "none" and bool(local)
     if towns or any(rate.conflict_cap == "low" for rate in own):
         confidence = "low"

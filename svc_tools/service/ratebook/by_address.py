@@ -205,7 +205,7 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
             return _choose(found, option)
     counties = {fips for area in found.areas for fips in area.counties}
     for fips, share in book.zips.shares(found.zip or "", state):
-        place = book.places[state, fips]
+        place = book.places(state)[fips]
         called = (place.name, *place.aliases.split("|"))
         if any(name and name_key(name) in keys for name in called):
             areas = areas_of_place(book, state, place, counties)

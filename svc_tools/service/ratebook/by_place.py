@@ -88,7 +88,7 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     if fips is None or first is None or fips in first.counties:
         return found
     here = [option for option in found.options if option.area and fips in option.area.counties]
-    place = book.places.get((state, first.place))
+    place = book.places(state).get(first.place)
     if not here and place:  # a part of the place that its name alone does not mean
         parts = own_areas(book, state, place)
         here = [Option(area, "is the part in it") for area in parts if fips in area.counties]

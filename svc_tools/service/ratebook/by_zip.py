@@ -17,7 +17,7 @@ from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_another_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
 
@@ -90,12 +90,17 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         no_crosswalk=not touched,
         across=bool(across),
         advisories=notes,
-    ).of_kind(
-        state,
-        not touched,
-        bool(across),
-        *((option.area.id if option.area else "", option.why, option.share) for option in options),
-    )
+    ).of_kind(state, not touched, bool(across), *_kind(options))
+
+
+def _kind(options: Sequence[Option]) -> Iterator[object]:
+    """What the rates and doubts of a ZIP depend on: with one area its share does not matter."""
+    several = len(options) > 1
+    for area, why, share in options:
+        yield area.id if area else ""
+        yield why
+        if several:
+            yield share
 
 
 def _options_of_box(

@@ -87,7 +87,7 @@ def _index(book: Book, state: str) -> _Index:
     if isinstance(known, dict):
         return known
     named: dict[str, list[PlaceRow]] = defaultdict(list)
-    for place in places_of(book, state):
+    for place in book.places(state).values():
         for name in (place.name, *place.aliases.split("|")):
             named[name_key(name)].append(place)
     found: dict[str, list[Area]] = defaultdict(list)
@@ -109,16 +109,6 @@ def _index(book: Book, state: str) -> _Index:
     return index
 
 
-def places_of(book: Book, state: str) -> list[PlaceRow]:
-    """The Census places of a state; none where the state alone decides."""
-    memo = ("places of", state)
-    known = book.memo.get(memo)
-    if not isinstance(known, list):
-        known = [place for (where, _), place in book.places.items() if where == state]
-        book.memo[memo] = known
-    return known
-
-
 def options_of_zip(
     book: Book, state: str, zip5: str, counties: Sequence[str], names: Collection[str]
 ) -> tuple[Option, ...]:
@@ -137,8 +127,9 @@ def options_of_zip(
     found: dict[str, Option] = {}
     first = ""
     left = WHOLE
+    places = book.places(state)
     for fips, share in book.zips.shares(zip5, state):
-        place = book.places[state, fips]
+        place = places[fips]
         areas = areas_of_place(book, state, place, counties)
         left -= share
         if not areas:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from svc_tools.service.ratebook.candidates import places_of
 from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def place_names(book: Book, state: str) -> PlaceNames:
     nicknames = {name_key(name): name_key(meant) for name, meant in means.items()}
     names = PlaceNames({}, {}, {}, {}, {}, {}, {}, {}, {}, nicknames)
     _add_areas(book, state, names)
-    for row in sorted(places_of(book, state), key=lambda row: row.kind == "CDP"):
+    for row in sorted(book.places(state).values(), key=lambda row: row.kind == "CDP"):
         for name in (row.name, *filter(None, row.aliases.split("|"))):
             _add(names.places, names.spelled, name, row)
     for (where, fips), county in book.counties.items():

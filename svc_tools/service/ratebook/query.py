@@ -5,7 +5,7 @@ The `by_*` modules turn one into the other, before any rate is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -130,10 +130,9 @@ class Location:
     kind: tuple[object, ...] = field(default=(), init=False, compare=False)
 
     def of_kind(self, *kind: object) -> Location:
-        """The same place, of a kind."""
-        found = replace(self)
-        object.__setattr__(found, "kind", kind)
-        return found
+        """This place, just made, with its kind."""
+        object.__setattr__(self, "kind", kind)
+        return self
 
     @property
     def areas(self) -> list[Area]:

@@ -14,7 +14,8 @@ import csv
 import io
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,17 +189,19 @@ class ZipAreas(NamedTuple):
     """What one ZIP touches in one state.
 
     Attributes:
-        zip: five digits.
         state: two-letter code.
+        zip: five digits.
         counties: FIPS codes of every county, separated by blanks.
         places: FIPS codes of the Census places, each with its share of the ZIP's land in
             thousandths (`43000:995`), the largest first; shares under 1 % are left out.
+        beyond: other states that the ZIP touches, separated by blanks.
     """
 
-    zip: str
     state: str
+    zip: str
     counties: str
     places: str
+    beyond: str
 
 
 class PlaceRow(NamedTuple):
@@ -304,6 +307,33 @@ def read_rows(
         except (ValueError, KeyError) as error:
             raise ValueError(f"{name}, line {number}: {error}: {row}") from error
     return rows
+
+
+class StateRows(Generic[_Row]):
+    """The rows of a file in the order of its first column, the state; read state by state.
+
+    Most lookups of a process are of few states, and the rows of a state are read in milliseconds.
+    """
+
+    __slots__ = ("_class", "_header", "_name", "_texts")
+
+    def __init__(self, text: str, row_class: type[_Row], name: str) -> None:
+        """Cut the text of a file by state; its rows are read when they are asked for."""
+        self._header, _, body = text.partition("\n")
+        self._class, self._name = row_class, name
+        lines = body.splitlines(keepends=True)
+        self._texts = {
+            state: "".join(group) for state, group in groupby(lines, key=lambda line: line[:2])
+        }
+
+    def of(self, state: str) -> list[_Row]:
+        """The rows of a state; none where the file has none.
+
+        Raises:
+            ValueError: as `read_rows`.
+        """
+        text = f"{self._header}\n{self._texts.get(state, '')}"
+        return read_rows(text, self._class, self._name)
 
 
 def _as_now(

@@ -252,25 +252,11 @@ def spans_overlap(rows: Iterable[RateRow]) -> str:
 
 
 MISSING = {
+    "A": "",
+    "B": "",
+    "C": "City limits are those of the Census places of 2020: later annexations are not in them.",
+    "D": "Places that are not listed, and special districts by address, are not covered.",
     "E": "Local rates are not covered: an answer is the state part only.",
     "none": "No state tax, but local ones that the book does not have: nothing is answered.",
-    "A": "",
-    "B": "Special districts and exact city limits inside a county are not told apart.",
-    "C": "City limits are not known: a city is told by its name only.",
-    "D": "Special districts and smaller cities are not covered, and city limits not known.",
 }
-"""What the book lacks in each tier; tier `none` without any table."""
-
-_BY_NAME = "The limits of {} are not known: a city is told by its name only."
-_MISSING_IN = {
-    **dict.fromkeys(("FL", "HI", "NC", "NV", "PA", "VA"), ""),  # the county decides all of it
-    "MS": _BY_NAME.format("Jackson and Tupelo"),
-    "OH": "Of five transit areas inside counties the cities are known, and not the limits.",
-    "WI": _BY_NAME.format("Milwaukee"),
-}
-"""What the book lacks in a state whose counties decide."""
-
-
-def missing_in(state: str, tier: str) -> str:
-    """What the book lacks in a state of a tier, as a sentence."""
-    return _MISSING_IN.get(state, MISSING[tier]) if tier == "B" else MISSING[tier]
+"""What the book lacks in each tier, as a sentence; tier `none` without any table."""

@@ -277,7 +277,7 @@ def _postal_names() -> frozenset[str]:
     """Keys of the names that ZIPs of the state go by."""
     return frozenset(
         name_key(name)
-        for place in ZipIndex((), ()).state("WA").values()
+        for place in ZipIndex(()).state("WA").values()
         for name in (place.city, *place.accepted)
     )
 

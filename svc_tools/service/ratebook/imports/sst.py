@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from svc_tools.service.ratebook.formats.draft import (
     MISSING,
     RowError,
-    missing_in,
     sst_date,
     sst_end,
 )
@@ -106,7 +105,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         _add_jurisdictions(rows, source, found, book, draft)
         _hold_down_unsure(lines, found, book, draft)
         row = draft.states[state]
-        told = f"{missing_in(state, row.tier)} {row.missing}".strip()
+        told = f"{MISSING[row.tier]} {row.missing}".strip()
         draft.states[state] = replace(row, missing=told)
     else:
         _add_jurisdictions(rows, source, found, book, draft)
