@@ -25,8 +25,8 @@ _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two map
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
-Places = dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]]
-"""(state, key of a name) -> the places of that name: code, main county, all counties."""
+Places = dict[tuple[str, str], list[tuple[str, str, str]]]
+"""(state, key of a name) -> the places of that name: code, main county, all counties with blanks."""
 
 
 def read_counties(draft: Draft) -> None:
@@ -71,7 +71,7 @@ def read_places(path: Path, draft: Draft) -> Places:
             )
             draft.places.append(place)
             for name in dict.fromkeys((place.name, *filter(None, place.aliases.split("|")))):
-                found[state, name_key(name)].append((place.fips, main, tuple(counties)))
+                found[state, name_key(name)].append((place.fips, main, place.counties))
     draft.places.sort()
     return found
 

@@ -146,10 +146,10 @@ def _regions(state: str, tables: Tables, draft: Draft) -> dict[str, tuple[str, .
     if state not in names:
         return found
     for name, units in district_units(tables, state, names[state]).items():
-        members, title = _TITLES.get((state, name), (name, name))
+        title = _TITLES.get(name, name)
         key = draft.add_jurisdiction(state, "district", slug(title), title)
         draft.add_rate(key, units, _REGION_SOURCES[state], begin=_BEGIN)
-        for locality in tables.members[state, members]:
+        for locality in tables.members[state, name]:
             fips = draft.county_fips(state, locality)
             if fips is None:
                 draft.report.add("left_out", "members", locality, f"not in {state}")
@@ -158,8 +158,7 @@ def _regions(state: str, tables: Tables, draft: Draft) -> dict[str, tuple[str, .
     return found
 
 
-_TITLES = {("NY", ""): ("MCTD 0.375", "Metropolitan Commuter Transportation District")}
-"""Districts that the table does not name: their name among the members, and in the book."""
+_TITLES = {"MCTD 0.375": "Metropolitan Commuter Transportation District"}
 _REGION_SOURCES = {"NY": "ny-pub718-2025-03", "VA": "va-localities-2026-10"}
 
 
@@ -207,7 +206,7 @@ def _add_overlays(path: Path, places: Places, draft: Draft) -> None:
             draft.add_rate(key, units, _OHIO, begin=begin, end=end, effective=since)
         for city in match["cities"].split(", "):
             for place, main, counties in places.get(("OH", name_key(city)), ()):
-                if fips in counties:
+                if fips in counties.split():
                     called = (city,) if main == fips or ("OH", place, fips) in draft.divided else ()
                     title = f"{city} ({match['county']})"
                     parts = (f"OH:county:{fips}", key)

@@ -1,4 +1,4 @@
-"""Compiling transcribed tables and the Comptroller's file: what adds up, what goes first."""
+"""Compiling the states where some cities are known only: what adds up, what is whole."""
 
 from __future__ import annotations
 
@@ -6,302 +6,404 @@ import csv
 from datetime import date
 
 import pytest
-from compile_book import RowError, compile_book
-from support.compiled import answer, messages, rate
+from compile_book.listed import read_listed
+from compile_book.tables import add_listed_cities, district_units, read_tables
 
-from svc_tools.service.ratebook import NotResolved, load_book
+from svc_tools.service.ratebook.formats.draft import Draft, Report
+from svc_tools.service.ratebook.schema import County, Source
 
-LATER = date(2026, 9, 1)
-TX_HEAD = "1\t20263\t202609\t2026 - 3rd\t0.0625\t0\t3715\tnotice\n"
-FIX_HEAD = "state,table,name,was_pct,should_be_pct,source,source_date,certainty"
+DAY = date(2026, 9, 15)
+BEGIN = date(2026, 7, 1)
+STATES = {"AK": 0, "AL": 4_000, "AZ": 5_600, "CO": 2_900, "ID": 6_000}
+STATES |= {"IL": 6_250, "MO": 4_225, "NM": 4_875, "TX": 6_250}
+COUNTIES = """
+    AK 110 Juneau City and Borough|AK 122 Kenai Peninsula Borough
+    AL 001 Autauga County|AL 123 Tallapoosa County|AZ 005 Coconino County|AZ 013 Maricopa County
+    AZ 021 Pinal County|CO 001 Adams County|CO 005 Arapahoe County|CO 031 Denver County
+    ID 013 Blaine County|ID 017 Bonner County|IL 031 Cook County|IL 043 DuPage County
+    IL 197 Will County|IL 113 McLean County|MO 095 Jackson County|MO 047 Clay County
+    MO 510 St. Louis city|NM 001 Bernalillo County|NM 049 Santa Fe County|TX 201 Harris County
+    TX 157 Fort Bend County|TX 027 Bell County|TX 141 El Paso County|TX 029 Bexar County
+"""
+PLACES = {
+    ("AL", "prattville"): [("62328", "001", "001")],
+    ("AL", "dadeville"): [("19336", "123", "123")],
+    ("AZ", "phoenix"): [("55000", "013", "013")],
+    ("AZ", "santanvalley"): [("64210", "021", "021")],
+    ("CO", "aurora"): [("04000", "005", "001 005")],
+    ("CO", "denver"): [("20000", "031", "031")],
+    ("ID", "sandpoint"): [("72100", "017", "017")],
+    ("IL", "chicago"): [("14000", "031", "031 043")],
+    ("MO", "kansascity"): [("38000", "095", "047 095")],
+    ("NM", "albuquerque"): [("00001", "049", "049"), ("02000", "001", "001")],
+    ("TX", "houston"): [("35000", "201", "157 201")],
+    ("TX", "belton"): [("07492", "027", "027 157")],
+}
+COLUMNS = (
+    "state,level,county_fips,county_name,place_fips,place_name,place_type,effective_from,"
+    "effective_to,combined_rate,state_rate,from_kind,basis,use,source_id,principal,note"
+)
+LATER = "state,target,name,action,was_pct,should_be_pct,effective_from,certainty,source_id,source"
+NOTICE = "(3.5 before): a notice; add Tallapoosa County"
+CHANGED = "a list; effective 2026-08-01, before that the old value"
+
+
+def write(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header.split(","), *rows])
+    return path
+
+
+def place(area, name, rate, kind="whole", *, since="2026-07-01", principal="y"):
+    """A line of a state's list; without a code that of the rest of a county."""
+    state, county, code = area.split() if name else (*area.split(), "")
+    how = "change" if since == "2026-08-01" else "edition"
+    head = [state, "place" if code else "county_rest", county, "", code, name, "city"]
+    return [*head, since, "", rate, "", how, "exact", kind, "list", principal, "why"]
 
 
 @pytest.fixture
-def tables(source_dir, book_dir):
-    """Writes rows of the three files of the tables and compiles; the report."""
+def build(tmp_path):
+    """Compiles rows of the table, corrections, members, doubts and lists; the draft."""
 
-    def tables(rows, fixes=(), members=(), zips=()):
-        for name, head, lines in (
-            ("local_tables_2026.csv", "state,table,name,parents,rate_pct,zips", rows),
-            ("corrections_2026.csv", FIX_HEAD, fixes),
-            ("district_members.csv", "state,district,locality,note", members),
-        ):
-            with (source_dir / name).open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(head.split(","))
-                writer.writerows(lines)
-        with (source_dir / "zip_county_zcta2020.csv").open("a") as file:
-            file.writelines(f"{line}\n" for line in zips)
-        return compile_book(source_dir, book_dir)
-
-    return tables
-
-
-def line(*cells):
-    return "\t".join(cells) + "\n"
-
-
-def test_corrections_apply_to_the_figure_they_name(source_dir, book_dir):
-    (source_dir / "local_tables_2026.csv").write_text(
-        "state,table,name,parents,rate_pct,zips\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,,1.500,\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Duval County,,1.500,\n"
-        "FL,FL_COUNTY_SURTAX_PCT,No Such County,,1.000,\n"
-        "VA,VA_COUNTY_RATE_PCT,York County,,0.000,\n"
-        "VA,VA_DISTRICT_RATE_PCT,Hampton Roads Region,,0.700,\n"
-    )
-    (source_dir / "corrections_2026.csv").write_text(
-        "state,table,name,was_pct,should_be_pct,source,source_date,certainty\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Okeechobee County,1.500,1,the state's form,2026,certain\n"
-        "FL,FL_COUNTY_SURTAX_PCT,Duval County,9.000,1,another table,2026,certain\n"
-    )
-    (source_dir / "district_members.csv").write_text(
-        "state,district,locality,note\nVA,Hampton Roads Region,York County,\n"
-    )
-    report = compile_book(source_dir, book_dir)
-    assert rate(book_dir, "FL", location="Okeechobee County").combined == 6_000
-    assert rate(book_dir, "FL", location="Duval County").combined == 6_500
-    york = rate(book_dir, "VA", location="York County")
-    assert (york.district, york.components[-1].row.trust) == (700, "third_hand")
-    assert messages(report, "corrected") == ["FL Okeechobee County: 1.50 % -> 1.00 %"]
-    assert any(
-        "FL Duval County: corrects 9.00 %, the table has 1.50 %" in m
-        for m in messages(report, "conflict")
-    )
-    assert any("No Such County" in m for m in messages(report, "left_out"))
-
-
-def test_a_dated_correction_keeps_the_figure_before_it(tables, book_dir):
-    changed = "a list; effective 2026-08-01, before that the old value"
-    since = "a list: 9.25 combined since 2026-01-01; another list"
-    tables(
-        [
-            ("IL", "IL_COUNTY_RATE_PCT", "Cook County", "", "1.750", ""),
-            ("IL", "IL_COUNTY_RATE_PCT", "Champaign County", "", "1.250", ""),
-            ("IL", "IL_RTA_DISTRICTS", "RTA (Cook County)", "", "1.000", ""),
-            ("IL", "IL_CITIES", "Chicago", "Cook County|RTA (Cook County)", "1.250", "60601"),
-            ("IL", "IL_CITIES", "Champaign", "Champaign County", "1.500", "61820"),
-        ],
-        fixes=[
-            ("IL", "IL_RTA_DISTRICTS", "RTA (Cook County)", "1.000", "1.25", changed, "", ""),
-            ("IL", "IL_CITIES", "Champaign", "1.500", "1.75", since, "", ""),
-        ],
-        members=[("IL", "RTA (Cook County)", "Cook County", "")],
-    )
-    city, county = {"location": "Chicago"}, {"location": "Cook County"}
-    assert rate(book_dir, "IL", as_of=date(2026, 7, 31), **city).district == 1_000
-    after = rate(book_dir, "IL", as_of=date(2026, 8, 1), **city)
-    assert (after.district, after.components[-1].row.effective) == (1_250, date(2026, 8, 1))
-    assert [c.jurisdiction.code for c in after.components].count("rta-cook-county") == 1
-    assert rate(book_dir, "IL", as_of=LATER, **county).district == 1_250
-    row = rate(book_dir, "IL", as_of=LATER, location="Champaign").components[-1].row
-    assert (row.units, row.begin, row.effective) == (1_750, date(2026, 1, 1), date(2026, 1, 1))
-
-
-def test_a_correction_of_a_row_that_is_not_there_is_listed(tables):
-    fix = ("MO", "MO_CITIES", "Nowhere", "1", "2", "a list", "2026", "certain")
-    report = tables([("MO", "MO_CITIES", "Columbia", "Boone County", "2.000", "")], fixes=[fix])
-    assert any(
-        m.startswith("MO Nowhere: the table has no such row") for m in messages(report, "conflict")
-    )
-
-
-def test_a_city_of_texas_holds_its_countys_share(tables, book_dir):
-    tables(
-        [
-            ("TX", "TX_COUNTY_RATE_PCT", "Bell County", "", "0.000", ""),
-            ("TX", "TX_COUNTY_RATE_PCT", "El Paso County", "", "0.500", ""),
-            ("TX", "TX_TRANSIT_DISTRICTS", "El Paso MTA (Sun Metro)", "", "0.500", ""),
-            ("TX", "TX_CITIES", "Belton", "Bell County", "2.000", "76513"),
-            ("TX", "TX_CITIES", "El Paso", "El Paso County|El Paso MTA (Sun Metro)", "1.000", ""),
-        ],
-        fixes=[("TX", "TX_COUNTY_RATE_PCT", "Bell County", "0", "0.5", "a list", "2026", "likely")],
-    )
-    combined = {
-        name: rate(book_dir, "TX", location=name, as_of=LATER).combined - 5_000
-        for name in ("Belton", "Bell County", "El Paso", "El Paso County")
-    }
-    assert combined == {
-        "Belton": 2_000,
-        "Bell County": 500,
-        "El Paso": 2_000,
-        "El Paso County": 500,
-    }
-    lost = answer(book_dir, "TX", location="Harris County", as_of=LATER)
-    assert lost.chosen.combined == 5_000
-    assert "local_rates_not_covered" in {w["code"] for w in lost.advisories}
-
-
-def test_the_comptrollers_file_goes_before_the_table(source_dir, tables, book_dir):
-    none = ("n/a", "n/a", "0")
-    (source_dir / "tx_taxrates_2026Q3.txt").write_text(
-        TX_HEAD
-        + line("Abilene ", "2221012", "0.02", "Jones ", *none[1:], *none)
-        + line("Abilene ", "2221012", "0.02", "Taylor ", *none[1:], *none)
-        + line(
-            "Addison ", "2057217", "0.01", "Dallas ", *none[1:], "Dallas MTA ", "3057994", "0.01"
+    def build(rows=(), fixes=(), *, later=(), members=(), doubts=(), lists=()):
+        draft = Draft(Report())
+        for key in ("states", "list", "audit"):
+            draft.sources[key] = Source(key, "", "", "", "", "official", None, DAY, DAY)
+        for state, units in STATES.items():
+            draft.add_rate(state, units, "states", begin=date(2015, 1, 1))
+        for line in COUNTIES.replace("\n", "|").split("|"):
+            if line.strip():
+                state, fips, name = line.split(maxsplit=2)
+                draft.counties[state, fips] = County(state, fips, name.strip())
+        tables = read_tables(
+            write(tmp_path / "t.csv", "state,table,name,parents,rate_pct,zips", rows),
+            [
+                write(tmp_path / "c1.csv", "state,table,name,was_pct,should_be_pct,source", fixes),
+                write(tmp_path / "c2.csv", LATER, [line.split(", ") for line in later]),
+            ],
+            write(tmp_path / "m.csv", "state,district,locality,note", members),
+            write(tmp_path / "d.csv", "state,table,name,advice", doubts),
+            draft.report,
         )
-        + line("Acton ", *none[1:], "Hood ", "4111006", "0.005", "Dev Dist 1 ", "5111505", "0.005")
-        + line("Odd", "1", "0.0123456", "Dallas", *none[1:], *none)
-        + line("Lost", "1", "0.01", "Nowhere", *none[1:], *none)
-        + line("Short", "1", "0.01")
-    )
-    report = tables(
+        listed = {}
+        if lists:
+            areas = read_listed(write(tmp_path / "l.csv", COLUMNS, lists))
+            listed = {state: [a for a in areas if a.state == state] for state in STATES}
+        add_listed_cities(tables, listed, PLACES, draft)
+        return draft
+
+    return build
+
+
+def combined(draft, key, day=DAY):
+    """The rate of an area on a day, and why it is not whole."""
+    area = draft.areas[key]
+    rows = [
+        row
+        for part in (area.state, *area.components)
+        for row in draft.rates[part]
+        if (row.begin is None or row.begin <= day) and (row.end is None or day <= row.end)
+    ]
+    reasons = {row.use for row in rows} | {area.lacks}
+    return sum(row.units for row in rows), " ".join(sorted(filter(None, reasons)))
+
+
+def found(draft, kind):
+    return [f"{f.subject}: {f.message}" for f in draft.report.findings if f.kind == kind]
+
+
+def test_a_city_of_the_table_is_whole_and_its_county_is_not(build):
+    draft = build(
         [
-            ("TX", "TX_COUNTY_RATE_PCT", "Hood County", "", "0.000", ""),
-            ("TX", "TX_COUNTY_RATE_PCT", "Taylor County", "", "0.000", ""),
-            ("TX", "TX_COUNTY_RATE_PCT", "Dallas County", "", "0.000", ""),
-            ("TX", "TX_TRANSIT_DISTRICTS", "Dallas MTA (DART)", "", "0.750", ""),
-            ("TX", "TX_CITIES", "Abilene", "Taylor County", "1.500", "79601"),
-            ("TX", "TX_CITIES", "Irving", "Dallas County|Dallas MTA (DART)", "1.000", "75038"),
+            ("AZ", "AZ_COUNTY_RATE_PCT", "Maricopa County", "", "0.700", ""),
+            ("AZ", "AZ_COUNTY_RATE_PCT", "No Such County", "", "0.500", ""),
+            ("AZ", "AZ_CITIES", "Phoenix", "Maricopa County", "2.800", "85001"),
+            ("AZ", "AZ_CITIES", "Nowhere", "", "2.800", "85001"),
+            ("FL", "FL_CITIES", "Miami", "Miami-Dade County", "1.000", ""),
+            ("NM", "NM_LOCATION_RATES", "Albuquerque", "Bernalillo County", "2.750", ""),
+            ("NM", "NM_LOCATION_RATES", "Santa Fe", "Santa Fe County", "3.3125", ""),
         ]
     )
-    told = {
-        name: (found.combined, found.components[-1].source.id)
-        for name in ("Abilene", "Addison", "Acton", "Hood County", "Irving")
-        for found in [rate(book_dir, "TX", location=name, as_of=LATER)]
-    }
-    assert told == {
-        "Abilene": (8_250, "tx-comptroller"),
-        "Addison": (8_250, "tx-comptroller"),
-        "Acton": (7_250, "tx-comptroller"),
-        "Hood County": (6_750, "tx-comptroller"),
-        "Irving": (8_250, "tx-comptroller"),  # its district's rate is the official one
-    }
-    conflicts = messages(report, "conflict")
-    for name, figures in {
-        "TX Hood County": "0.00 % by the table from 2026-07-01 on, 0.50 % by the official list",
-        "TX Abilene": "1.50 % by the table from 2026-07-01 on, 2.00 % by the official list",
-        "TX Dallas MTA": "0.75 % by the table from 2026-07-01 on, 1.00 % by the official list",
-    }.items():
-        assert any(m.startswith(f"{name}: {figures}") for m in conflicts), name
-    left = messages(report, "left_out")
-    assert any("line 6: " in m and "five decimals" in m for m in left)
-    assert any("line 7: 'Nowhere' is not a county of Texas" in m for m in left)
-    assert any("line 8: 3 columns" in m for m in left)
-    states = [row.source for row in load_book(book_dir).rates["TX"]]
-    assert states == ["tx-comptroller"]
+    assert combined(draft, "AZ:city:55000") == (9_100, "")
+    assert combined(draft, "AZ:county:013") == (6_300, "districts")
+    assert combined(draft, "AZ:county:021") == (5_600, "local")
+    assert combined(draft, "NM:city:02000") == (7_625, "")
+    assert combined(draft, "NM:city:santa-fe") == (8_187, "partial")  # 8.1875 does not fit
+    assert combined(draft, "NM:county:001") == (4_875, "local")
+    phoenix = draft.areas["AZ:city:55000"]
+    assert (phoenix.place, phoenix.cities, phoenix.counties) == ("55000", ("Phoenix",), ("013",))
+    assert found(draft, "left_out") == [
+        "AZ No Such County: the state has no such county",
+        "AZ Nowhere: its county is not known",
+    ]
+    assert not any(area.state in {"FL", "TX"} for area in draft.areas.values())
 
 
-def test_a_file_without_the_comptrollers_header(source_dir, book_dir):
-    (source_dir / "tx_taxrates_2026Q3.txt").write_text("Abilene\t2221012\t0.02\n")
-    with pytest.raises(RowError, match="header line with the period"):
-        compile_book(source_dir, book_dir)
-
-
-def test_rates_that_do_not_fit_are_left_out_and_named(tables, book_dir):
-    report = tables(
+def test_doubtful_rows_are_lower_bounds(build):
+    draft = build(
         [
-            ("NM", "NM_LOCATION_RATES", "Albuquerque", "Bernalillo County", "2.750", "87102"),
-            ("NM", "NM_LOCATION_RATES", "Santa Fe", "Santa Fe County", "3.3125", "87501"),
+            ("MO", "MO_COUNTY_RATE_PCT", "Jackson County", "", "1.500", ""),
+            ("MO", "MO_CITIES", "Kansas City", "Jackson County", "3.250", ""),
+            ("MO", "MO_CITIES", "Kansas City (Clay)", "Clay County", "3.250", ""),
+            ("NM", "NM_LOCATION_RATES", "Albuquerque", "Bernalillo County", "2.750", ""),
         ],
-        zips=["87102,NM,001", "87501,NM,049"],
-    )
-    assert any(
-        "NM Santa Fe: rate: 0.033125 does not fit" in m for m in messages(report, "left_out")
-    )
-    assert rate(book_dir, "NM", location="Albuquerque", as_of=LATER).city == 2_750
-    lost = answer(book_dir, "NM", location="Santa Fe", as_of=LATER)
-    assert (lost.chosen.combined, lost.confidence) == (4_875, "low")
-    assert "Santa Fe" in load_book(book_dir).states["NM"].missing
-    assert not messages(report, "missing") or not any(
-        "NM" in m for m in messages(report, "missing")
-    )
-
-
-def test_a_district_is_a_part_of_every_area_of_its_members(tables, book_dir):
-    report = tables(
-        [
-            ("NY", "NY_MCTD_RATE", "", "", "0.375", ""),
-            ("NY", "NY_COUNTY_RATE_PCT", "Westchester County", "", "4.000", ""),
-            ("NY", "NY_COUNTY_RATE_PCT", "Erie County", "", "4.750", ""),
-            ("NY", "NY_COUNTY_RATE_PCT", "New York County", "", "0.000", ""),
-            ("NY", "NY_COUNTY_RATE_PCT", "Kings County", "", "0.000", ""),
-            ("NY", "NY_CITIES", "New York City", "New York County", "4.500", "10001"),
-            ("NY", "NY_CITIES", "Yonkers", "Westchester County", "0.500", "10701"),
-            ("NY", "NY_CITIES", "Buffalo", "Erie County", "0.000", "14201"),
-        ],
-        members=[
-            ("NY", "MCTD 0.375", "Westchester County", ""),
-            ("NY", "MCTD 0.375", "New York County", ""),
-            ("NY", "MCTD 0.375", "Atlantis County", ""),
+        doubts=[
+            ("MO", "MO_COUNTY_RATE_PCT", "Jackson County", ""),
+            ("NM", "NM_LOCATION_RATES", "Albuquerque", ""),
         ],
     )
-    found = {
-        name: rate(book_dir, "NY", location=name, as_of=LATER)[2:7]
-        for name in ("Yonkers", "Westchester County", "Erie County", "New York", "Kings County")
-    }
-    assert found == {
-        "Yonkers": (5_000, 4_000, 500, 375, 9_875),
-        "Westchester County": (5_000, 4_000, 0, 375, 9_375),
-        "Erie County": (5_000, 4_750, 0, 0, 9_750),
-        "New York": (5_000, 0, 4_500, 375, 9_875),
-        "Kings County": (5_000, 0, 4_500, 0, 9_500),  # no member here
-    }
-    left = messages(report, "left_out")
-    assert any(m.startswith("Atlantis County: not in NY") for m in left)
-    assert any(m.startswith("NY New York City: no rate for Bronx County") for m in left)
+    assert combined(draft, "MO:city:38000") == (8_975, "partial")
+    assert combined(draft, "MO:county:095") == (5_725, "districts partial")
+    assert combined(draft, "NM:city:02000") == (7_625, "partial")
+    clay = draft.areas["MO:city:38000-047"]  # the table has the city in both counties
+    assert (clay.name, clay.cities, clay.rank) == ("Kansas City (Clay County)", ("Kansas City",), 1)
 
 
-def test_alaska_has_its_towns_only(tables, book_dir):
-    tables(
+def test_corrections_apply_to_the_figure_they_name_from_their_day(build):
+    draft = build(
         [
+            ("AL", "AL_COUNTY_RATE_PCT", "Autauga County", "", "2.000", ""),
+            ("AL", "AL_CITIES", "Prattville", "Autauga County", "3.500", ""),
+            ("AZ", "AZ_CITIES", "Phoenix", "Maricopa County", "2.800", ""),
+            ("AZ", "AZ_CITIES", "Vail", "Pinal County", "2.600", ""),
+            ("MO", "MO_CITIES", "Kansas City", "Jackson County", "3.250", ""),
+        ],
+        fixes=[
+            ("MO", "MO_CITIES", "Kansas City", "9", "3", "a list"),
+            ("MO", "MO_CITIES", "Nowhere", "1", "2", "a list"),
+            ("FL", "FL_CITIES", "Miami", "1", "2", "a list"),
+        ],
+        later=[
+            "AL, t.csv AL_COUNTY_RATE_PCT, Autauga County, set, 2, 2.5, 2026-09-01, , audit, law",
+            "AL, t.csv AL_CITIES, Dadeville, add, , 4, 2026-10-01, , audit, " + NOTICE,
+            "AZ, t.csv AZ_CITIES, San Tan Valley, add, , 2.25, 2026-10-01, , audit, new",
+            "AZ, t.csv AZ_CITIES, Phoenix, set, 2.8, 2.9, , , audit, a table",
+            "AZ, t.csv AZ_CITIES, Vail, drop, 2.6, , , , audit, is no city",
+            "GA, book GA areas, College Park, set, 7, 7.75, , , audit, elsewhere",
+        ],
+    )
+    assert combined(draft, "AL:city:62328", date(2026, 8, 31)) == (9_500, "")
+    assert combined(draft, "AL:city:62328", date(2026, 9, 1)) == (10_000, "")
+    row = draft.rates["AL:county:001"][-1]
+    assert (row.effective, row.source) == (date(2026, 9, 1), "audit")
+    assert combined(draft, "AL:city:19336", date(2026, 9, 30)) == (7_500, "")
+    assert combined(draft, "AL:city:19336", date(2026, 10, 1)) == (8_000, "")
+    assert combined(draft, "AZ:city:64210", date(2026, 9, 30)) == (5_600, "unknown")
+    assert combined(draft, "AZ:city:64210", date(2026, 10, 1)) == (7_850, "")
+    assert combined(draft, "AZ:city:55000", BEGIN) == (8_500, "")
+    assert "AZ:city:vail" not in draft.areas
+    assert found(draft, "conflict") == [
+        "MO Kansas City: corrects 9 %, the table has 3.250: not applied",
+        "MO Nowhere: corrects 1 %, the table has none: not applied",
+    ]
+    assert combined(draft, "MO:city:38000") == (7_475, "")
+
+
+def test_a_name_with_several_rates_is_not_used(build):
+    draft = build(
+        [
+            ("AZ", "AZ_CITIES", "Phoenix", "Maricopa County", "2.800", ""),
+            ("AZ", "AZ_CITIES", "Vail", "Pinal County", "2.600", ""),
+            ("AZ", "AZ_CITIES", "Vail", "Pinal County", "2.000", ""),
+        ]
+    )
+    assert found(draft, "conflict") == ["AZ Vail: has several rates: not used"]
+    assert [a.id for a in draft.areas.values() if a.kind == "city"] == ["AZ:city:55000"]
+
+
+def test_a_city_of_texas_is_whole_at_the_cap(build):
+    cities = [
+        ("Houston", "Harris County|Houston MTA (METRO)", "1.000"),
+        ("Belton", "Bell County", "2.000"),
+        ("El Paso", "El Paso County|El Paso MTA (Sun Metro)", "1.000"),
+        ("Killeen", "Bell County", "1.750"),
+        ("Temple", "Bell County", "2.250"),
+        ("Crosby", "Harris County", "2.000"),
+    ]
+    draft = build(
+        [
+            ("TX", "TX_COUNTY_RATE_PCT", "Harris County", "", "0.000", ""),
+            ("TX", "TX_COUNTY_RATE_PCT", "Bell County", "", "0.000", ""),
+            ("TX", "TX_COUNTY_RATE_PCT", "El Paso County", "", "0.500", ""),
+            ("TX", "TX_TRANSIT_DISTRICTS", "Houston MTA (METRO)", "", "1.000", ""),
+            ("TX", "TX_TRANSIT_DISTRICTS", "El Paso MTA (Sun Metro)", "", "0.500", ""),
+            *(("TX", "TX_CITIES", *city, "") for city in cities),
+        ],
+        fixes=[("TX", "TX_COUNTY_RATE_PCT", "Bell County", "0", "0.5", "the Comptroller's list")],
+    )
+    assert combined(draft, "TX:city:35000") == (8_250, "")
+    assert combined(draft, "TX:city:07492") == (8_250, "")  # with the share of its county
+    assert combined(draft, "TX:city:el-paso") == (8_250, "")  # the county's comes on top
+    assert combined(draft, "TX:city:killeen") == (8_000, "partial")
+    assert combined(draft, "TX:county:027") == (6_750, "districts")
+    assert draft.areas["TX:city:35000"].components == ("TX:district:houston-mta", "TX:city:35000")
+    assert draft.areas["TX:city:35000"].counties == ("201", "157")  # at the cap without a county
+    assert draft.areas["TX:city:07492"].counties == ("027",)
+    assert found(draft, "left_out") == [
+        "TX Temple: 8.50 % in all is more than the law allows",
+        "TX Crosby: is no city: a district in part of it has the rate",
+    ]
+
+
+def test_the_list_of_texas_goes_before_the_table(build):
+    draft = build(
+        [
+            ("TX", "TX_COUNTY_RATE_PCT", "Harris County", "", "0.000", ""),
+            ("TX", "TX_TRANSIT_DISTRICTS", "Houston MTA (METRO)", "", "1.000", ""),
+            ("TX", "TX_CITIES", "Houston", "Harris County|Houston MTA (METRO)", "1.000", ""),
+            ("TX", "TX_CITIES", "Belton", "Bell County", "2.000", ""),
+        ],
+        lists=[
+            place("TX 48201 35000", "Houston", "0.08250"),
+            place("TX 48027 07492", "Belton", "0.07750", "partial"),
+            place("TX 48201 00010", "Spring", "0.08250", "partial"),
+            place("TX 48029 00011", "Over", "0.08375"),
+            place("TX 48157 00012", "Part", "0.07250", "partial"),
+        ],
+    )
+    houston = draft.areas["TX:city:35000"]
+    assert (combined(draft, houston.id), len(houston.components)) == ((8_250, ""), 2)
+    assert draft.rates["TX:city:35000"][0].source == "list"
+    assert combined(draft, "TX:city:07492") == (8_250, "")
+    assert draft.rates["TX:city:07492"][0].source == "local-tables"
+    assert combined(draft, "TX:city:00012") == (7_250, "partial")
+    assert found(draft, "left_out") == [
+        "TX Spring: why",
+        "TX Over: 8.375 % in all is more than the law allows",
+    ]
+    assert not found(draft, "conflict")
+
+
+RTA = [
+    ("IL", "IL_RTA_DISTRICTS", "RTA (Cook County)", "", "1.000", ""),
+    ("IL", "IL_COUNTY_RATE_PCT", "Cook County", "", "1.750", ""),
+    ("IL", "IL_CITIES", "Chicago", "Cook County|RTA (Cook County)", "1.250", "60601"),
+    ("IL", "IL_CITIES", "Skokie", "Cook County|RTA (Cook County)", "1.250", "60076"),
+    ("IL", "IL_COUNTY_RATE_PCT", "McLean County", "", "1.000", ""),
+]
+RISE = [("IL", "IL_RTA_DISTRICTS", "RTA (Cook County)", "1", "1.25", CHANGED)]
+MEMBERS = [("IL", "RTA (Cook County)", "Cook County", "")]
+
+
+def test_the_parts_of_illinois_and_the_rise_of_the_rta(build):
+    draft = build(
+        RTA,
+        RISE,
+        members=[*MEMBERS, ("IL", "RTA (Cook County)", "Atlantis County", "")],
+        lists=[
+            place("IL 17031", "", "0.09250", since="2026-08-01"),
+            place("IL 17031 14000", "Chicago", "0.10500", since="2026-08-01"),
+            place("IL 17043 14000", "Chicago", "0.08500", principal="n"),
+            place("IL 17197", "", "0.07250", "partial"),
+            place("IL 17197 00001", "Joliet", "0.08500"),
+            place("IL 17031 00002", "Island", "0.08000", since="2026-08-01"),
+        ],
+    )
+    for day, chicago, rest in ((date(2026, 7, 31), 10_250, 9_000), (DAY, 10_500, 9_250)):
+        assert combined(draft, "IL:city:14000", day) == (chicago, "")
+        assert combined(draft, "IL:county:031", day) == (rest, "districts")
+    parts = draft.areas["IL:city:14000"].components
+    assert parts == ("IL:county:031", "IL:district:rta-cook-county", "IL:city:14000")
+    assert [draft.rates[part][-1].units for part in parts] == [1_750, 1_250, 1_250]
+    assert draft.rates[parts[1]][-1].effective == date(2026, 8, 1)
+    assert {draft.rates[part][-1].source for part in parts} == {"list"}
+    sliver = draft.areas["IL:city:14000-043"]
+    assert (combined(draft, sliver.id), sliver.cities) == ((8_500, ""), ())
+    assert combined(draft, "IL:city:skokie") == (10_500, "partial")  # not in the list
+    assert combined(draft, "IL:county:113") == (7_250, "districts")  # by the table
+    # the county's rate is a lower bound: all of a whole city's local part is its own
+    assert combined(draft, "IL:city:00001") == (8_500, "")
+    assert draft.areas["IL:city:00001"].components == ("IL:city:00001",)
+    assert combined(draft, "IL:city:00002") == (8_000, "partial")
+    assert found(draft, "conflict") == [
+        "IL Island: the list has less than for the rest of its county: a lower bound"
+    ]
+    assert "IL Atlantis County: the state has no such county" in found(draft, "left_out")
+
+
+def test_figures_of_the_table_and_the_list_that_differ_are_a_lower_bound(build):
+    draft = build(
+        RTA,
+        RISE,
+        members=MEMBERS,
+        lists=[
+            place("IL 17031", "", "0.09500", since="2026-08-01"),
+            place("IL 17031 14000", "Chicago", "0.11000", since="2026-08-01"),
+        ],
+    )
+    assert combined(draft, "IL:city:14000") == (10_750, "partial")
+    assert draft.rates["IL:city:14000"][0].conflict_cap == "low"
+    assert found(draft, "conflict") == [
+        "IL Cook County: has another rate by the list, which is used",
+        "IL Chicago: 10.75 % by the table, 11.00 % by the list: a lower bound",
+    ]
+
+
+def test_cities_of_colorado_and_idaho_are_what_their_rows_say(build):
+    draft = build(
+        [("ID", "ID_RESORT_CITIES", "Sandpoint", "", "1.000", "83864")],
+        lists=[
+            place("CO 08031 20000", "Denver", "0.09150"),
+            place("CO 08005", "", "0.04250", "partial"),
+            place("CO 08005 04000", "Aurora", "0.08000"),
+            place("CO 08001 04000", "Aurora", "0.08500", "partial", principal="n"),
+            place("ID 16013", "", "0.06000", since="2022-01-01"),
+            place("ID 16013 43030", "Ketchum", "0.08000", since="2022-01-01"),
+        ],
+    )
+    denver = draft.areas["CO:county:031"]
+    assert (combined(draft, denver.id), denver.kind) == ((9_150, ""), "county")
+    assert (denver.place, denver.cities) == ("20000", ("Denver",))
+    assert combined(draft, "CO:city:04000") == (8_000, "")
+    assert combined(draft, "CO:city:04000-001") == (8_500, "partial")
+    assert combined(draft, "CO:county:005") == (4_250, "districts partial")
+    assert combined(draft, "CO:county:001") == (2_900, "local")
+    assert combined(draft, "ID:city:43030", date(2022, 1, 1)) == (8_000, "")
+    assert "not read" in draft.rates["ID:city:43030"][0].note
+    assert combined(draft, "ID:county:013") == (6_000, "districts")
+    assert combined(draft, "ID:city:72100", date(2024, 1, 1)) == (6_000, "unknown")
+
+
+def test_a_city_that_is_its_county_and_the_towns_of_alaska(build):
+    draft = build(
+        [
+            ("MO", "MO_COUNTY_RATE_PCT", "St. Louis city", "", "5.454", ""),
+            ("MO", "MO_CITIES", "St. Louis", "St. Louis city", "0.000", "63101"),
             ("AK", "AK_BOROUGHS", "Kenai Peninsula Borough", "", "3.000", ""),
             ("AK", "AK_CITIES", "Kenai", "Kenai Peninsula Borough", "3.000", "99611"),
             ("AK", "AK_CITIES", "Juneau", "Juneau City and Borough", "5.000", "99801"),
-        ],
-        zips=["99611,AK,122", "99801,AK,110", "99672,AK,122", "99501,AK,020"],
-    )
-    assert rate(book_dir, "AK", zip="99611", as_of=LATER)[2:7] == (5_000, 3_000, 3_000, 0, 11_000)
-    assert rate(book_dir, "AK", zip="99672", as_of=LATER).combined == 8_000
-    assert rate(book_dir, "AK", zip="99801", as_of=LATER).city == 5_000
-    with pytest.raises(NotResolved, match="nothing honest can be answered"):
-        rate(book_dir, "AK", zip="99501", as_of=LATER)
-
-
-def test_without_its_table_alaska_has_nothing(source_dir, book_dir):
-    compile_book(source_dir, book_dir)
-    with pytest.raises(NotResolved, match="nothing honest can be answered"):
-        rate(book_dir, "AK", zip="99801", as_of=LATER)
-
-
-def test_rows_of_california_are_compared_and_never_used(source_dir, tables, book_dir):
-    (source_dir / "ca_cdtfa_2026-01-01.csv").write_text(
-        "Location,Rate,Rate_Percent,County,Type,Notes\n"
-        "Oakland,0.1075,10.75,Alameda,City,\n"
-        "Alameda County,0.1025,10.25,Alameda,County,\n"
-    )
-    report = tables(
-        [
-            ("CA", "CA_COUNTY_RATE_PCT", "Alameda County", "", "3.000", ""),
-            ("CA", "CA_CITIES", "Oakland", "Alameda County", "1.000", "94601"),
-            ("AL", "AL_CITIES", "Birmingham", "Jefferson County", "4.000", "35203"),
         ]
     )
-    told = [m for m in messages(report, "conflict") if "CA " in m]
-    assert told == [
-        "CA Oakland: 11.25 % in all by the table, 10.75 % by the official list, which answers"
-    ]
-    assert rate(book_dir, "CA", location="Oakland", as_of=LATER).combined == 10_750
-    left = messages(report, "left_out")
-    assert "CA: 2 rows not used: known to be bad" in left
-    assert any(m.startswith("AL: 1 rows not used") for m in left)
+    assert combined(draft, "MO:county:510") == (9_679, "")
+    assert draft.areas["MO:county:510"].cities == ("St. Louis",)
+    alaska = {a.id: combined(draft, a.id) for a in draft.areas.values() if a.state == "AK"}
+    assert alaska == {
+        "AK:county:122": (3_000, ""),
+        "AK:city:kenai": (6_000, ""),
+        "AK:city:juneau": (5_000, ""),
+    }
 
 
-def test_another_state_rate_in_the_table_is_listed(tables):
-    report = tables([("SC", "SC_STATE_RATE_PCT", "", "", "6.000", "")])
-    assert "SC: has 6.00 % for the state, the book 5.00 %, which answers" in messages(
-        report, "conflict"
+def test_rates_of_the_districts_of_other_states(tmp_path):
+    tables = read_tables(
+        write(
+            tmp_path / "t.csv",
+            "state,table,name,parents,rate_pct,zips",
+            [
+                ("VA", "VA_DISTRICT_RATE_PCT", "Hampton Roads Region", "", "0.700", ""),
+                ("NY", "NY_MCTD_RATE", "", "", "0.375", ""),
+            ],
+        ),
+        [],
+        write(
+            tmp_path / "m.csv",
+            "state,district,locality,note",
+            [("NY", "MCTD 0.375", "Nassau County", "")],
+        ),
+        None,
+        Report(),
     )
-
-
-def test_a_name_that_stands_twice_with_two_rates_is_not_taken(tables, book_dir):
-    report = tables(
-        [
-            ("AZ", "AZ_COUNTY_RATE_PCT", "Pima County", "", "0.500", ""),
-            ("AZ", "AZ_CITIES", "Vail", "Pima County", "2.600", "85641"),
-            ("AZ", "AZ_CITIES", "Vail", "Pima County", "2.000", "85641"),
-        ]
-    )
-    assert any("AZ Vail: stands there twice" in m for m in messages(report, "conflict"))
-    assert "AZ:city:vail" not in load_book(book_dir).areas
+    assert district_units(tables, "VA", "VA_DISTRICT_RATE_PCT") == {"Hampton Roads Region": 700}
+    assert district_units(tables, "NY", "NY_MCTD_RATE") == {"MCTD 0.375": 375}
+    assert tables.members == {("NY", "MCTD 0.375"): ["Nassau County"]}
