@@ -61,7 +61,9 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     read_california(one["california"], draft)
     read_sources(several["sources"], _DATED_BY_EDITION, draft)
     listed = read_lists(several["lists"])
-    tables = read_tables(one["tables"], several["corrections"], one["members"], one["doubtful"], report)
+    tables = read_tables(
+        one["tables"], several["corrections"], one["members"], one["doubtful"], report
+    )
     add_listed_states(listed, tables, one["overlays"], places, draft)
     add_listed_cities(tables, listed, places, draft)
     settle_states(draft)

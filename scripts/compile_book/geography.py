@@ -26,7 +26,7 @@ _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
 Places = dict[tuple[str, str], list[tuple[str, str, str]]]
-"""(state, key of a name) -> the places of that name: code, main county, all counties with blanks."""
+"""(state, key of a name) -> the places of that name: code, main county, all counties."""
 
 
 def read_counties(draft: Draft) -> None:
@@ -109,8 +109,8 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
         states[zip5].append(state)
     for (zip5, state), codes in sorted(counties.items(), key=lambda item: item[0][::-1]):
         listed = " ".join(f"{fips}:{-share}" for share, fips in sorted(places[zip5, state]))
-        beyond = " ".join(other for other in states[zip5] if other != state)
-        draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, beyond))
+        others = " ".join(other for other in states[zip5] if other != state)
+        draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, others))
 
 
 def _counties_of_zips(path: Path, draft: Draft) -> dict[tuple[str, str], tuple[str, ...]]:

@@ -307,8 +307,9 @@ class ZipIndex:
     def shares(self, zip5: str, state: str) -> list[tuple[str, int]]:
         """The Census places that a ZIP touches, with thousandths of its land, largest first."""
         row = self.areas(state).get(zip5)
-        listed = row.places.split() if row else ()
-        return [(place, int(share)) for place, _, share in (one.partition(":") for one in listed)]
+        if row is None or not row.places:
+            return []
+        return [(one[:5], int(one[6:])) for one in row.places.split(" ")]  # 43000:995
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""
@@ -369,7 +370,14 @@ _COVERS = {
     "none": "nothing: no state tax, local taxes unknown",
 }
 _TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
-_BEST_CONFIDENCE = {"A": "high", "B": "high", "C": "high", "D": "medium", "E": "low", "none": "none"}
+_BEST_CONFIDENCE = {
+    "A": "high",
+    "B": "high",
+    "C": "high",
+    "D": "medium",
+    "E": "low",
+    "none": "none",
+}
 
 
 class _Records(NamedTuple):
