@@ -421,8 +421,9 @@ def _state_freshness(
     records = _records(book, row.state)
     if records and records.enough:
         confidence = "exact"
-    begins = [_known_from(book, rows) for rows in (own, *local)]
-    oldest = min(_first(rows) for rows in (own, *local))
+    known = [rows for rows in (own, *local) if rows[0].use != "unknown"]
+    begins = [_known_from(book, rows) for rows in known]
+    oldest = min(_first(rows) for rows in known)
     if row.districts_until and row.districts_until < date.max:  # else it is `missing`
         begins.append(row.districts_until + timedelta(days=1))
     return {
