@@ -3,16 +3,14 @@
     python scripts/measure_accuracy.py DIR            prints the tables
     python scripts/measure_accuracy.py DIR --write    puts them into docs/ACCURACY.md
 
-DIR holds the published rate files that the book is compiled from. A source is left out of a
-scratch book, and the answers are compared with it; compositions worked by hand are compared with
-the book that ships.
+DIR holds the published rate files that the book is compiled from. One source after the other is
+left out of a scratch book, and the answers are compared with it.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import re
 import shutil
 import sys
 import tempfile
@@ -20,36 +18,58 @@ from collections import Counter, defaultdict
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from compile_book import compile_book
 
-from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.accuracy import LEVELS, compare, tally
+from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
+from svc_tools.service.ratebook.accuracy import LEVELS, judged, tally
 from svc_tools.service.ratebook.names import name_key
+from svc_tools.service.ratebook.rating import Rated, rate_area
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from svc_tools.service.ratebook import Book
+    from svc_tools.service.ratebook.schema import Area
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ACCURACY.md"
 COMPOSITIONS = ROOT / "docs" / "compositions.csv"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
+TODAY = date(2026, 11, 22)
+"""The edition of the book; "today" on the page."""
+DAYS = (date(2022, 3, 1), date(2024, 6, 1), date(2026, 2, 15), TODAY)
+OWN = "its own list"
+"""End of the name of a measurement against the list that the book is compiled from."""
+PARTIAL = {"local_rates_not_covered", "districts_not_covered"}
+DATES = {"as_of_before_history", "as_of_after_edition"}
+REVIEWED = (
+    PARTIAL
+    | DATES
+    | {
+        "seasonal_rates",
+        "source_conflict",
+        "stale_rate",
+        "zip_crosses_state_line",
+        "zip_of_another_state",
+        "zip_spans_jurisdictions",
+    }
+)
+"""Warnings with which the lookup of a ZIP alone requires review."""
+ZIPS = (
+    "AK 99801 AL 35203 AR 72201 AZ 85004 CA 90012 CO 80202 CT 06103 DC 20001 DE 19801 FL 33130"
+    " GA 30303 HI 96813 IA 50309 ID 83702 IL 60602 IN 46204 KS 67203 KY 40202 LA 70112 MA 02108"
+    " MD 21202 ME 04101 MI 48226 MN 55401 MO 64106 MS 39201 MT 59101 NC 28202 ND 58102 NE 68102"
+    " NH 03101 NJ 07102 NM 87102 NV 89101 NY 10007 OH 43215 OK 73102 OR 97204 PA 19107 RI 02903"
+    " SC 29401 SD 57104 TN 38103 TX 77002 UT 84101 VA 23219 VT 05401 WA 98101 WI 53202 WV 25301"
+    " WY 82001"
+)
+"""One ZIP of the largest city of every state."""
 
-CALIFORNIA = "ca_cdtfa_2026-01-01.csv"
-CALIFORNIA_DAY = date(2026, 2, 1)
-WASHINGTON = "wa_dor_quarterly_2022Q1_2026Q2.csv"
-WASHINGTON_CUT = "20240701"
-WASHINGTON_DAY = date(2026, 5, 1)
-TRANSCRIBED = "local_tables_2026.csv"
-CORRECTIONS = "corrections_2026.csv"
-STATE_RATES = "state_rates_2026-07.csv"
-SAME = "the file it is compiled from"
-_CA_BASE = Decimal("7.25")
-_NO_CITY = re.compile(r"COUNTY|TRIBE|NATION|PTBA|HBZ| - |COLVILLE")
+Question = tuple[str, Query, int]
+"""What to ask: the way to ask it, the query, the rate expected."""
 
 
 class Sources:
@@ -58,27 +78,36 @@ class Sources:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def path(self, name: str) -> Path:
+    def rows(self, pattern: str) -> list[dict[str, str]]:
+        """The rows of the one file of a name or pattern, which has a header."""
+        return read(self.path(pattern))
+
+    def path(self, pattern: str) -> Path:
         """The one file of a name or pattern."""
-        found = sorted(self._folder.rglob(name))
+        found = sorted(self._folder.rglob(pattern))
         if not found:
-            raise SystemExit(f"{name} is not in {self._folder}")
+            raise SystemExit(f"{pattern} is not in {self._folder}")
         return found[0]
 
-    def rows(self, name: str) -> list[dict[str, str]]:
-        """The rows of a file with a header."""
-        return read(self.path(name))
-
-    def book_without(self, name: str, replacement: Callable[[Path], None]) -> Book:
-        """A scratch book: one file left out, another one written in its place."""
+    def book_without(self, *patterns: str, cut: str = "") -> Book:
+        """A scratch book without some files, and Washington's table cut before a day."""
         with tempfile.TemporaryDirectory() as made:
             sources, book = Path(made) / "sources", Path(made) / "book"
             shutil.copytree(self._folder, sources, copy_function=shutil.copyfile)
             for path in (sources, *sources.rglob("*")):
                 path.chmod(0o755 if path.is_dir() else 0o644)
-            left_out = next(sources.rglob(name))
-            left_out.unlink()
-            replacement(left_out)
+            for path in [path for one in patterns for path in sources.rglob(one)]:
+                path.unlink()
+            if cut:
+                table = next(sources.rglob("wa_dor_quarterly_*.csv"))
+                lines = table.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+                rows = csv.DictReader(lines)
+                kept = [
+                    line
+                    for line, row in zip(lines[1:], rows, strict=True)
+                    if row["effective"] < cut
+                ]
+                table.write_text("".join([lines[0], *kept]), encoding="utf-8")
             compile_book(sources, book)
             return load_book(book)
 
@@ -89,200 +118,296 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def units(percent: str | Decimal) -> int:
-    """A percentage in units of 10^-5; one that does not fit is refused."""
-    value = Decimal(percent) * 1000
+def units(fraction: str) -> int:
+    """A rate in units of 10^-5; one that does not fit is refused."""
+    value = Decimal(fraction) * 100_000
     if value != int(value):
-        raise ValueError(f"{percent} % does not fit five decimals")
+        raise ValueError(f"{fraction} does not fit five decimals")
     return int(value)
 
 
-def zips_by_city(book: Book, state: str) -> dict[str, list[str]]:
-    """The ZIPs whose preferred city name is a city's, by the key of the name."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for zip5, place in sorted(book.zips.state(state).items()):
-        found[name_key(place.city)].append(zip5)
-    return found
+def quarters(first: int, last: tuple[int, int]) -> list[date]:
+    """The first days of the quarters from a year on to a quarter, inclusive."""
+    every = [date(year, month, 1) for year in range(first, last[0] + 1) for month in (1, 4, 7, 10)]
+    return [day for day in every if (day.year, (day.month + 2) // 3) <= last]
 
 
-class City(NamedTuple):
-    """A city and the rate that its state publishes for a day."""
-
-    name: str
-    units: int
-    day: date
-
-
-COLUMNS = ["state", "city", "zip", "expected", "as_of"]
-MODES = {"place name": (True, False), "ZIP": (False, True), "ZIP and city": (True, True)}
-"""How a city is looked up, and whether its name and its ZIPs are given."""
+def asked(what: str, book: Book, questions: Iterable[Question]) -> pd.DataFrame:
+    """The outcomes of some lookups under the name of a measurement."""
+    rows = [
+        {"what": what, "mode": mode, "state": query.state}
+        | judged(book, query, expected, day=TODAY)
+        for mode, query, expected in questions
+    ]
+    return pd.DataFrame(rows)
 
 
-def measured(what: str, mode: str, book: Book, rows: Iterable[tuple[object, ...]]) -> pd.DataFrame:
-    """The outcomes of some lookups, under the name of a measurement and a way to look up."""
-    known = pd.DataFrame(rows, columns=COLUMNS, dtype=object)
-    return compare(book, known, day=WASHINGTON_DAY).assign(what=what, mode=mode)
+def known(book: Book, area: Area, day: date) -> int | None:
+    """The whole rate of an area on a day; `None` where the book does not have one."""
+    found = rate_area(book, area.state, area, day)
+    if not isinstance(found, Rated) or found.history_from or found.lacks or day > found.edition_end:
+        return None
+    return found.combined
 
 
-def by_modes(what: str, book: Book, state: str, cities: list[City]) -> Iterator[pd.DataFrame]:
-    """The outcomes of cities, looked up by name, by each ZIP of that name, and by both."""
-    zips = zips_by_city(book, state)
-    for mode, (named, by_zip) in MODES.items():
-        yield measured(
-            what,
-            mode,
-            book,
-            [
-                (state, city.name if named else "", zip5, city.units, city.day)
-                for city in cities
-                for zip5 in (zips.get(name_key(city.name), ()) if by_zip else [""])
-            ],
+def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator[Question]:
+    """Every county and city of some states by its name, as another book rates it."""
+    for area in book.areas.values():
+        if area.state not in states or area.kind == "named":
+            continue
+        county = book.counties[area.state, area.counties[0]].name
+        name = area.cities[0] if area.kind == "city" and area.cities else county
+        if area.kind == "city" and not area.cities:
+            continue
+        for day in days:
+            expected = known(book, area, day)
+            if expected is not None and day <= date(2026, 6, 30):
+                yield "place name", Query(area.state, location=name, as_of=day), expected
+
+
+def by_zip(
+    book: Book, state: str, zip5: str, city: str, expected: int, day: date
+) -> Iterator[Question]:
+    """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
+    state, zip5, city = place
+    yield "ZIP", Query(state, zip=zip5, as_of=day), expected
+    street = Query(state, street="1 Main St", city=city, zip=zip5, as_of=day)
+    yield "ZIP and city", street, expected
+    line = f"1 Main St, {city}, {state} {zip5}"
+    yield "address line", Query(state, address=line, as_of=day), expected
+    known = book.zips.state(state).get(zip5)
+    if known and float(known.lat):
+        lat, lng = float(known.lat), float(known.lng)
+        yield "coordinates", Query(state, lat=lat, lng=lng, as_of=day), expected
+
+
+def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
+    """The states' own rate files left out, and their counties and cities asked for."""
+    book = sources.book_without("GAR*.csv", "MNR*.csv", "WIR*.csv", cut="20220401")
+    days = quarters(2022, (2026, 2))
+    for state in ("GA", "MN", "WI"):
+        name = (
+            f"{shipped.states[state].name} without the state's rate file: its rates of 18 quarters"
+        )
+        yield asked(name, book, by_name(shipped, {state}, days))
+    name = "Washington without the state's table after 2022Q1: its rates of 17 quarters"
+    yield asked(name, book, by_name(shipped, {"WA"}, days[1:]))
+    cities = read(COMPOSITIONS)
+    yield asked(
+        "ZIPs of Georgia, Minnesota and Wisconsin worked by hand",
+        shipped,
+        (
+            question
+            for row in cities
+            for question in by_zip(
+                shipped,
+                (row["state"], row["zip"], row["city"]),
+                units(str(Decimal(row["rate"]) / 100)),
+                date.fromisoformat(row["as_of"]),
+            )
+        ),
+    )
+
+
+def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
+    """California's list of January asked of the later one; ZIPs by a third list."""
+    changed = {
+        name_key(row["place_name"] or row["county_name"])
+        for row in sources.rows("local_rates_ca_*.csv")
+        if row["from_kind"] == "change"
+    }
+    day = date(2026, 5, 1)
+    listed = [row for row in sources.rows("ca_cdtfa_*.csv") if row["Type"] == "City"]
+    rates = {
+        name_key(row["Location"]): units(row["Rate"])
+        for row in listed
+        if name_key(row["Location"]) not in changed
+    }
+    yield asked(
+        "California: the list of 2026-01-01 asked of the list of 2026-07-01, on 2026-05-01",
+        shipped,
+        (
+            ("place name", Query("CA", location=row["Location"], as_of=day), rates[key])
+            for row in listed
+            if (key := name_key(row["Location"])) in rates
+        ),
+    )
+    cities = [row for row in sources.rows("local_tables_*.csv") if row["table"] == "CA_CITIES"]
+    yield asked(
+        "California: ZIPs of cities by the transcribed table, with the rates of the state's list",
+        shipped,
+        (
+            question
+            for row in cities
+            if (key := name_key(row["name"])) in rates
+            for zip5 in row["zips"].split()
+            for question in by_zip(shipped, ("CA", zip5, row["name"]), rates[key], day)
+        ),
+    )
+
+
+def county_tables(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
+    """Tables of counties that the book does not use, asked of the lists that it does."""
+    days = {"NC": date(2026, 7, 15), "OH": date(2026, 2, 15), "NV": date(2025, 11, 15)}
+    for state, day in days.items():
+        rows = [
+            row
+            for row in sources.rows("county_rates_nc_oh_nv.csv")
+            if (row["state"], row["level"]) == (state, "county")
+        ]
+        name = f"{shipped.states[state].name}: the counties of another copy of the state's table"
+        questions = (
+            (
+                "place name",
+                Query(state, location=row["name"], as_of=day),
+                units(str(Decimal(row["combined_rate_pct"]) / 100)),
+            )
+            for row in rows
+        )
+        yield asked(name, shipped, questions)
+    yield from transcribed(sources, shipped)
+
+
+TABLES = {
+    "FL": "FL_COUNTY_SURTAX_PCT",
+    "HI": "HI_COUNTY_RATE_PCT",
+    "MS": "MS_COUNTY_RATE_PCT",
+    "NY": "NY_COUNTY_RATE_PCT",
+    "PA": "PA_COUNTY_RATE_PCT",
+    "SC": "SC_COUNTY_RATE_PCT",
+    "VA": "VA_COUNTY_RATE_PCT",
+}
+"""Tables of counties, by state, that the book does not take its rates from."""
+CITY_COUNTIES = {f"{name} County" for name in ("Bronx", "Kings", "New York", "Queens", "Richmond")}
+"""Counties whose row of that table is without New York City's rate."""
+
+
+def transcribed(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
+    """Counties of the transcribed tables, corrected, with the districts they are in."""
+    rows = sources.rows("local_tables_*.csv")
+    fixes = {
+        (row["state"], row["table"], row["name"]): row["should_be_pct"]
+        for row in sources.rows("corrections_2026.csv")
+    }
+    districts = {
+        (row["state"], row["name"] or "MCTD 0.375"): Decimal(row["rate_pct"])
+        for row in rows
+        if row["table"] in {"VA_DISTRICT_RATE_PCT", "NY_MCTD_RATE"}
+    }
+    extra: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for row in sources.rows("district_members.csv"):
+        extra[row["state"], row["locality"]] += districts.get((row["state"], row["district"]), 0)
+    day = date(2026, 8, 1)
+    for state, table in TABLES.items():
+        base = Decimal(shipped.rates[state][-1].units) / 1000
+
+        def questions(
+            state: str = state, table: str = table, base: Decimal = base
+        ) -> Iterator[Question]:
+            for row in rows:
+                if row["table"] == table and row["name"] not in CITY_COUNTIES:
+                    percent = Decimal(fixes.get((state, table, row["name"]), row["rate_pct"]))
+                    whole = base + percent + extra[state, row["name"]]
+                    query = Query(state, location=row["name"], as_of=day)
+                    yield "place name", query, units(str(whole / 100))
+
+        name = f"{shipped.states[state].name}: the counties of the transcribed table, corrected"
+        yield asked(name, shipped, questions())
+
+
+def own_lists(shipped: Book) -> Iterator[pd.DataFrame]:
+    """ZIPs named after a place that holds at least half of their land, with the list's own rate."""
+    day = DAYS[2]
+    for state, row in shipped.states.items():
+        if row.tier not in {"B", "C"}:
+            continue
+        yield asked(
+            f"ZIPs of their main place, against {OWN}", shipped, main_places(shipped, state, day)
         )
 
 
-def transcribed_california(sources: Sources) -> dict[tuple[str, str], Decimal]:
-    """(city or empty, county) -> combined percent by the transcribed table."""
-    rows = [row for row in sources.rows(TRANSCRIBED) if row["state"] == "CA"]
-    counties = {
-        county_of(row["name"]): Decimal(row["rate_pct"])
-        for row in rows
-        if row["table"] == "CA_COUNTY_RATE_PCT"
-    }
-    found = {("", county): _CA_BASE + rate for county, rate in counties.items()}
-    for row in rows:
-        if row["table"] == "CA_CITIES":
-            county = county_of(row["parents"])
-            found[row["name"], county] = found["", county] + Decimal(row["rate_pct"])
-    return found
+def main_places(book: Book, state: str, day: date) -> Iterator[Question]:
+    """ZIPs named after the place that holds most of their land."""
+    for zip5, place in book.zips.state(state).items():
+        shares = book.zips.shares(zip5, state)
+        if not shares or shares[0][1] < 500 or place.kind != "STANDARD":  # noqa: PLR2004 - half
+            continue
+        main = book.places(state)[shares[0][0]]
+        one_county = book.zips.touched(zip5, state) == (main.counties.split()[0],)
+        if name_key(main.name) != name_key(place.city) or not one_county:
+            continue
+        county = book.counties[state, main.counties.split()[0]].name
+        try:
+            found = resolve(
+                book, Query(state, location=f"{main.name}, {county}", as_of=day), today=TODAY
+            )
+        except NotResolved:
+            continue
+        yield from by_zip(book, (state, zip5, main.name), found.chosen.combined, day)
 
 
-def county_of(name: str) -> str:
-    """A county's bare name."""
-    return re.sub(r" (County|\(City and County\))$", "", name)
+def every_state(shipped: Book) -> Iterator[list[str]]:
+    """One ZIP of every state on some days: rate, confidence, and what it warns of."""
+    codes = ZIPS.split()
+    for state, zip5 in sorted(zip(codes[::2], codes[1::2], strict=True)):
+        row = [state, zip5]
+        for day in DAYS:
+            try:
+                found = resolve(shipped, Query(state, zip=zip5, as_of=day), today=TODAY)
+            except NotResolved as missing:
+                row.append(missing.code)
+                continue
+            warned = [str(one["code"]) for one in found.advisories if one["code"] in REVIEWED]
+            status = "check" if warned else "ready"
+            status = "partial" if PARTIAL & set(warned) else status
+            rate = f"{found.chosen.combined / 1000:.3f}".rstrip("0").rstrip(".")
+            row.append(f"{rate} {found.confidence} {status}")
+        yield row
 
 
-def california(sources: Sources) -> Iterator[pd.DataFrame]:
-    """The state's own list left out: what the transcribed table alone would have answered."""
-    table = transcribed_california(sources)
+def review_load(shipped: Book) -> Iterator[list[object]]:
+    """How many ZIPs with land require review on some days, asked by the ZIP alone."""
+    for day in DAYS:
+        counts: Counter[str] = Counter()
+        for state in shipped.states:
+            for zip5, place in shipped.zips.state(state).items():
+                if place.kind != "STANDARD":
+                    continue
+                counts["ZIPs"] += 1
+                try:
+                    found = resolve(shipped, Query(state, zip=zip5, as_of=day), today=TODAY)
+                except NotResolved:
+                    counts["none"] += 1
+                    continue
+                codes = {str(one["code"]) for one in found.advisories} & REVIEWED
+                counts["review"] += bool(codes) or found.confidence == "low"
+                counts["partial"] += bool(
+                    codes & {"local_rates_not_covered", "districts_not_covered"}
+                )
+                counts["several"] += "zip_spans_jurisdictions" in codes
+                counts["dates"] += bool(codes & DATES)
+        shares = (
+            share(counts[key], counts["ZIPs"]) for key in ("review", "partial", "several", "dates")
+        )
+        yield [day, f"{counts['ZIPs']:,}", *shares, counts["none"]]
 
-    def write(path: Path) -> None:
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("Location", "Rate", "Rate_Percent", "County", "Type", "Notes"))
-            for (city, county), percent in table.items():
-                kind = "City" if city else "County"
-                name = city or f"{county} County"
-                writer.writerow((name, percent / 100, percent, county, kind, ""))
 
-    book = sources.book_without(CALIFORNIA, write)
-    published = [row for row in sources.rows(CALIFORNIA) if row["Type"] == "City"]
-    listed = {name_key(city) for city, _ in table if city}
-    for what, wanted in (
-        ("that the transcribed table names", True),
-        ("that it does not name", False),
-    ):
-        cities = [
-            City(row["Location"], units(Decimal(row["Rate"]) * 100), CALIFORNIA_DAY)
-            for row in published
-            if (name_key(row["Location"]) in listed) is wanted
+def later(sources: Sources) -> Iterator[list[object]]:
+    """How many figures of Washington's table are the same some quarters later."""
+    rates: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in sources.rows("wa_dor_quarterly_*.csv"):
+        if row["location_code"].isdecimal():
+            rates[row["effective"]][row["location_code"]] = row["total_rate"]
+    days = sorted(rates)
+    for lag in (1, 2, 4, 8, 16):
+        pairs = [
+            (rate, rates[after][code])
+            for day, after in zip(days, days[lag:], strict=False)
+            for code, rate in rates[day].items()
+            if code in rates[after]
         ]
-        name = f"California without the state's list: cities {what}"
-        yield from by_modes(name, book, "CA", cities)
-
-
-def washington_cities(rows: Iterable[dict[str, str]]) -> list[City]:
-    """The plain cities of the table; a name with several rates on one day is left out."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in rows:
-        if row["location_code"].isdecimal() and not _NO_CITY.search(row["location"]):
-            name = re.sub(r"\s*(/\w+)?\s*(NON-RTA|RTA)?$", "", row["location"].strip())
-            found[name, row["effective"]].add(row["total_rate"])
-    return [
-        City(name, units(Decimal(min(rates)) * 100), date.fromisoformat(day))
-        for (name, day), rates in sorted(found.items())
-        if len(rates) == 1
-    ]
-
-
-def effective(row: dict[str, str]) -> date:
-    """The day a row of Washington's table took effect."""
-    return date.fromisoformat(row["effective"])
-
-
-def washington(sources: Sources) -> Iterator[pd.DataFrame]:
-    """The last eight quarters left out; and every quarter as the book that ships has it."""
-    rows = sources.rows(WASHINGTON)
-    quarters = len({row["effective"] for row in rows if row["location_code"].isdecimal()})
-
-    def write(path: Path) -> None:
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(row for row in rows if row["effective"] < WASHINGTON_CUT)
-
-    old = sources.book_without(WASHINGTON, write)
-    now = [city for city in washington_cities(rows) if city.day == date(2026, 4, 1)]
-    late = [city._replace(day=WASHINGTON_DAY) for city in now]
-    name = "Washington without its last eight quarters: 2026Q2 asked of an edition of 2024Q2"
-    yield from by_modes(name, old, "WA", late)
-    name = f"Washington in each of {quarters} quarters, against {SAME}"
-    shipped = load_book()
-    yield from by_modes(name, shipped, "WA", washington_cities(rows))
-    codes = [
-        ("WA", row["location_code"], "", units(Decimal(row["total_rate"]) * 100), effective(row))
-        for row in rows
-        if row["location_code"].isdecimal()  # the damaged rows of the file have none
-    ]
-    yield measured(name, "location code", shipped, codes)
-
-
-def by_hand() -> Iterator[pd.DataFrame]:
-    """The book that ships, against compositions worked by hand."""
-    book = load_book()
-    for state, rows in pd.DataFrame(read(COMPOSITIONS)).groupby("state"):
-        name = f"{book.states[str(state)].name}: {len(rows)} ZIPs worked by hand"
-        for mode in ("ZIP", "ZIP and city"):
-            city = rows["city"] if mode == "ZIP and city" else ""
-            expected, day = rows["rate"].map(units), rows["as_of"].map(date.fromisoformat)
-            known = rows.assign(city=city, expected=expected, as_of=day)[COLUMNS]
-            yield measured(name, mode, book, known.itertuples(index=False))
-
-
-def figures(sources: Sources) -> Iterator[tuple[str, int, int]]:
-    """Transcribed or compiled figures beside official ones: what, how many, how many differ."""
-    official = {
-        (row["Location"] if row["Type"] == "City" else "", row["County"]): Decimal(row["Rate"])
-        for row in sources.rows(CALIFORNIA)
-        if row["Type"] in {"City", "County"}
-    }
-    table = transcribed_california(sources)
-    for what, kind in (("California, counties", False), ("California, cities", True)):
-        both = [key for key in table if bool(key[0]) is kind and key in official]
-        wrong = sum(table[key] / 100 != official[key] for key in both)
-        yield f"{what}, against the state's list", len(both), wrong
-    table_rows = pd.DataFrame(sources.rows(TRANSCRIBED))
-    rated = (table_rows["rate_pct"] != "") & ~table_rows["table"].str.endswith("STATE_RATE_PCT")
-    rows = Counter(table_rows[rated]["state"])
-    corrected = Counter(row["state"] for row in sources.rows(CORRECTIONS))
-    names = load_book().states
-    for state, count in sorted(corrected.items()):
-        yield f"{names[state].name}, against the corrections found since", rows[state], count
-    compiled = {row["code"]: row["state_rate_pct"] for row in sources.rows(STATE_RATES)}
-    checked = official_state_rates(sources)
-    differ = sum(Decimal(compiled[state]) != rate for state, rate in checked.items())
-    yield f"State rates of {', '.join(sorted(checked))}, compiled", len(checked), differ
-
-
-def official_state_rates(sources: Sources) -> dict[str, Decimal]:
-    """Percent by state, of the files that carry a state's own row, in force on 2026-05-01."""
-    found = {"CA": _CA_BASE, "WA": Decimal("6.5")}
-    for pattern in ("GAR*.csv", "MNR*.csv", "WIR*.csv"):
-        path = sources.path(pattern)
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            for row in csv.reader(file):
-                if row[1] == "45" and row[7] <= "20260501" <= row[8]:
-                    found[path.name[:2]] = Decimal(row[3]) * 100
-    return found
+        same = sum(one == other for one, other in pairs)
+        yield [lag, f"{len(pairs):,}", share(same, len(pairs))]
 
 
 def share(part: int, whole: int) -> str:
@@ -303,30 +428,61 @@ HEADS = "rows|right|wrong|in range|partial|no answer|right %"
 
 def counted(results: pd.DataFrame, first: Iterable[str] = ()) -> Iterator[list[object]]:
     """The rows of a table by confidence, the strongest first."""
-    counts = tally(results, "confidence").to_dict("index")
+    counts: dict[Any, Any] = tally(results, "confidence").to_dict("index")
     for level in sorted(counts, key=LEVELS.index):
         row = counts[level]
         figures = [f"{count:,}" for count in row.values()]
         yield [*first, level, *figures, share(row["right"], row["rows"])]
 
 
+def by_state(results: pd.DataFrame) -> Iterator[list[object]]:
+    """State and mode: rows and the share that is right at each level of confidence."""
+    for (state, mode), group in results.groupby(["state", "mode"], sort=True):
+        row: list[object] = [state, mode]
+        for level in ("high", "medium", "low"):
+            one = group[group["confidence"] == level]
+            right = int((one["outcome"] == "right").sum())
+            row += [f"{len(one):,}", share(right, len(one))]
+        yield row
+
+
 def report(folder: Path) -> str:
     """The measured part of the page."""
-    sources = Sources(folder)
-    results = pd.concat([*california(sources), *washington(sources), *by_hand()])
-    independent = results[~results["what"].str.endswith(SAME)]
-    parts = ["### By confidence\n", markdown(f"confidence|{HEADS}", counted(independent))]
-    for what, group in results.groupby("what", sort=False):
-        modes = group.groupby("mode", sort=False)
-        rows = (row for mode, one in modes for row in counted(one, [str(mode)]))
-        parts += [f"### {what}\n", markdown(f"asked by|confidence|{HEADS}", rows)]
-    compared = (
-        [what, count, differ, share(count - differ, count)]
-        for what, count, differ in figures(sources)
+    sources, shipped = Sources(folder), load_book()
+    results = pd.concat(
+        [
+            *rate_files(sources, shipped),
+            *california(sources, shipped),
+            *county_tables(sources, shipped),
+            *own_lists(shipped),
+        ]
     )
-    parts += [
-        "### Transcribed figures beside official ones\n",
-        markdown("figures|compared|differ|equal %", compared),
+    own = results["what"].str.endswith(OWN)
+    levels = "high|right %|medium|right %|low|right %"
+    parts = [
+        "### By confidence, a source left out\n",
+        markdown(f"confidence|{HEADS}", counted(results[~own])),
+        "### The same by state and mode\n",
+        markdown(f"state|asked by|{levels}", by_state(results[~own])),
+        "### By measurement\n",
+        markdown(
+            f"measurement|asked by|confidence|{HEADS}",
+            (
+                row
+                for (what, mode), group in results[~own].groupby(["what", "mode"], sort=False)
+                for row in counted(group, [str(what), str(mode)])
+            ),
+        ),
+        f"### ZIPs of their main place on {DAYS[2]}, against {OWN}\n",
+        markdown(f"state|asked by|{levels}", by_state(results[own])),
+        "### Washington's figures some quarters later\n",
+        markdown("quarters later|figures|the same %", later(sources)),
+        "### One ZIP of every state\n",
+        markdown("state|ZIP|" + "|".join(str(day) for day in DAYS), every_state(shipped)),
+        "### What requires review, of all ZIPs with land\n",
+        markdown(
+            "day|ZIPs|review %|partial %|several rates %|dates %|no answer", review_load(shipped)
+        ),
     ]
     return "\n".join(parts)
 

@@ -76,7 +76,7 @@ def add_listed_states(
     for state, areas in sorted(listed.items()):
         if draft.states[state].tier not in {"B", "C"}:
             continue
-        if state in _OFFICIAL:
+        if _OFFICIAL.get(state) in draft.sources:
             _continue_state(state, areas, aliases, draft)
         elif state == "VT":
             add_listed(_vermont(areas, draft), draft)

@@ -105,18 +105,24 @@ def _outcome(book: Book, row: dict[Any, Any], codes: dict[str, str], day: date) 
     place = {"zip": row["zip"]} if row["zip"] else {"location": row["city"]}
     if row["zip"] and row["city"]:
         place |= {"city": row["city"], "street": ""}
+    query = Query(row["state"], **place, as_of=row["as_of"])
+    return row | judged(book, query, row["expected"], day=day)
+
+
+def judged(book: Book, query: Query, expected: int, *, day: date) -> dict[str, Any]:
+    """Resolve one query and compare its rate with the one expected: the columns of `compare`."""
     try:
-        result = resolve(book, Query(row["state"], **place, as_of=row["as_of"]), today=day)
+        result = resolve(book, query, today=day)
     except NotResolved as missing:
         none = {"outcome": "no_answer", "in_range": False, "confidence": "none"}
-        return row | none | {"warnings": [], "reason": missing.message}
+        return none | {"warnings": [], "reason": missing.message}
     found, rates = result.chosen.combined, [rated.combined for rated, _ in result.rated]
     warnings = [str(advisory["code"]) for advisory in result.advisories]
     other = "wrong" if _PARTIAL.isdisjoint(warnings) else "partial"
-    outcome = "right" if found == row["expected"] else other
-    in_range = outcome == "wrong" and min(rates) <= row["expected"] <= max(rates)
+    outcome = "right" if found == expected else other
+    in_range = outcome == "wrong" and min(rates) <= expected <= max(rates)
     counted = {"outcome": outcome, "in_range": in_range, "confidence": result.confidence}
-    return row | counted | {"found": found, "warnings": warnings}
+    return counted | {"found": found, "warnings": warnings}
 
 
 def tally(results: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -309,7 +309,7 @@ def _options_of(
     book: Book, state: str, one: ZipPlace, counties: Sequence[str], *, boxed: bool
 ) -> Sequence[Option]:
     if not boxed:
-        return options_of_zip(book, state, one.zip, counties, ())
+        return options_of_zip(book, state, one.zip, counties, "")
     bases = bases_of(book, state, counties[0])
     return [Option(area, f"ZIP {one.zip} lies there", WHOLE // len(bases)) for area in bases]
 

@@ -61,8 +61,14 @@ def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
         via="coordinates",
         decided="nearest",
         options=options,
+        outside=bool(near) and _outside(book, state, near[0]),
         near_boundary=found.near_boundary or len(inside) > 1,
     )
+
+
+def _outside(book: Book, state: str, place: ZipPlace) -> bool:
+    """Whether the nearest ZIP is named after a town that it does not touch."""
+    return bool(book.zips.touched(place.zip, state)) and locate_zip(book, state, place.zip).outside
 
 
 def _options_near(

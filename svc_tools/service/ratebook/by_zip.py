@@ -10,6 +10,7 @@ from svc_tools.service.ratebook.candidates import (
     bases_of,
     no_rate,
     options_of_zip,
+    own_areas,
 )
 from svc_tools.service.ratebook.names import OUTSIDE, name_key
 from svc_tools.service.ratebook.place_names import place_names
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
+
+
+_BOXES = "PO BOX"
+"""The kind of ZIP whose place is its post office's, wherever the Census draws it."""
 
 
 def locate_zip(book: Book, state: str, zip_code: str) -> Location:
@@ -73,13 +78,14 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             " there: give the place, the county or coordinates instead",
             {"zip": zip5, "state": state},
         )
-    if touched:
-        keys = (name_key(place.city),) if place else ()
-        options = options_of_zip(book, state, zip5, counties, keys)
+    boxed = not touched or (place is not None and place.kind == _BOXES)
+    key = name_key(place.city) if place else ""
+    if boxed:
+        options = _options_of_box(book, state, key, counties)
     else:
-        options = _options_of_box(book, state, place, counties)
+        options = options_of_zip(book, state, zip5, counties, key)
     chosen = options[0].area
-    return Location(
+    found = Location(
         "zip5",
         "zip",
         what,
@@ -87,10 +93,21 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         zip=zip5,
         city=city,
         county=chosen.counties[0] if chosen else own,
-        no_crosswalk=not touched,
+        no_crosswalk=boxed,
         across=bool(across),
+        outside=not boxed and _outside(book, state, zip5, key),
         advisories=notes,
-    ).of_kind(state, not touched, bool(across), *_kind(options))
+    )
+    return found.of_kind(state, boxed, found.outside, bool(across), *_kind(options))
+
+
+def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
+    """Whether a ZIP is named after a town with a rate of its own that it does not touch."""
+    touched = {fips for fips, _ in book.zips.shares(zip5, state)}
+    towns = [row for row in place_names(book, state).places.get(key, ()) if row.kind != "CDP"]
+    return bool(towns) and all(
+        row.fips not in touched and own_areas(book, state, row) for row in towns
+    )
 
 
 def _kind(options: Sequence[Option]) -> Iterator[object]:
@@ -104,19 +121,18 @@ def _kind(options: Sequence[Option]) -> Iterator[object]:
 
 
 def _options_of_box(
-    book: Book, state: str, place: ZipPlace | None, counties: Sequence[str]
+    book: Book, state: str, key: str, counties: Sequence[str]
 ) -> tuple[Option, ...]:
-    """The place that a ZIP without land is called after, or else what is left of its county."""
-    if place:
-        key = name_key(place.city)
-        for row in place_names(book, state).places.get(key, ()):
-            within = [fips for fips in row.counties.split() if fips in counties[:1]]
-            areas = areas_of_place(book, state, row, within) if within else []
-            if areas:
-                return (Option(areas[0], f"is {row.name}, the ZIP's city"),)
-        for area in place_names(book, state).cities.get(key, ()):
-            if not set(area.counties).isdisjoint(counties):
-                return (Option(area, f"is called {area.name}, the ZIP's city"),)
+    """The place that a ZIP of boxes is called after, or else what is left of its county."""
+    names = place_names(book, state)
+    for row in names.places.get(key, ()):
+        within = [fips for fips in row.counties.split() if fips in counties[:1]]
+        areas = areas_of_place(book, state, row, within) if within else []
+        if areas:
+            return (Option(areas[0], f"is {row.name}, the ZIP's city"),)
+    for area in names.cities.get(key, ()):
+        if not set(area.counties).isdisjoint(counties):
+            return (Option(area, f"is called {area.name}, the ZIP's city"),)
     bases = bases_of(book, state, counties[0])
     if not bases:
         raise no_rate(book, state, counties[0])

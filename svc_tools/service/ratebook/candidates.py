@@ -110,7 +110,7 @@ def _index(book: Book, state: str) -> _Index:
 
 
 def options_of_zip(
-    book: Book, state: str, zip5: str, counties: Sequence[str], names: Collection[str]
+    book: Book, state: str, zip5: str, counties: Sequence[str], name: str
 ) -> tuple[Option, ...]:
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
@@ -119,7 +119,7 @@ def options_of_zip(
         state: two-letter code.
         zip5: the ZIP.
         counties: FIPS codes of its counties, its own first.
-        names: keys of the name that the post office prefers for it.
+        name: key of the name that the post office prefers for it; empty to prefer none.
 
     Raises:
         NotResolved: the book has no rate for what the ZIP touches most.
@@ -137,7 +137,7 @@ def options_of_zip(
         why = f"holds {place.name}"
         for area in areas:
             _add(found, area, why, share // len(areas))
-        if not first and (name_key(place.name) in names or _has_alias(place, names)):
+        if name and not first and (name_key(place.name) == name or _has_alias(place, name)):
             first = areas[0].id
     if left >= _SLIVER or not found:
         bases = [area for fips in counties for area in bases_of(book, state, fips)]
@@ -148,8 +148,8 @@ def options_of_zip(
     return tuple(sorted(found.values(), key=lambda one: (_id(one) != first, -one.share)))
 
 
-def _has_alias(place: PlaceRow, names: Collection[str]) -> bool:
-    return bool(place.aliases) and any(name_key(one) in names for one in place.aliases.split("|"))
+def _has_alias(place: PlaceRow, name: str) -> bool:
+    return bool(place.aliases) and any(name_key(one) == name for one in place.aliases.split("|"))
 
 
 def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:

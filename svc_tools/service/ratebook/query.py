@@ -82,8 +82,9 @@ class Location:
         zip: five digits, where a ZIP was given.
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
-        no_crosswalk: the county is the postal table's single one.
+        no_crosswalk: the ZIP has no land of its own: it lies where its post office is.
         across: the ZIP is one of another state and reaches into this one.
+        outside: the ZIP is named after a town that it does not touch.
         near_boundary: the point is near a boundary that matters.
         off_map: the point lies in no county of the map, but next to one of the state.
         mismatch: the city given is not one of the ZIP's.
@@ -112,6 +113,7 @@ class Location:
     county: str | None = None
     no_crosswalk: bool = False
     across: bool = False
+    outside: bool = False
     near_boundary: bool = False
     off_map: bool = False
     mismatch: bool = False

@@ -30,6 +30,8 @@ Advisory = dict[str, object]
 
 _MEMO_LIMIT = 100_000
 _HALF = 500
+QUARTER = timedelta(days=92)
+"""A figure is likely to be right still this long after its edition (docs/ACCURACY.md)."""
 
 
 class Component(NamedTuple):
@@ -236,7 +238,8 @@ class Grounds(NamedTuple):
         share: thousandths of the land of the ZIP, or of the name's ZIPs, that have the rate;
             0: unknown.
         further: the name is only a further one of ZIPs.
-        no_crosswalk: the ZIP is not in the crosswalk; its county is the postal table's.
+        no_crosswalk: the ZIP is one of boxes, or not in the crosswalk: its city decides.
+        outside: the ZIP is named after a town that it does not touch.
         across: the ZIP is one of another state.
         mismatch: the city given is not one of the ZIP's: `same` where it has the same rate or no
             known one, `differs` where it has another; empty without a mismatch.
@@ -249,6 +252,7 @@ class Grounds(NamedTuple):
         districts_unplaced: districts had rates on that day that the book cannot place.
         before_history: the day lies before the oldest row.
         after_edition: the day lies after what the edition covers.
+        long_after: it lies more than a quarter after that.
         unknown_code: a boundary record names a code that no rate is known for.
         stale: no figure newer than some day is published.
         partial: a part of the rate is not known.
@@ -260,6 +264,7 @@ class Grounds(NamedTuple):
     share: int = 0
     further: bool = False
     no_crosswalk: bool = False
+    outside: bool = False
     across: bool = False
     mismatch: str = ""
     zip_not_used: bool = False
@@ -271,6 +276,7 @@ class Grounds(NamedTuple):
     districts_unplaced: bool = False
     before_history: bool = False
     after_edition: bool = False
+    long_after: bool = False
     unknown_code: bool = False
     stale: bool = False
     partial: bool = False
@@ -356,7 +362,13 @@ LIMITS = (
         "no_crosswalk",
         lambda g: g.no_crosswalk and g.tier != "A",
         "medium",
-        "the county is the postal table's single one, or its city's",
+        "the ZIP has no land of its own: its post office's place decides",
+    ),
+    Rule(
+        "zip_outside_its_city",
+        lambda g: g.outside and g.tier != "A",
+        "medium",
+        "the ZIP is named after a town that it does not touch",
     ),
     Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
     Rule(
@@ -391,6 +403,7 @@ LIMITS = (
     Rule("unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"),
     Rule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
     Rule("after_edition", lambda g: g.after_edition, "down", "later than the edition covers"),
+    Rule("long_after", lambda g: g.long_after, "low", "more than a quarter after the edition"),
     Rule("districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"),
     Rule("partial", lambda g: g.partial, "low", "a part of the rate is not known"),
     Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
