@@ -147,7 +147,7 @@ def render(summary: Summary, console: Console) -> None:
     markup.
     """
     _paragraph(console, _headline(summary))
-    _counts(console, "What can be used", "Rows", summary.by_use)
+    _counts(console, "What can be used", "Use", summary.by_use)
     _counts(console, "Rows by status", "Status", summary.by_status)
     _counts(console, "Rows with a result by confidence", "Confidence", summary.by_confidence)
     if summary.by_warning:

@@ -141,7 +141,7 @@ def _summary(facts: Facts) -> Markup:
     )
     texts = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
     texts_shown = [tag("p", text) for text in texts if text is not None]
-    parts = [_counts("What can be used", "Rows", summary.by_use), drawn, *texts_shown]
+    parts = [_counts("What can be used", "Use", summary.by_use), drawn, *texts_shown]
     names = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),

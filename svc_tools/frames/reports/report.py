@@ -205,7 +205,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     summary = facts.summary
     sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, f"{facts.title}: summary", "title")
-    row = _counts(sheet, 2, ("What can be used", "Rows"), summary.by_use)
+    row = _counts(sheet, 2, ("What can be used", "Use"), summary.by_use)
     row = _facts(sheet, row, facts)
     row = _to_review(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
