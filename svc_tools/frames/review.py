@@ -170,17 +170,11 @@ class ReviewCounts:
             for (state, reason), (rows, known, cents) in self.figures.items()
             if rows
         ]
-        return tuple(
-            sorted(
-                groups,
-                key=lambda one: (
-                    *_by_dollars(one.dollars),
-                    -one.rows,
-                    urgency(one.reason),
-                    one.state,
-                ),
-            )
-        )
+
+        def order(one: StateReason) -> tuple[object, ...]:
+            return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
+
+        return tuple(sorted(groups, key=order))
 
 
 def _by_dollars(stake: Decimal | None) -> tuple[int, Decimal]:
@@ -188,23 +182,31 @@ def _by_dollars(stake: Decimal | None) -> tuple[int, Decimal]:
     return (1 if stake is None else 0 if stake else 2), -(stake or Decimal())
 
 
-def state_reason_table(title: str, groups: Sequence[StateReason], most: int | None = None) -> Table:
-    """Groups of rows to review as a table; `most` is how many are shown."""
-    shown = groups[:most]
+def state_reason_table(
+    title: str, groups: Sequence[StateReason], most: int, *, in_words: bool = False
+) -> Table:
+    """Groups of rows to review as a table.
+
+    Args:
+        title: the table's title.
+        groups: the groups.
+        most: how many are shown; of the others the rows are counted.
+        in_words: show the meaning of a reason rather than its code.
+    """
     rows = tuple(
         (
             one.state or NOTHING,
-            one.reason,
+            (capital(one.meaning) if in_words else "") or one.reason,
             f"{one.rows:,}",
             NOTHING if one.dollars is None else exact_dollars(one.dollars),
             one.advice,
         )
-        for one in shown
+        for one in groups[:most]
     )
-    rest = groups[len(shown) :]
-    heads = ("State", "Reason", ">Rows", ">Dollars", "~What to do, and where")
+    rest = groups[most:]
+    heads = ("State", "~Reason" if in_words else "Reason", ">Rows", ">Dollars")
     more = f"and {counted(sum(one.rows for one in rest), 'row')} in {len(rest):,} more groups"
-    return Table(title, heads, rows, more if rest else None)
+    return Table(title, (*heads, "~What to do, and where"), rows, more if rest else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,19 +265,17 @@ class Review:
     def by_state(self) -> pd.DataFrame:
         """The rows by state and reason, with dollars, what to do about them, and where."""
         groups = self.state_reasons
-        texts = {
-            name: pd.array([getattr(one, name) or None for one in groups], dtype="str")
-            for name in ("state", "reason", "meaning", "to_do", "where")
-        }
+
+        def texts(name: str) -> pd.api.extensions.ExtensionArray:
+            return pd.array([getattr(one, name) or None for one in groups], dtype="str")
+
         return pd.DataFrame(
             {
-                "state": texts["state"],
-                "reason": texts["reason"],
+                "state": texts("state"),
+                "reason": texts("reason"),
                 "rows": np.array([one.rows for one in groups], np.int64),
                 "dollars": money_column([one.dollars for one in groups]),
-                "meaning": texts["meaning"],
-                "to_do": texts["to_do"],
-                "where": texts["where"],
+                **{name: texts(name) for name in ("meaning", "to_do", "where")},
             }
         )
 

@@ -22,13 +22,13 @@ from svc_tools.display import (
     capital,
     counted,
     duration,
-    exact_dollars,
     how_far,
     plain,
     the_service,
 )
 from svc_tools.frames.files.result import TO_REVIEW, review_page
 from svc_tools.frames.meanings import meaning_of, urgency
+from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
 from svc_tools.widgets.file_columns import reworded
 from svc_tools.widgets.parts import (
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.job import Stage
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
-    from svc_tools.frames.review import StateReason
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.background import Background
     from svc_tools.widgets.session import Session
@@ -227,7 +226,9 @@ class FileResult:
             rows[one.reason] += one.rows
         codes = sorted(rows, key=urgency)
         every = f"All {counted(totals.review.rows, 'row')}"
-        self.reasons.value = _groups(groups)
+        by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
+        more = note(by_state.more).value if by_state.more else ""
+        self.reasons.value = table_html(by_state.heads, by_state.rows, by_state.title) + more
         self._filling = True
         try:
             self.reason.options = [
@@ -339,26 +340,6 @@ def _summary(run: FileRun) -> str:
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
     parts += [f"{run.asked:,} looked up at {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
-
-
-def _groups(groups: Sequence[StateReason]) -> str:
-    """The rows to review by state and reason, in words."""
-    shown, rest = groups[:_MOST_GROUPS], groups[_MOST_GROUPS:]
-    rows = [
-        (
-            one.state or NOTHING,
-            _meaning(one.reason),
-            f"{one.rows:,}",
-            NOTHING if one.dollars is None else exact_dollars(one.dollars),
-            one.advice,
-        )
-        for one in shown
-    ]
-    if rest:
-        more = f"{len(rest):,} more groups"
-        rows.append(("", more, f"{sum(one.rows for one in rest):,}", "", ""))
-    heads = ("State", "~Why", ">Rows", ">Dollars", "~What to do, and where")
-    return table_html(heads, rows, TO_REVIEW)
 
 
 def _by_use(run: FileRun) -> str:
