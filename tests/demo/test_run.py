@@ -106,11 +106,7 @@ def test_the_workbook_and_the_chart_hold_the_same_rows(ran, enriched_rows):
 
 
 def test_what_rests_on_rates_of_another_date_is_that_of_the_rows(ran, enriched_rows):
-    dated = [
-        row
-        for row in enriched_rows
-        if OTHER_DATE & set(row["warnings"].split("; "))
-    ]
+    dated = [row for row in enriched_rows if OTHER_DATE & set(row["warnings"].split("; "))]
     tax = sum(Decimal(row["tax"]) for row in dated if row["tax"])
     whole = sum(Decimal(row["tax"]) for row in enriched_rows if row["tax"])
     said = f"In {len(dated):,} of "
