@@ -440,7 +440,8 @@ def _headline(run: FileRun) -> str:
 
 def _use(console: Console, run: FileRun) -> None:
     rows = [(name, f"{count:,}", MEANINGS[name]) for name, count in run.totals.by_use.items()]
-    _section(console, "What can be used", ("Use", ">Rows", "~Meaning"), rows)
+    if rows:
+        _section(console, "What can be used", ("Use", ">Rows", "~Meaning"), rows)
 
 
 def _to_review(console: Console, run: FileRun) -> None:

@@ -150,8 +150,7 @@ def render(summary: Summary, console: Console) -> None:
     _counts(console, "What can be used", "Use", summary.by_use)
     _counts(console, "Rows by status", "Status", summary.by_status)
     _counts(console, "Rows with a result by confidence", "Confidence", summary.by_confidence)
-    if summary.by_warning:
-        _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
+    _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
     if summary.money is not None:
         _taxed(console, summary.states, summary.money)
         _by_confidence(console, summary.tax_by_confidence)
@@ -184,7 +183,8 @@ def _partial_note(summary: Summary) -> str:
 
 def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
     rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
-    _section(console, title, (head, ">Rows", "~Meaning"), rows)
+    if rows:
+        _section(console, title, (head, ">Rows", "~Meaning"), rows)
 
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:

@@ -110,7 +110,8 @@ class Summary:
         rows: rows of the frame.
         places: distinct places that were looked up; `None` when that is not known.
         service: the service; `None` when that is not known.
-        by_use: what can be used: rows that are ready, to check, incomplete, and none (no rate).
+        by_use: what can be used: rows that are ready, to check, incomplete, and none (no rate);
+            empty for a frame without the column `needs_review`.
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
@@ -187,7 +188,9 @@ def summarize(
     failures = _failures(frame, status, answered, prefix)
     sales, tax = (money(frame, name if taxed else None) for name in (amount, f"{prefix}tax"))
     statuses = dict(status.counts())
-    by_use = rows_by_use(len(frame), review.totals.rows, statuses)
+    by_use = {}
+    if f"{prefix}needs_review" in frame.columns:
+        by_use = rows_by_use(len(frame), review.totals.rows, statuses)
     places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     dated_whole = dated & whole

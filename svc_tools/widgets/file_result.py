@@ -346,7 +346,7 @@ def _by_use(run: FileRun) -> str:
     rows = [
         (name, f"{count:,}", capital(meaning_of(name))) for name, count in run.totals.by_use.items()
     ]
-    return table_html(("Use", ">Rows", "~Meaning"), rows, "What can be used")
+    return table_html(("Use", ">Rows", "~Meaning"), rows, "What can be used") if rows else ""
 
 
 def _statuses(run: FileRun) -> str:

@@ -173,6 +173,11 @@ def test_the_summary_leads_with_what_can_be_used():
     assert summary.review.totals.rows == 4
 
 
+def test_what_can_be_used_is_not_known_without_the_mark():
+    frame = enriched(row(), row(confidence="low")).drop(columns="needs_review")
+    assert summarize(frame).by_use == ()
+
+
 def test_a_whole_rate_whose_tax_is_missing_is_to_check():
     summary = summarize(enriched(row(amount=None), row()))
     assert [one.rows for one in summary.by_use] == [1, 1, 0, 0]

@@ -157,10 +157,8 @@ def _tables(run: FileRun) -> list[Table]:
     by_status = tuple(
         (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
     )
-    tables = [
-        Table("What can be used", ("Use", ">Rows", "~Meaning"), by_use),
-        Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status),
-    ]
+    tables = [Table("What can be used", ("Use", ">Rows", "~Meaning"), by_use)] if by_use else []
+    tables.append(Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status))
     found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
     alike = counted_alike(found)
     if alike:
@@ -194,6 +192,7 @@ class FileTotals:
             out where there are very many.
         whole: rows with a whole rate, and with a tax where one was requested.
         review: the rows that require review, as `df.svc.review()` counts them.
+        judged: whether the rows have the column `needs_review`.
         taxed: rows with a tax; `None` where none was requested.
         sales: the amounts of those rows.
         tax: their tax.
@@ -207,6 +206,7 @@ class FileTotals:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     whole: int = 0
     review: ReviewCounts = field(default_factory=ReviewCounts)
+    judged: bool = True
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
     tax: Decimal = Decimal("0.00")
@@ -230,6 +230,7 @@ class FileTotals:
             if len(self.reasons) > _MOST_REASONS:
                 self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
         self.review.add(frame, prefix)
+        self.judged &= f"{prefix}needs_review" in frame
         whole = ~open_rows
         if taxed is not None:
             self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
@@ -238,8 +239,11 @@ class FileTotals:
 
     @property
     def by_use(self) -> dict[str, int]:
-        """What can be used: rows that are ready, to check, incomplete, and none (no rate)."""
-        return rows_by_use(self.rows, self.review.rows, self.statuses)
+        """What can be used: rows that are ready, to check, incomplete, and none (no rate).
+
+        Empty where that is not known: the column `needs_review` was not looked up.
+        """
+        return rows_by_use(self.rows, self.review.rows, self.statuses) if self.judged else {}
 
     def _add_money(self, frame: pd.DataFrame, prefix: str, rated: np.ndarray) -> None:
         tax = frame[f"{prefix}tax"]

@@ -140,18 +140,25 @@ def _summary(facts: Facts) -> Markup:
         class_="cards",
     )
     texts = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
-    texts_shown = [tag("p", text) for text in texts if text is not None]
-    parts = [_counts("What can be used", "Use", summary.by_use), drawn, *texts_shown]
-    names = (
+    counts = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),
         ("Rows by advisory", "Advisory", summary.by_warning),
     )
-    parts += [_counts(*one) for one in names if one[2]]
-    return joined(parts)
+    return joined(
+        [
+            _counts("What can be used", "Use", summary.by_use),
+            drawn,
+            *(tag("p", text) for text in texts if text is not None),
+            *(_counts(*one) for one in counts),
+        ]
+    )
 
 
 def _counts(title: str, name: str, counts: Sequence[Count]) -> Markup:
+    """A table of counts; nothing where there are none."""
+    if not counts:
+        return Markup("")
     rows = [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts]
     return table(title, (name, Right("Rows"), "Meaning"), rows)
 

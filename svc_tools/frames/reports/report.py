@@ -217,8 +217,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
     confidence = ("Rows with a result by confidence", "Confidence")
     row = _counts(sheet, row, confidence, summary.by_confidence)
-    if summary.by_warning:
-        row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
+    row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
     if summary.failures:
         row = _failures(sheet, row, summary)
     row = _notes(sheet, row, facts.notes)
@@ -328,7 +327,9 @@ def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
 
 
 def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
-    """A section of counts; `titles` are its title and the header of its first column."""
+    """A section of counts, if any; `titles` are its title and the header of its first column."""
+    if not counts:
+        return row
     rows = [(count.name, count.rows, MEANINGS.get(count.name)) for count in counts]
     names = (titles[1], ">Rows", "Meaning")
     return _section(sheet, row, titles[0], names, rows, kinds=("plain", "count", "indented"))
