@@ -219,7 +219,7 @@ class FileResult:
 
     def _offer_reasons(self, run: FileRun) -> None:
         totals = run.totals
-        groups = totals.review.groups()
+        groups = totals.review.groups() if totals.judged else ()
         set_visible(self._review, bool(groups))
         rows: Counter[str] = Counter()
         for one in groups:
