@@ -26,6 +26,8 @@ PARTIAL_CODES = {
     "districts_not_covered": ("combined_district_rate",),
 }
 """Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
+OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
+"""Warnings that another city may be meant; they may say what its rates are (WIRE)."""
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",

@@ -15,7 +15,15 @@ from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 from svc_tools.service.ratebook import rating
 
 OF_SERVICE = set(re.findall(r'"code": "(\w+)"', Path(rating.__file__).read_text()))
-OF_COLUMNS = {*STATUSES, *CONFIDENCES, *OF_SERVICE, *REVIEW_REASONS, *TAX_REVIEW, *TAX_DUE_REASONS}
+OF_COLUMNS = {
+    *MEANINGS,
+    *STATUSES,
+    *CONFIDENCES,
+    *OF_SERVICE,
+    *REVIEW_REASONS,
+    *TAX_REVIEW,
+    *TAX_DUE_REASONS,
+}
 OF_REVIEWS = {"no_tax", "needs_review"}
 
 

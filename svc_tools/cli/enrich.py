@@ -24,7 +24,7 @@ from svc_tools.cli.common import client_of, explained
 from svc_tools.display import STAGES, duration, how_far, print_table, print_text, the_service
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
+from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -410,10 +410,12 @@ def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
     if run.written is not None:
         print_text(console, _headline(run))
         print_text(console)
+        _use(console, run)
         _statuses(console, run)
         if taxed:
             _money(console, run)
         _reasons(console, run, taxed=taxed)
+        _to_review(console, run)
     if run.written is not None and str(run.written) != "-":
         named = "Written" if run.stopped is None else "Written, incomplete"
         # no wrapping: a path is there to be copied
@@ -434,6 +436,26 @@ def _headline(run: FileRun) -> str:
     how = f" ({', '.join(parts)})" if parts else ""
     places = f"{run.places:,} distinct {_plural('place', run.places)}"
     return f"{rows}, {places}{how}, {duration(run.seconds)}"
+
+
+def _use(console: Console, run: FileRun) -> None:
+    rows = [(name, f"{count:,}", MEANINGS[name]) for name, count in run.totals.by_use.items()]
+    if rows:
+        _section(console, "What can be used", ("Use", ">Rows", "~Meaning"), rows)
+
+
+def _to_review(console: Console, run: FileRun) -> None:
+    from svc_tools.frames.files.result import TO_REVIEW  # noqa: PLC0415 - it imports pandas
+    from svc_tools.frames.review import state_reason_table  # noqa: PLC0415 - as above
+
+    groups = run.totals.review.groups()
+    if groups:
+        table = state_reason_table(TO_REVIEW, groups, _MOST)
+        title = f"{table.title}: {run.totals.review.rows:,} of {run.totals.rows:,}"
+        _section(console, title, table.heads, table.rows)
+        if table.more:
+            print_text(console, table.more)
+            print_text(console)
 
 
 def _statuses(console: Console, run: FileRun) -> None:
@@ -477,18 +499,6 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
             totals.untaxed.total(),
             ("~Reason",),
         )
-    if totals.review:
-        # the table above has the reasons for rows without a whole rate
-        every = totals.review_codes.most_common()
-        codes = [pair for pair in every if pair[0] not in STATUSES][:_MOST]
-        rows = [(code, f"{count:,}", _review_meaning(code)) for code, count in codes]
-        title = f"Rows that need review: {totals.review:,} of {totals.rows:,}"
-        title += "; their codes beside the statuses above" if codes else ""
-        if rows:
-            _section(console, title, ("Code", ">Rows", "~Meaning"), rows)
-        else:
-            print_text(console, (title, "bold"))
-            print_text(console)
 
 
 def _table(
@@ -531,7 +541,7 @@ def _next_steps(run: FileRun) -> list[str]:
         steps.append(f"{former.name} beside it is of an earlier run that ended early: delete it.")
     if any("is not an ISO date" in why for _, why in totals.reasons):
         steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
-    if totals.review or totals.rows > totals.statuses["ok"]:
+    if totals.review.rows or totals.rows > totals.statuses["ok"]:
         steps.append(
             "The columns lookup_status, lookup_error and lookup_review_reason say for each row"
             " what is missing."
@@ -580,10 +590,6 @@ def _short(text: str) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-def _review_meaning(code: str) -> str:
-    return REVIEW_REASONS[code][0] if code in REVIEW_REASONS else MEANINGS.get(code, "")
 
 
 class FileProgress:

@@ -1,6 +1,6 @@
 """The demo's run: order lines to a summary on the terminal, an enriched CSV, a workbook and a map.
 
-The tables of the summary fit 60 columns, and read well when piped or without color.
+The tables of the summary fit 80 columns, and read well when piped or without color.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from svc_tools.display import print_table, print_text
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.review import state_reason_table
 from svc_tools.frames.summary import other_date_sentence, summarize
 from svc_tools.lookup.review import MEANINGS
 
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.frames.money import Totals
+    from svc_tools.frames.review import Review
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
 
 _MOST_STATES = 12
 _MOST_REASONS = 6
+_MOST_GROUPS = 15
 
 
 def orders() -> pd.DataFrame:
@@ -95,8 +98,6 @@ def run_demo(
     frame = SvcAccessor(frame).tax(amount="amount", progress=progress)
     summary = summarize(frame)
     render(summary, console)
-    print_text(console, SvcAccessor(frame).review().sentence)
-    print_text(console)
     stopped = frame.attrs["svc_lookup"]["stopped"]
     paths = _free_paths(output_dir, "-incomplete" if stopped else "")
     table, workbook, picture = paths
@@ -140,24 +141,24 @@ def _free_paths(folder: Path, mark: str) -> tuple[Path, ...]:
 
 
 def render(summary: Summary, console: Console) -> None:
-    """Print a summary: rows by status and confidence, tax by state, reasons, and the notes.
+    """Print a summary: what can be used, tax by state, reasons, what to review, and the notes.
 
     All meaning is in words, so nothing is lost without color. Text from data is never read as
     markup.
     """
     _paragraph(console, _headline(summary))
+    _counts(console, "What can be used", "Use", summary.by_use)
     _counts(console, "Rows by status", "Status", summary.by_status)
     _counts(console, "Rows with a result by confidence", "Confidence", summary.by_confidence)
-    if summary.by_warning:
-        _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
+    _counts(console, "Advisories in the results", "Advisory", summary.by_warning)
     if summary.money is not None:
         _taxed(console, summary.states, summary.money)
         _by_confidence(console, summary.tax_by_confidence)
         _untaxed(console, summary.states, summary.money)
     if summary.failures:
         _failures(console, summary)
-    if summary.attention:
-        _attention(console, summary)
+    if summary.review.totals.rows:
+        _to_review(console, summary.review)
     dated = other_date_sentence(summary)
     for text in (dated, _partial_note(summary), RATE_NOTE_SHORT):
         if text is not None:
@@ -182,7 +183,8 @@ def _partial_note(summary: Summary) -> str:
 
 def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
     rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
-    _section(console, title, (head, ">Rows", "~Meaning"), rows)
+    if rows:
+        _section(console, title, (head, ">Rows", "~Meaning"), rows)
 
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
@@ -282,18 +284,14 @@ def _failures(console: Console, summary: Summary) -> None:
     _section(console, "Why rows have no rate", ("Status", ">Rows", "~Reason"), rows)
 
 
-def _attention(console: Console, summary: Summary) -> None:
-    title = f"Rows that need a person, urgent first: {summary.attention_rows:,} of {summary.rows:,}"
-    groups = summary.attention
-    if summary.money is None:
-        rows: list[tuple[str, ...]] = [(g.kind, f"{g.rows:,}", g.to_do) for g in groups]
-        _section(console, title, ("Why", ">Rows", "~What to do"), rows)
-    else:
-        rows = [
-            (g.kind, f"{g.rows:,}", "" if g.sales is None else _dollars(g.sales), g.to_do)
-            for g in groups
-        ]
-        _section(console, title, ("Why", ">Rows", ">Sales", "~What to do"), rows)
+def _to_review(console: Console, review: Review) -> None:
+    totals = review.totals
+    title = f"Rows to review by state and reason: {totals.rows:,} of {totals.frame_rows:,}"
+    table = state_reason_table(title, review.state_reasons, _MOST_GROUPS)
+    _section(console, table.title, table.heads, table.rows)
+    if table.more:
+        _paragraph(console, table.more)
+    _paragraph(console, review.sentence)
 
 
 def _section(

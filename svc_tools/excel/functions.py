@@ -680,7 +680,7 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_FIELD": svc_field,
     "SVC_CONFIDENCE": _of_source(lambda one: field_cell("confidence", one)),
     "SVC_WARNINGS": _of_source(sentences),
-    "SVC_STATUS": _per_cell(_of_zip, lambda one, *_: one.outcome.status),
+    "SVC_STATUS": _of_source(lambda one: one.status),
     "SVC_FIELDS": svc_fields,
     "SVC_ASOF": svc_asof,
     "SVC_SOURCE": svc_source,

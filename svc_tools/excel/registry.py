@@ -173,8 +173,8 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "SVC_STATUS",
-        "What became of the question, in one word to branch on: ok, partial, unresolved, invalid,"
-        " unsupported, failed or not_attempted.",
+        "The result in one word to branch on: ok, review (a rate that requires review: SVC_WARNINGS"
+        " says why), partial, unresolved, invalid, unsupported, failed or not_attempted.",
         _ONE_ZIP,
     ),
     Function(

@@ -72,6 +72,11 @@ class FieldSource:
         """Why the result requires review."""
         return review_reasons(self.outcome, self.warnings, self.as_of)
 
+    @property
+    def status(self) -> str:
+        """The status in a word to branch on: `review` for a whole rate that requires review."""
+        return "review" if self.outcome.status == "ok" and self.reasons else self.outcome.status
+
 
 class _Field(NamedTuple):
     form: str

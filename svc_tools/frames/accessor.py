@@ -444,7 +444,8 @@ class SvcAccessor:
         those without a tax. At stake is `at_stake` where several rates fit the place; else the
         whole tax; for a row without a tax the most it can be (`tax_high`), else an estimate: its
         sale at the highest rate that the frame has for its state. In a frame without a tax it is
-        the sale itself. Rows of one place and one set of reasons are also listed as one group.
+        the sale itself. The rows are grouped by state and reason first, with what to do and where
+        (the name of the state's own lookup page), then by place. Zero dollars come last.
 
         Args:
             amount: the column of amounts; by default that of the tax.
@@ -452,8 +453,8 @@ class SvcAccessor:
             prefix: the prefix of the lookup.
 
         Returns:
-            A `Review`: rows, groups, reasons, totals and the sentence: how few rows account for
-            most of the dollars at stake.
+            A `Review`: `by_state`, `groups` (by place), `rows`, totals and the sentence: how few
+            rows account for most of the dollars at stake.
 
         Raises:
             ValueError: the frame has not been looked up, or a column is missing.

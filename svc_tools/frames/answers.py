@@ -196,8 +196,9 @@ class _Values:
         pairs = zip(lows, highs, strict=True)
         ranges = [0 if low is None else 1 + (low != high) for low, high in pairs]
         status = _coded(self.result("status")).codes
-        read = [status, self.warnings.codes, self.coded("confidence").codes, *self._dates]
-        codes, first = combined([*read, np.array(ranges, np.int8)], len(ranges))
+        fields = [self.coded(one).codes for one in ("warnings", "confidence", "resolved_state")]
+        read = [status, self.warnings.codes, *fields, *self._dates, np.array(ranges, np.int8)]
+        codes, first = combined(read, len(ranges))
         warnings = self.warnings.each()
         reasons = [
             review_reasons(self.results[index], warnings[index], self.days[index])

@@ -133,8 +133,6 @@ WITH_RATE = frozenset({"ok", "partial"})
 """The values of `lookup_status` of rows that have a rate."""
 CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
-OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
-"""The warnings of a rate that is of another date than the one of the query."""
 
 NOTE = "svc_lookup"
 """The frame's attribute that describes its last lookup: see `notes.note_of`."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
+from svc_tools.places import lookup_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,7 @@ WHAT_TO_DO = {
     "near_map_edge": _CHECK_PLACE,
     "point_off_map": _CHECK_PLACE,
     "zip_not_used": "Check the ZIP Code against the order.",
+    "stale_rate": _ASK_FOR_DATE,
     "address_not_matched": "Correct the street address, then look it up again.",
     "zip_spans_jurisdictions": _FULL_ADDRESS,
     "source_conflict": _ASK_STATE,
@@ -47,6 +49,7 @@ WHAT_TO_DO = {
     "as_of_after_edition": _ASK_FOR_DATE,
     "local_rates_not_covered": _LOCAL_PART,
     "districts_not_covered": "Ask the state whether a special district lies there.",
+    "address_districts_not_covered": "Look the address up with the state: districts add tax.",
     "low_confidence": _ASK_STATE,
     "needs_review": "Look it up with the column lookup_review_reason, which says why.",
     # reasons to review a tax
@@ -67,17 +70,30 @@ WHAT_TO_DO = {
     "marketplace_facilitated": "Nothing to pay: the marketplace collects and remits this tax.",
 }
 """What to do, by status or code; the statuses in the order of their urgency."""
+_NOT_WITH_THE_STATE = frozenset(
+    {
+        *("failed", "not_attempted", "invalid", "unsupported", "no_tax", "needs_review"),
+        *("over_cap", "origin_unknown", "marketplace_record_only"),
+        *("invoice_incomplete", *TAX_DUE_REASONS),
+    }
+)
+"""What is settled with one's own records, by hand or by another run, not on a state's page."""
 _RANK = {code: rank for rank, code in enumerate(WHAT_TO_DO)}
 _OF_TAX = {code: text.replace("`", "") for code, text in (TAX_DUE_REASONS | TAX_REVIEW).items()}
 _OF_MARKS = {
     "no_tax": "there is a rate, and no tax: tax_error says why",
-    "needs_review": "the lookup marked the rate for review; its reason was not asked for",
+    "needs_review": "the lookup marked the rate for review; its reason was not looked up",
 }
 
 
 def what_to_do(code: str) -> str:
     """What to do about a status or a code; a general sentence for one not listed here."""
     return WHAT_TO_DO.get(code, _ASK_STATE)
+
+
+def where_to_do(code: str, state: str) -> str:
+    """Where to do it: the state's own lookup page by its name; empty where that is no help."""
+    return "" if code in _NOT_WITH_THE_STATE else lookup_page(state)
 
 
 def urgency(code: str) -> tuple[int, str]:

@@ -1,13 +1,13 @@
-"""The rows that require review: which, why, what to do, and the dollars at stake.
+"""The rows that require review: which, why, what to do, where, and the dollars at stake.
 
 `codes_of_rows` decides it: the status of a row without a whole rate, what the lookup and the tax
-marked, and taxes that are missing. `attention` orders the rows by urgency, for summaries and
-reports; `review` orders them by the dollars at stake, for `df.svc.review()`.
+marked, and taxes that are missing. `reviewed` lists and groups those rows, for `df.svc.review()`,
+summaries and reports; `ReviewCounts` groups those of a file that is read in parts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import as_html, as_text, capital, counted, exact_dollars
+from svc_tools.display import NOTHING, Table, as_html, as_text, capital, counted, exact_dollars
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
-from svc_tools.frames.meanings import codes_in, meaning_of, urgency, what_to_do
+from svc_tools.frames.meanings import codes_in, meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
@@ -34,14 +34,13 @@ from svc_tools.frames.taxes.taxed_rows import (
 from svc_tools.lookup.review import REVIEW_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from svc_tools.display import Table
+    from collections.abc import Hashable, Mapping, Sequence
 
 REVIEW_COLUMNS = (
     "review_dollars",
     "review_basis",
     "review_reasons",
+    "review_why",
     "review_to_do",
     "review_place",
     "review_group",
@@ -62,6 +61,152 @@ BASES = {
 _BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
 _PERCENT = 100
 _REVIEWED_WARNINGS = REVIEW_REASONS.keys() - {"zip_spans_jurisdictions"}
+
+
+def rows_by_use(rows: int, to_review: int, statuses: Mapping[str, int]) -> dict[str, int]:
+    """How many rows can be used: ready, to check, incomplete, and none (they have no rate).
+
+    Args:
+        rows: all rows.
+        to_review: those that require review; every row without a whole rate is one of them.
+        statuses: rows by `lookup_status`.
+    """
+    whole, incomplete = statuses.get("ok", 0), statuses.get("partial", 0)
+    ready = rows - to_review
+    return {
+        "ready": ready,
+        "check": whole - ready,
+        "incomplete": incomplete,
+        "none": rows - whole - incomplete,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class StateReason:
+    """The rows of one state that require review for one reason, the most urgent of each.
+
+    Attributes:
+        state: its code; empty where it is not known.
+        reason: a status or a code.
+        rows: how many.
+        dollars: at stake in them; `None` where no row has a figure.
+    """
+
+    state: str
+    reason: str
+    rows: int
+    dollars: Decimal | None
+
+    @property
+    def meaning(self) -> str:
+        """What the reason means."""
+        return meaning_of(self.reason)
+
+    @property
+    def to_do(self) -> str:
+        """What to do about it."""
+        return what_to_do(self.reason)
+
+    @property
+    def where(self) -> str:
+        """Where to do it: the state's own lookup page by its name; empty where that is no help."""
+        return where_to_do(self.reason, self.state)
+
+    @property
+    def advice(self) -> str:
+        """What to do, and where."""
+        return f"{self.to_do} Where: {self.where}." if self.where else self.to_do
+
+
+@dataclass(slots=True)
+class ReviewCounts:
+    """The rows that require review by state and reason, added up over the parts of a file.
+
+    Attributes:
+        figures: by state and reason: rows, those with a figure, and their cents at stake.
+    """
+
+    figures: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows require review."""
+        return sum(rows for rows, *_ in self.figures.values())
+
+    def add(self, frame: pd.DataFrame, prefix: str) -> None:
+        """Add the rows of an enriched frame that require review.
+
+        A row without a tax has no figure: an estimate would depend on the other rows of the part.
+        """
+        status = coded(frame, f"{prefix}lookup_status", "not_attempted")
+        codes, cells = codes_of_rows(frame, status, prefix)
+        listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
+        if not len(listed):
+            return
+        part = frame.iloc[listed]
+        own = money(part, None)
+        if f"{prefix}tax" in frame.columns:
+            taken = Coded(status.codes[listed], status.values)
+            own = _stakes_of(part, taken, prefix=prefix, amount=None, estimated=False).dollars
+        self.put(states_of_rows(part, prefix=prefix), Coded(codes[listed], cells), own)
+
+    def put(self, states: Coded, reasons: Coded, own: Money) -> None:
+        """Add rows: their states, their reasons, and the dollars at stake in them."""
+        first = recoded(reasons.codes, [_first(cell) for cell in reasons.values])  # noqa: PD011 - no frame's
+        codes, pairs = combined([states, first])
+        figures = (
+            np.bincount(codes, minlength=len(pairs)).tolist(),
+            np.bincount(codes[~own.missing], minlength=len(pairs)).tolist(),
+            sums_by(codes, own.cents, len(pairs)),
+        )
+        for (state, reason), *added in zip(pairs, *figures, strict=True):
+            there = self.figures.setdefault((state, reason), [0, 0, 0])
+            self.figures[state, reason] = [a + b for a, b in zip(there, added, strict=True)]
+
+    def groups(self) -> tuple[StateReason, ...]:
+        """The groups: the most dollars first, then those without a figure, zero dollars last."""
+        groups = [
+            StateReason(state, reason, rows, dollars(cents) if known else None)
+            for (state, reason), (rows, known, cents) in self.figures.items()
+            if rows
+        ]
+
+        def order(one: StateReason) -> tuple[object, ...]:
+            return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
+
+        return tuple(sorted(groups, key=order))
+
+
+def _by_dollars(stake: Decimal | None) -> tuple[int, Decimal]:
+    """A sort key: the most dollars first, then what has no figure, zero dollars last."""
+    return (1 if stake is None else 0 if stake else 2), -(stake or Decimal())
+
+
+def state_reason_table(
+    title: str, groups: Sequence[StateReason], most: int, *, in_words: bool = False
+) -> Table:
+    """Groups of rows to review as a table.
+
+    Args:
+        title: the table's title.
+        groups: the groups.
+        most: how many are shown; of the others the rows are counted.
+        in_words: show the meaning of a reason rather than its code.
+    """
+    rows = tuple(
+        (
+            one.state or NOTHING,
+            (capital(one.meaning) if in_words else "") or one.reason,
+            f"{one.rows:,}",
+            NOTHING if one.dollars is None else exact_dollars(one.dollars),
+            one.advice,
+        )
+        for one in groups[:most]
+    )
+    rest = groups[most:]
+    heads = ("State", "~Reason" if in_words else "Reason", ">Rows", ">Dollars")
+    more = f"and {counted(sum(one.rows for one in rest), 'row')} in {len(rest):,} more groups"
+    return Table(title, (*heads, "~What to do, and where"), rows, more if rest else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +241,43 @@ class Review:
     """The rows that require review, by dollars at stake.
 
     Attributes:
-        rows: those rows of the frame, with the labels of its index, the most dollars first, and
-            the added columns `review_dollars` (at stake), `review_basis` (what that figure is:
-            see `BASES`), `review_reasons` (codes, separated by "; "),
-            `review_to_do`, `review_place` and `review_group` (the number in `groups`).
-        groups: the same by place and reasons, each to be cleared once: `place`, `reasons`, `rows`,
-            `dollars`, `to_do`; numbered from 1.
-        by_reason: rows and dollars by code, with its meaning and what to do; a row with several
-            codes is in each, so these do not add up to the totals.
+        rows: those rows of the frame, with the labels of its index, the most dollars first (then
+            those without a figure, zero dollars last), and the added columns `review_dollars` (at
+            stake), `review_basis` (what that figure is: see `BASES`), `review_reasons` (codes,
+            separated by "; "), `review_why` (in sentences), `review_to_do`, `review_place` and
+            `review_group` (the number in `groups`).
+        state_reasons: the same by state and most urgent reason, each row in one group.
+        groups: the same by place and reasons, each to be cleared once: `state`, `reason` (the most
+            urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`; numbered from 1.
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns.
         notes: what has changed in the frame since its tax was computed, in sentences.
     """
 
     rows: pd.DataFrame
+    state_reasons: tuple[StateReason, ...]
     groups: pd.DataFrame
-    by_reason: pd.DataFrame
     totals: ReviewTotals
     prefix: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def by_state(self) -> pd.DataFrame:
+        """The rows by state and reason, with dollars, what to do about them, and where."""
+        groups = self.state_reasons
+
+        def texts(name: str) -> pd.api.extensions.ExtensionArray:
+            return pd.array([getattr(one, name) or None for one in groups], dtype="str")
+
+        return pd.DataFrame(
+            {
+                "state": texts("state"),
+                "reason": texts("reason"),
+                "rows": np.array([one.rows for one in groups], np.int64),
+                "dollars": money_column([one.dollars for one in groups]),
+                **{name: texts(name) for name in ("meaning", "to_do", "where")},
+            }
+        )
 
     @property
     def sentence(self) -> str:
@@ -133,7 +296,7 @@ class Review:
             rows = counted(sums.estimated_rows, "row")
             estimated = f" (of it {exact_dollars(sums.estimated)} an estimate for {rows})"
         return (
-            f"{counted(sums.carrying_rows, 'row')} {carry} at least {sums.share} % of the"
+            f"{counted(sums.carrying_rows, 'row')} {carry} at least {sums.share}% of the"
             f" {exact_dollars(sums.dollars)} {what}{estimated}; {need}."
         )
 
@@ -173,12 +336,7 @@ class Review:
             ("review_reasons", "Reasons"),
         )
         return (
-            table_of(
-                "By reason (a row counts for each of its own)",
-                self.by_reason,
-                (("reason", "Reason"), *figures, ("to_do", "~What to do")),
-                rows=12,
-            ),
+            state_reason_table("By state and reason", self.state_reasons, 12),
             table_of(
                 "By place and reasons: each is cleared once",
                 self.groups,
@@ -195,84 +353,19 @@ class Review:
         )
 
 
-class Fault(NamedTuple):
-    """Why rows require review.
+class Reviewed(NamedTuple):
+    """A review, and where its rows are in the frame.
 
     Attributes:
-        failed: they have no rate, or no tax (in a frame with taxes); else the tax is in doubt.
-        kind: the most urgent fault: a status, `no_tax`, or a code of a review.
-        reason: a sentence for each fault.
-        to_do: what to do about it, a sentence for each fault.
+        review: the review.
+        positions: the position of each of its rows in the frame, from 0.
+        failed: which of them have no whole rate, or no tax (in a frame with taxes); the others
+            have one that is in doubt.
     """
 
-    failed: bool
-    kind: str
-    reason: str
-    to_do: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The rows of one kind of fault.
-
-    `sales`, `tax` and `at_stake` (US dollars) add up what there is; they are `None` where no row
-    of the kind has any.
-    """
-
-    kind: str
-    failed: bool
-    rows: int
-    sales: Decimal | None
-    tax: Decimal | None
-    at_stake: Decimal | None
-    to_do: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attention:
-    """The rows that require review: first those that failed, then the others.
-
-    Failed rows come by the urgency of their fault, in each kind the largest sales first; the
-    others by the dollars at stake, then by their tax.
-
-    Attributes:
-        rows: positions in the frame, from 0.
-        codes: which of `faults` each of these rows has.
-        faults: the distinct faults.
-        failed: how many of `rows` failed: the first ones.
-        sales: the sale of every row of the frame; missing in a frame without taxes.
-        tax: the tax of every row of the frame.
-        at_stake: what the tax of every row may differ by.
-    """
-
-    rows: np.ndarray
-    codes: np.ndarray
-    faults: tuple[Fault, ...]
-    failed: int
-    sales: Money
-    tax: Money
-    at_stake: Money
-
-    def groups(self) -> tuple[Group, ...]:
-        """The rows by kind: the failed ones first, the most urgent kinds first."""
-        kinds = sorted(
-            {(not fault.failed, *urgency(fault.kind)) for fault in self.faults},
-        )
-        return tuple(self._group(kind, failed=not passed) for passed, _, kind in kinds)
-
-    def _group(self, kind: str, *, failed: bool) -> Group:
-        of_kind = [fault.kind == kind and fault.failed == failed for fault in self.faults]
-        rows = np.zeros(len(self.sales.cents), bool)
-        rows[self.rows[np.array(of_kind, bool)[self.codes]]] = True
-        return Group(
-            kind,
-            failed,
-            int(rows.sum()),
-            self.sales.total(rows),
-            self.tax.total(rows),
-            self.at_stake.total(rows),
-            what_to_do(kind),
-        )
+    review: Review
+    positions: np.ndarray
+    failed: np.ndarray
 
 
 def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str) -> Review:
@@ -286,34 +379,41 @@ def review(frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: 
     amount_label(frame, prefix, amount)  # refuses a column that is missing
     taxed = f"{prefix}tax" in frame.columns
     notes = changes_since(frame, taxed_rows(frame, prefix), prefix) if taxed else ()
-    made, _ = reviewed(frame, amount=amount, share=share, prefix=prefix)
-    return replace(made, notes=notes)
+    made = reviewed(frame, amount=amount, share=share, prefix=prefix)
+    return replace(made.review, notes=notes)
 
 
 def reviewed(
-    frame: pd.DataFrame, *, amount: Hashable | None, share: int, prefix: str
-) -> tuple[Review, np.ndarray]:
-    """A review, and the positions of its rows in the frame, from 0."""
+    frame: pd.DataFrame, *, amount: Hashable | None, share: int = 90, prefix: str
+) -> Reviewed:
+    """A review, and the positions of its rows in the frame."""
     source = without_added(frame, [prefix + name for name in REVIEW_COLUMNS], "a review")
     status = coded(frame, f"{prefix}lookup_status", "not_attempted")
     codes, cells = codes_of_rows(frame, status, prefix)
     listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
     stakes = _stakes_of(frame, status, prefix=prefix, amount=amount)
     own = Money(stakes.dollars.cents[listed], stakes.dollars.missing[listed])
-    places = places_of_rows(frame.iloc[listed], prefix=prefix)
+    part = frame.iloc[listed]
+    states, places = states_of_rows(part, prefix=prefix), places_of_rows(part, prefix=prefix)
     reasons = Coded(codes[listed], cells)
-    group_codes, pairs = combined([places, reasons])
-    sizes = np.bincount(group_codes, minlength=len(pairs))
-    groups = _groups(pairs, sizes, own, group_codes)
-    rank = np.empty(len(pairs), np.int64)
-    rank[groups.index] = np.arange(len(pairs))
-    order = np.lexsort((listed, rank[group_codes], -own.cents, own.missing))
+    counts = ReviewCounts()
+    counts.put(states, reasons, own)
+    group_codes, keys = combined([states, places, reasons])
+    sizes = np.bincount(group_codes, minlength=len(keys))
+    groups = _groups(keys, sizes, own, group_codes)
+    rank = np.empty(len(keys), np.int64)
+    rank[groups.index] = np.arange(len(keys))
+    zero = ~own.missing & (own.cents == 0)
+    order = np.lexsort((listed, rank[group_codes], -own.cents, own.missing, zero))
     groups.index = pd.RangeIndex(1, len(groups) + 1, name="review_group")
+    failed = _failed(part, Coded(status.codes[listed], status.values), prefix)
+    why = _why(part, Coded(status.codes[listed], status.values), reasons, failed, prefix)
     rows = source.iloc[listed[order]].copy(deep=False)
     columns = (
         decimals(own.cents[order], own.missing[order], MONEY),
         _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
         _taken(cells, reasons.codes[order]),
+        _taken(why.values, why.codes[order]),
         _taken([_advice_on(cell) for cell in cells], reasons.codes[order]),
         _taken(places.values, places.codes[order]),
         rank[group_codes[order]] + 1,
@@ -322,57 +422,44 @@ def reviewed(
         rows[prefix + name] = column
     made = Review(
         rows=rows,
+        state_reasons=counts.groups(),
         groups=groups,
-        by_reason=_by_reason(cells, reasons.codes, own),
         totals=_totals(frame, own, stakes, listed, share),
         prefix=prefix,
     )
-    return made, listed[order]
+    return Reviewed(made, listed[order], failed[order])
+
+
+def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:
+    """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
+    tax = first_column(frame, f"{prefix}tax")
+    lacks = status.where(lambda one: one == "partial") if tax is None else tax.isna().to_numpy()
+    failed: np.ndarray = ~status.where(WITH_RATE.__contains__) | lacks
+    return failed
 
 
 def _groups(
-    pairs: Sequence[tuple[str, ...]], sizes: np.ndarray, own: Money, codes: np.ndarray
+    keys: Sequence[tuple[str, ...]], sizes: np.ndarray, own: Money, codes: np.ndarray
 ) -> pd.DataFrame:
     """Place and reasons with rows and dollars: the most dollars first, then the most rows."""
-    stakes = dollars_by(codes, own, len(pairs))
+    stakes = dollars_by(codes, own, len(keys))
+    every = np.arange(len(keys))
     groups = pd.DataFrame(
         {
-            "place": _taken([place for place, _ in pairs], np.arange(len(pairs))),
-            "reasons": _taken([cell for _, cell in pairs], np.arange(len(pairs))),
+            "state": _taken([state for state, *_ in keys], every),
+            "reason": _taken([_first(cell) for *_, cell in keys], every),
+            "place": _taken([place for _, place, _ in keys], every),
+            "reasons": _taken([cell for *_, cell in keys], every),
             "rows": sizes,
             "dollars": money_column(stakes),
-            "to_do": _taken([_advice_on(cell) for _, cell in pairs], np.arange(len(pairs))),
+            "to_do": _taken([_advice_on(cell) for *_, cell in keys], every),
         }
     )
 
-    def order(one: int) -> tuple[bool, Decimal, int, int]:
-        stake = stakes[one]
-        return stake is None, -(stake or Decimal()), -int(sizes[one]), one
+    def order(one: int) -> tuple[int, Decimal, int, int]:
+        return *_by_dollars(stakes[one]), -int(sizes[one]), one
 
-    return groups.iloc[sorted(range(len(pairs)), key=order)]
-
-
-def _by_reason(cells: Sequence[str], codes: np.ndarray, own: Money) -> pd.DataFrame:
-    """Rows and dollars by code; a row with several codes is in each of them."""
-    counts = np.bincount(codes, minlength=len(cells)).tolist()
-    known = np.bincount(codes[~own.missing], minlength=len(cells)).tolist()
-    sums = sums_by(codes, own.cents, len(cells))
-    found: dict[str, list[int]] = {}
-    for cell, *figures in zip(cells, counts, known, sums, strict=True):
-        for code in codes_in(cell):
-            found[code] = [a + b for a, b in zip(found.get(code, [0, 0, 0]), figures, strict=True)]
-    there = sorted((code for code in found if found[code][0]), key=lambda one: -found[one][2])
-    return pd.DataFrame(
-        {
-            "reason": pd.array(there, dtype="str"),
-            "rows": np.array([found[code][0] for code in there], np.int64),
-            "dollars": money_column(
-                [dollars(found[code][2]) if found[code][1] else None for code in there]
-            ),
-            "meaning": pd.array([meaning_of(code) for code in there], dtype="str"),
-            "to_do": pd.array([what_to_do(code) for code in there], dtype="str"),
-        }
-    )
+    return groups.iloc[sorted(range(len(keys)), key=order)]
 
 
 def _totals(
@@ -418,7 +505,12 @@ class _Stakes(NamedTuple):
 
 
 def _stakes_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+    frame: pd.DataFrame,
+    status: Coded,
+    *,
+    prefix: str,
+    amount: Hashable | None,
+    estimated: bool = True,
 ) -> _Stakes:
     """The dollars at stake in every row, by the first basis of `BASES` that applies."""
     sales = sales_of(frame, prefix, amount)
@@ -438,7 +530,7 @@ def _stakes_of(
         ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), at_least)),
-        ("estimate", ~has_none, np.maximum(estimate, at_least)),
+        ("estimate", ~has_none & estimated, np.maximum(estimate, at_least)),
     ]
     conditions = [rows for _, rows, _ in chosen]
     cents = np.select(conditions, [cents for *_, cents in chosen], 0)
@@ -463,71 +555,6 @@ def _estimates(
     return (products + UNITS_PER_ONE // 2) // UNITS_PER_ONE, none
 
 
-def attention(frame: pd.DataFrame, *, amount: Hashable = "amount", prefix: str = "") -> Attention:
-    """The rows that require review, the most urgent first.
-
-    These are the rows without a whole rate, those without a tax (if the frame has taxes), and
-    those that the lookup (`needs_review`) or the tax (`tax_review`) marked for review.
-
-    Args:
-        frame: what `df.svc.lookup()` returned, with or without `df.svc.tax()`.
-        amount: the column of amounts that the tax was computed from.
-        prefix: the prefix of the lookup's columns.
-
-    Raises:
-        ValueError: the frame has not been looked up.
-    """
-    status_column = f"{prefix}lookup_status"
-    require_columns(frame, (status_column,), "look the rates up first: df.svc.lookup()")
-    taxed = f"{prefix}tax" in frame.columns and amount in frame.columns
-    sales, tax, at_stake = (
-        money(frame, name if taxed else None)
-        for name in (amount, f"{prefix}tax", f"{prefix}at_stake")
-    )
-    status = coded(frame, status_column, "not_attempted")
-    cells = codes_of_rows(frame, status, prefix)
-    answered = status.where(WITH_RATE.__contains__)
-    failed = ~answered | (tax.missing if taxed else status.where(lambda one: one == "partial"))
-    listed = np.flatnonzero(failed | cells.where(bool))
-    columns = [
-        status,
-        coded(frame, f"{prefix}lookup_error"),
-        coded(frame, f"{prefix}tax_error"),
-        cells,
-        _city_of_mismatch(frame, cells, prefix),
-        Coded(failed.astype(np.int64), ("", "failed")),
-    ]
-    codes, rows = combined([Coded(column.codes[listed], column.values) for column in columns])
-    faults = tuple(_fault(*row) for row in rows)
-    ranks = _ranks(faults)[codes] if faults else codes
-    size = np.abs(sales.cents[listed])
-    keys = (  # the last one counts first
-        listed,
-        -size,
-        sales.missing[listed],
-        -np.abs(tax.cents[listed]) * ~failed[listed],
-        -np.abs(at_stake.cents[listed]) * ~failed[listed],
-        ranks * failed[listed],
-        ~failed[listed],
-    )
-    order = np.lexsort(keys)
-    return Attention(
-        listed[order],
-        codes[order],
-        faults,
-        int(failed[listed].sum()),
-        sales,
-        tax,
-        at_stake,
-    )
-
-
-def _ranks(faults: tuple[Fault, ...]) -> np.ndarray:
-    """The urgency of each fault's kind as a number."""
-    kinds = sorted({fault.kind for fault in faults}, key=urgency)
-    return np.array([kinds.index(fault.kind) for fault in faults], np.int64)
-
-
 def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
     """The city that a rate is for, where it is not the one that was given."""
     cities = coded(frame, f"{prefix}resolved_city")
@@ -536,23 +563,32 @@ def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded
     return Coded(np.where(differs, cities.codes, place), cities.values)
 
 
-def _fault(  # noqa: PLR0917 - a row's cells
+def _why(
+    frame: pd.DataFrame, status: Coded, reasons: Coded, failed: np.ndarray, prefix: str
+) -> Coded:
+    """Why each row requires review, a sentence for each of its reasons."""
+    columns = (
+        status,
+        coded(frame, f"{prefix}lookup_error"),
+        coded(frame, f"{prefix}tax_error"),
+        reasons,
+        _city_of_mismatch(frame, reasons, prefix),
+        Coded(failed.astype(np.int64), ("", "failed")),
+    )
+    codes, rows = combined(columns)
+    return recoded(codes, (_why_of(*row) for row in rows))
+
+
+def _why_of(  # noqa: PLR0917 - a row's cells
     status: str, error: str, tax_error: str, cell: str, city: str, failed: str
-) -> Fault:
-    """What is wrong with a row, the most urgent fault first."""
-    codes = codes_in(cell) or ("no_tax",)
+) -> str:
     if status not in WITH_RATE:
-        reason = error or f"No rate ({status}), and no reason given."
-        return Fault(True, status, reason, _advice_on(cell))  # noqa: FBT003
-    kinds = [code for code in ("partial", "no_tax") if code in codes]
-    sentences: list[str] = []
+        return error or f"No rate ({status}), and no reason given."
+    codes, sentences = codes_in(cell), []
     if failed and "partial" not in codes:
-        kinds.append("no_tax")
         sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
     sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
-    return Fault(
-        bool(failed), kinds[0] if failed else codes[0], " ".join(sentences), _advice_on(cell)
-    )
+    return " ".join(sentences)
 
 
 def _sentence(code: str, city: str) -> str:
@@ -631,6 +667,11 @@ def _judged(status: str, confidence: str, warnings: str) -> list[str]:
     codes = [code for code in codes_in(warnings) if code in _REVIEWED_WARNINGS]
     codes += [status] if status != "ok" else []
     return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
+
+
+def _first(cell: str) -> str:
+    """The most urgent of the codes of a row."""
+    return next(iter(codes_in(cell)), "")
 
 
 def _advice_on(cell: str) -> str:

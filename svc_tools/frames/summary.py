@@ -17,17 +17,17 @@ from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import (
     CONFIDENCES,
     NOTE,
-    OTHER_DATE,
     WITH_RATE,
     require_columns,
     stored,
 )
 from svc_tools.frames.meanings import codes_in
-from svc_tools.frames.money import Money, Totals, dollars, sums_by, totals_by
-from svc_tools.frames.review import Attention, Group, attention
+from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
+from svc_tools.frames.review import Review, reviewed, rows_by_use
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.review import OTHER_DATE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -110,11 +110,13 @@ class Summary:
         rows: rows of the frame.
         places: distinct places that were looked up; `None` when that is not known.
         service: the service; `None` when that is not known.
+        by_use: what can be used: rows that are ready, to check, incomplete, and none (no rate);
+            empty for a frame without the column `needs_review`.
         by_status: rows by `lookup_status`, in the order of `STATUSES`, the empty ones left out.
         by_confidence: the rows with a rate (ok and partial) by `confidence`.
         by_warning: rows by warning code, most frequent first.
         other_date: the rows with a rate of another date than the sale's.
-        attention: the rows that require review, by kind, the most urgent first.
+        review: the rows that require review, as `df.svc.review()` lists them.
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
         sources: rows by source and edition of the rate.
@@ -126,11 +128,12 @@ class Summary:
     rows: int
     places: int | None
     service: str | None
+    by_use: tuple[Count, ...]
     by_status: tuple[Count, ...]
     by_confidence: tuple[Count, ...]
     by_warning: tuple[Count, ...]
     other_date: OtherDate
-    attention: tuple[Group, ...]
+    review: Review
     failures: tuple[Failure, ...]
     other_failures: int
     sources: tuple[Source, ...]
@@ -147,18 +150,13 @@ class Summary:
         """Rows with a rate, whole or partial."""
         return sum(self.status_rows(status) for status in WITH_RATE)
 
-    @property
-    def attention_rows(self) -> int:
-        """How many rows require review."""
-        return sum(group.rows for group in self.attention)
-
 
 def summarize(
     frame: pd.DataFrame,
     *,
     amount: Hashable = "amount",
     prefix: str = "",
-    need: Attention | None = None,
+    review: Review | None = None,
 ) -> Summary:
     """Count the rows of an enriched frame and add up its sales and tax.
 
@@ -166,7 +164,7 @@ def summarize(
         frame: what `df.svc.lookup()` returned, with the tax of `df.svc.tax()` if there is one.
         amount: the column of amounts that the tax was computed from (US dollars).
         prefix: the prefix of the lookup.
-        need: the result of `attention` for the frame, if you have it.
+        review: the review of the frame, if you have it.
 
     Returns:
         The counts, and the totals when the frame has a tax column.
@@ -184,9 +182,15 @@ def summarize(
     confidence = coded(frame, f"{prefix}confidence", "not stated")
     warnings = coded(frame, f"{prefix}warnings")
     dated = answered & warnings.where(lambda cell: not OTHER_DATE.isdisjoint(codes_in(cell)))
-    need = need or attention(frame, amount=amount, prefix=prefix)
+    if review is None:
+        known = amount if amount in frame.columns else None
+        review = reviewed(frame, amount=known, prefix=prefix).review
     failures = _failures(frame, status, answered, prefix)
-    sales, tax = need.sales, need.tax
+    sales, tax = (money(frame, name if taxed else None) for name in (amount, f"{prefix}tax"))
+    statuses = dict(status.counts())
+    by_use = {}
+    if f"{prefix}needs_review" in frame.columns:
+        by_use = rows_by_use(len(frame), review.totals.rows, statuses)
     places, service = _asked(frame, prefix)
     whole = status.where(lambda value: value == "ok") & ~tax.missing
     dated_whole = dated & whole
@@ -199,7 +203,8 @@ def summarize(
         rows=len(frame),
         places=places,
         service=service,
-        by_status=_ordered(status.counts(), STATUSES),
+        by_use=tuple(Count(name, rows) for name, rows in by_use.items()),
+        by_status=_ordered(statuses.items(), STATUSES),
         by_confidence=_ordered(confidence.counts(answered), CONFIDENCES),
         by_warning=_by_warning(warnings),
         other_date=OtherDate(
@@ -207,7 +212,7 @@ def summarize(
             sales.total(dated_whole) or dollars(0) if taxed else None,
             tax.total(dated_whole) or dollars(0) if taxed else None,
         ),
-        attention=need.groups(),
+        review=review,
         failures=failures[:_TOP],
         other_failures=sum(failure.rows for failure in failures[_TOP:]),
         sources=_sources(frame, answered, whole, tax if taxed else None, prefix),

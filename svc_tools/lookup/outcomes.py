@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
-from svc_tools.codes import lacking, part_is_known
+from svc_tools.codes import OTHER_CITY_CODES, lacking, part_is_known
 from svc_tools.display import NOTHING, Table, as_html, printable
 from svc_tools.lookup.errors import is_foreign
 
@@ -168,20 +168,22 @@ def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
     """The lowest and the highest combined rate that the place may have; missing where it is one.
 
     They come from advisories of a doubt about the place, and from the candidates of a full
-    response. What is not a rate there is ignored: the rate itself is not in doubt for it.
+    response. What is not a rate there is ignored: the rate itself is not in doubt for it. Equal
+    rates say nothing of another city whose rate is not given.
     """
-    rates = [
-        units
-        for one in answer.warnings
-        if isinstance(one, Advisory) and one.model_extra
-        for name in ("lowest_combined_rate", "highest_combined_rate")
-        if (units := _units_or_none(one.model_extra.get(name))) is not None
-    ]
+    rates, unknown = [combined], False
+    for one in answer.warnings:
+        extra = one.model_extra or {} if isinstance(one, Advisory) else {}
+        ends = [_units_or_none(extra.get(f"{end}_combined_rate")) for end in ("lowest", "highest")]
+        rates += [units for units in ends if units is not None]
+        code = one.code if isinstance(one, Advisory) else one
+        unknown |= code in OTHER_CITY_CODES and None in ends
     rows = list(_rows(answer, "candidates"))
     candidates = [_units_or_none(one.get("combined_rate")) for one in rows]
     if len(rows) > 1:
         rates += [units for units in candidates if units is not None]
-    return (min(*rates, combined), max(*rates, combined)) if rates else (None, None)
+    low, high = min(rates), max(rates)
+    return (None, None) if len(rates) == 1 or (unknown and low == high) else (low, high)
 
 
 def _components(answer: TaxResponse) -> tuple[Component, ...]:

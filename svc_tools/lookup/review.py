@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.codes import CONFIDENCE_MEANINGS, PARTIAL_CODES
+from svc_tools.codes import CONFIDENCE_MEANINGS, OTHER_CITY_CODES, PARTIAL_CODES
 from svc_tools.lookup.outcomes import NO_SUM, STATUSES
-from svc_tools.places import same_place
+from svc_tools.places import ONE_RATE_STATES, same_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,19 +30,19 @@ REVIEW_REASONS = {
     ),
     "invalid": (
         "the row names no usable place or date",
-        "it was never asked; it has no tax until it is corrected",
+        "it was never looked up; it has no tax until it is corrected",
     ),
     "unsupported": (
         "the row lies outside the states and DC",
         "no state's sales tax applies; something else may",
     ),
     "failed": (
-        "the service was asked and gave no usable answer",
+        "the service gave no usable answer",
         "run again: it may be there then",
     ),
     "not_attempted": (
-        "the run ended before the row was asked for",
-        "run again: only what is missing is asked for",
+        "the run ended before the row was looked up",
+        "run again: only what is missing is looked up",
     ),
     _MISMATCH: (
         "the city given is not the place that the rate is for",
@@ -57,7 +57,7 @@ REVIEW_REASONS = {
         "rate_low and rate_high say how far the rate may be off; a full address decides",
     ),
     _SPANS: (
-        "the ZIP lies in several jurisdictions, and the answer does not tell their rates",
+        "the ZIP lies in several jurisdictions, and the answer does not give their rates",
         "whether they differ is not known; a full address decides",
     ),
     "zip_of_another_state": (
@@ -92,6 +92,10 @@ REVIEW_REASONS = {
         "the sale is after what the rates cover; the newest was used",
         "the rate may have changed since",
     ),
+    "stale_rate": (
+        "the rate was last published for an earlier date, and no newer exact figure exists",
+        "the rate may have changed since",
+    ),
     "effective_after_sale": (
         "the rate took effect after the day of the row",
         "the rate is that of another date",
@@ -102,7 +106,7 @@ REVIEW_REASONS = {
     ),
     NO_SUM: (
         "the parts of the rate are not its sum",
-        "either the rate or a part is wrong: tax by level cannot be told",
+        "either the rate or a part is wrong: the tax by level is not known",
     ),
     "low_confidence": (
         "the service has little confidence in the answer, and no other reason here says why",
@@ -116,13 +120,17 @@ _NO_REASON_TO_REVIEW = {
     "local_rates_not_covered": "the rate is the state's part alone",
     "districts_not_covered": "special-district rates may come on top",
     "address_not_matched": "decided by the ZIP Code or place, not by the street address",
+    "address_districts_not_covered": "districts drawn by address may add to the rate",
+    "ready": "a whole rate, and nothing to review",
+    "check": "a whole rate that requires review before it is used",
+    "incomplete": "the rate lacks its local or district part",
 }
 _SPANS_MEANING = {
     "zip_spans_jurisdictions": "the ZIP lies in several jurisdictions; rates may differ"
 }
 """As a warning. As a reason for review it says more: that the rates are not known."""
 
-OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition"})
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition", "stale_rate"})
 """Warnings that the rate is that of another date than the one of the query."""
 _DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
 """Warnings with which a published date proves nothing: the rate is of another date, incomplete, of
@@ -160,8 +168,10 @@ def review_reasons(
 ) -> tuple[str, ...]:
     """Why a row requires review, as codes of `REVIEW_REASONS`; empty where it does not.
 
-    A result of medium confidence or better, with one rate and of the right date, does not: that
-    its date is unverified (`as_of_status`) alone is no reason, because most publishers give none.
+    A row does where the result's own uncertainty could change its tax. A result of medium
+    confidence or better, with one rate and of the right date, does not: that its date is
+    unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor is
+    another city than the one given, where both have the same rate or the state has only one.
     Warnings that are not in the table are no reason either.
 
     Args:
@@ -173,6 +183,7 @@ def review_reasons(
     if found is None:
         return (outcome.status,)
     codes = {code for code in warnings if code in _BY_WARNING} if warnings else set()
+    codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
     if outcome.status != "ok":
         codes.add(outcome.status)
     if found.low is not None and found.low != found.high:
@@ -187,6 +198,13 @@ def review_reasons(
     if len(codes) > 1:
         return tuple(code for code in REVIEW_REASONS if code in codes)
     return tuple(codes)
+
+
+def _same_rate(code: str, found: Found) -> bool:
+    """Whether the rate of the other city of a warning is known to be the same."""
+    if found.resolved_state in ONE_RATE_STATES:
+        return True
+    return code in found.warnings and found.low is not None and found.low == found.high
 
 
 def as_of_status(

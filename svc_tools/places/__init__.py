@@ -13,12 +13,19 @@ from svc_tools.places.place import (
     same_place,
     where,
 )
-from svc_tools.places.states import STATES, Elsewhere, state_code
+from svc_tools.places.states import (
+    ONE_RATE_STATES,
+    STATES,
+    Elsewhere,
+    lookup_page,
+    state_code,
+)
 from svc_tools.places.zips import normal_zip, states_of
 
 __all__ = [
     "GRAINS",
     "NO_DATE",
+    "ONE_RATE_STATES",
     "STATES",
     "Cells",
     "Elsewhere",
@@ -28,6 +35,7 @@ __all__ = [
     "Refusal",
     "day_of",
     "first_day",
+    "lookup_page",
     "normal_zip",
     "on_day",
     "on_days",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING
@@ -25,8 +26,9 @@ from svc_tools.display import (
     plain,
     the_service,
 )
-from svc_tools.frames.files.result import review_page
-from svc_tools.frames.meanings import meaning_of, urgency, what_to_do
+from svc_tools.frames.files.result import TO_REVIEW, review_page
+from svc_tools.frames.meanings import meaning_of, urgency
+from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
 from svc_tools.widgets.file_columns import reworded
 from svc_tools.widgets.parts import (
@@ -107,10 +109,10 @@ class PlanView:
 
 _ALL = ""
 _KINDS = {".csv": "CSV", ".xlsx": "Excel workbook", ".parquet": "Parquet"}
-_PAGE = 25
+_PAGE, _MOST_GROUPS = 25, 25
 _NUMBERS = (
     "Rows are counted from 1, below the names of the columns. The file holds all reasons of every"
-    " row: lookup_review_reason."
+    " row: lookup_review_reason and, with a tax, tax_review."
 )
 
 
@@ -143,7 +145,7 @@ class FileResult:
         self.summary = ipywidgets.HTML()
         self.statuses = table((), (), "")
         self.money = table((), (), "")
-        self.reason = ipywidgets.Dropdown(description="Rows that need review")
+        self.reason = ipywidgets.Dropdown(description="Rows to review")
         self.before, self.after = button("Rows before", "plain"), button("Further rows", "plain")
         self.reasons, self.review = table((), (), ""), table((), (), "")
         self.message = MessageArea()
@@ -199,7 +201,7 @@ class FileResult:
         self._run, self._columns, self._prefix = run, tuple(dict.fromkeys(columns)), prefix
         self.message.clear()
         self.summary.value = _summary(run)
-        self.statuses.value = _statuses(run)
+        self.statuses.value = _by_use(run) + _statuses(run)
         self.money.value = _money(run)
         kind = _KINDS.get(run.written.suffix.lower(), "the result")
         self.download.label = f"Download {kind}{', incomplete' if run.stopped else ''}"
@@ -217,28 +219,27 @@ class FileResult:
 
     def _offer_reasons(self, run: FileRun) -> None:
         totals = run.totals
-        set_visible(self._review, bool(totals.review))
-        codes = sorted(totals.review_codes, key=urgency)
-        every = f"All {counted(totals.review, 'row')}"
-        self.reasons.value = table_html(
-            (">Rows", "~Why rows need review", "~What to do"),
-            [
-                (f"{totals.review_codes[code]:,}", _meaning(code), what_to_do(code))
-                for code in codes
-            ],
-            "Reasons, the most pressing first",
-        )
+        groups = totals.review.groups() if totals.judged else ()
+        set_visible(self._review, bool(groups))
+        rows: Counter[str] = Counter()
+        for one in groups:
+            rows[one.reason] += one.rows
+        codes = sorted(rows, key=urgency)
+        every = f"All {counted(totals.review.rows, 'row')}"
+        by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
+        more = note(by_state.more).value if by_state.more else ""
+        self.reasons.value = table_html(by_state.heads, by_state.rows, by_state.title) + more
         self._filling = True
         try:
             self.reason.options = [
                 (every, _ALL),
-                *((f"{_meaning(code)} ({totals.review_codes[code]:,})", code) for code in codes),
+                *((f"{_meaning(code)} ({rows[code]:,})", code) for code in codes),
             ]
             self.reason.value = _ALL
         finally:
             self._filling = False
         self._start = 0
-        if totals.review:
+        if groups:
             self._read()
 
     def _filtered(self, _change: object) -> None:
@@ -289,7 +290,7 @@ class FileResult:
         rows = [
             (
                 *(f"{one.number:,}", plain(one.cells[0]), one.status, _percent(one.rate)),
-                *(_why(one, self.reason.value), *map(plain, one.cells[1:])),
+                *(_why(one), *map(plain, one.cells[1:])),
             )
             for one in page.rows
         ]
@@ -321,14 +322,12 @@ _MANY = 200
 """Characters of a reason that are shown; a service may send a whole page."""
 
 
-def _why(row: ReviewRow, chosen: str) -> str:
-    """The chosen reason, else the most urgent one, and the error of the row."""
-    codes = sorted(row.codes, key=urgency)
-    first = chosen if chosen in codes else next(iter(codes), "")
-    reasons = [meaning_of(first) or first] if first else []
+def _why(row: ReviewRow) -> str:
+    """The most urgent reason, and the error of the row."""
+    first, *further = row.codes
+    reasons = [meaning_of(first) or first]
     reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
-    more = len(codes) - 1
-    reasons += [counted(more, "further reason")] if more > 0 else []
+    reasons += [counted(len(further), "further reason")] if further else []
     return " ".join(dict.fromkeys(map(reworded, reasons)))
 
 
@@ -341,6 +340,13 @@ def _summary(run: FileRun) -> str:
     parts += [f"{run.cached:,} of them from the cache"] if run.cached else []
     parts += [f"{run.asked:,} looked up at {the_service(run.service)}"] if run.asked else []
     return f"<p>{escape(', '.join(parts))}; {duration(run.seconds)}.</p>"
+
+
+def _by_use(run: FileRun) -> str:
+    rows = [
+        (name, f"{count:,}", capital(meaning_of(name))) for name, count in run.totals.by_use.items()
+    ]
+    return table_html(("Use", ">Rows", "~Meaning"), rows, "What can be used") if rows else ""
 
 
 def _statuses(run: FileRun) -> str:

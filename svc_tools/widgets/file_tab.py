@@ -564,12 +564,12 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
 
 def _done(run: FileRun) -> str:
     totals = run.totals
-    if run.all_known and not totals.review:
+    if run.all_known and not totals.review.rows:
         rated = "Every row has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
     failed = totals.statuses["failed"]
     again = f" “Run” looks up again only what failed: {counted(failed, 'row')}." if failed else ""
     return (
-        f"Done. {counted(totals.review, 'row')} of {totals.rows:,} need review: the table below"
+        f"Done. {counted(totals.review.rows, 'row')} of {totals.rows:,} to review: the table below"
         f" says why.{again}"
     )

@@ -19,6 +19,7 @@ from support.faults import KEY, answer, echo, serving
 from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.demo import orders, run_demo
+from svc_tools.lookup.review import OTHER_DATE
 
 PICTURES = Path(__file__).parents[2] / "docs"
 SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"
@@ -54,8 +55,10 @@ def test_it_says_what_was_asked_and_what_the_rates_are_not(ran):
     assert text.startswith(f"{len(orders()):,} rows, ")
     assert "distinct places asked of: embedded service" in text
     assert "no product rules" in text
+    assert text.index("What can be used") < text.index("Rows by status")
+    assert "Rows to review by state and reason" in text
     assert "lower bound" in text
-    assert re.search(r"[0-9,]+ rows carry at least 90 % of the \$[0-9,.]+ at stake", text)
+    assert re.search(r"[0-9,]+ rows carry at least 90% of the \$[0-9,.]+ at stake", text)
 
 
 def test_every_row_comes_out_in_its_order_with_its_own_cells(enriched_rows):
@@ -103,11 +106,7 @@ def test_the_workbook_and_the_chart_hold_the_same_rows(ran, enriched_rows):
 
 
 def test_what_rests_on_rates_of_another_date_is_that_of_the_rows(ran, enriched_rows):
-    dated = [
-        row
-        for row in enriched_rows
-        if {"as_of_before_history", "as_of_after_edition"} & set(row["warnings"].split("; "))
-    ]
+    dated = [row for row in enriched_rows if OTHER_DATE & set(row["warnings"].split("; "))]
     tax = sum(Decimal(row["tax"]) for row in dated if row["tax"])
     whole = sum(Decimal(row["tax"]) for row in enriched_rows if row["tax"])
     said = f"In {len(dated):,} of "

@@ -29,6 +29,10 @@ def line_of(text, name):
     return [line.split() for line in text.splitlines() if line.startswith(name)][-1]
 
 
+def between(text, start, end):
+    return text.split(start)[1].split(end)[0]
+
+
 MIXED = (
     row("NJ", "100.00", "0.06625"),
     row("OR", "80.00", "0.00000", confidence="low"),
@@ -46,7 +50,8 @@ def test_it_says_rows_places_and_who_answered():
 
 def test_it_shows_whole_tax_apart_from_sales_without_one():
     text = shown(enriched(*MIXED))
-    taxed, untaxed = text.split("Sales without a tax")
+    taxed = text.split("Sales without a tax")[0]
+    untaxed = between(text, "Sales without a tax", "Why rows")
     assert line_of(taxed, "NJ") == ["NJ", "1", "100.00", "6.63"]
     assert line_of(taxed, "OR") == ["OR", "1", "80.00", "0.00"]
     assert line_of(taxed, "Total") == ["Total", "2", "180.00", "6.63"]
@@ -56,7 +61,8 @@ def test_it_shows_whole_tax_apart_from_sales_without_one():
 
 
 def test_a_state_without_partial_rows_has_no_partial_sales_rather_than_zero():
-    untaxed = shown(enriched(row("AK", "40.00", None), partial("TX"))).split("without a tax")[1]
+    text = shown(enriched(row("AK", "40.00", None), partial("TX")))
+    untaxed = between(text, "Sales without a tax", "Why rows")
     assert line_of(untaxed, "AK") == ["AK", "1", "40.00"]
     assert line_of(untaxed, "TX") == ["TX", "1", "100.00"]
 
@@ -113,18 +119,25 @@ def test_it_says_what_rests_on_rates_of_another_date():
     assert "another date than" not in shown(enriched(row()))
 
 
-def test_it_counts_the_rows_that_need_a_person_and_says_what_to_do():
+def test_it_leads_with_what_can_be_used_and_groups_what_to_review():
     text = shown(enriched(*MIXED, row(warnings="place_input_mismatch")))
-    listed = text.split("Rows that need a person, urgent first: 4 of 5\n")[1]
-    groups = [line.split()[:3] for line in listed.splitlines() if re.match(r"\w+ +1 ", line)]
-    assert groups == [
-        ["unresolved", "1", "40.00"],
-        ["partial", "1", "1,300.00"],
-        ["place_input_mismatch", "1", "100.00"],
-        ["low_confidence", "1", "80.00"],
+    used = between(text, "What can be used", "Rows by status")
+    counts = {
+        name: int(line_of(used, name)[1]) for name in ("ready", "check", "incomplete", "none")
+    }
+    assert counts == {"ready": 1, "check": 2, "incomplete": 1, "none": 1}
+    listed = text.split("Rows to review by state and reason: 4 of 5\n")[1]
+    groups = [
+        line.split()[:4] for line in listed.splitlines() if re.match(r"[A-Z]{2} +\w+ +1 ", line)
     ]
-    assert "Check the place against the order." in listed
-    assert "need a person" not in shown(enriched(row()))
+    assert groups == [
+        ["TX", "partial", "1", "$81.25"],
+        ["NJ", "place_input_mismatch", "1", "$6.63"],
+        ["TX", "unresolved", "1", "$2.50"],
+        ["OR", "low_confidence", "1", "$0.00"],
+    ]
+    assert "Sales Tax Rate Locator" in flat(listed)
+    assert "by state and reason" not in shown(enriched(row()))
 
 
 def test_it_says_what_a_whole_rate_is():
@@ -150,7 +163,7 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(width):
 def test_a_terminal_too_narrow_gets_longer_lines_never_a_number_cut_short(width):
     text = shown(enriched(*MIXED), width=width)
     assert line_of(text.split("The same tax")[0], "Total") == ["Total", "2", "180.00", "6.63"]
-    untaxed = text.split("without a tax")[-1]
+    untaxed = between(text, "out a tax", "Why rows")
     assert line_of(untaxed, "TX") == ["TX", "1", "1,300.00", "1", "40.00"]
 
 

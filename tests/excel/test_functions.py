@@ -61,12 +61,29 @@ def test_a_place_that_the_service_does_not_know_is_an_error_with_its_reason(desk
         (("TX", "x"), "invalid"),
         (("TX", "90210", None), "invalid"),
         (("PR", "00901"), "unsupported"),
-        (("CA", "94105", DAY), "ok"),
+        (("NJ", "07030", DAY), "ok"),
         (("TX", None), None),
     ],
 )
 def test_status_is_one_word_to_branch_on(cells, word, desk):
     assert shown(desk, "SVC_STATUS", *cells) == word
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        ({}, "ok"),
+        ({"warnings": [{"code": "as_of_before_history"}]}, "review"),
+        ({"confidence": "low"}, "review"),
+        ({"warnings": [{"code": "address_districts_not_covered"}]}, "ok"),
+        ({"warnings": [{"code": "districts_not_covered"}, "as_of_before_history"]}, "partial"),
+    ],
+)
+def test_a_rate_that_requires_review_has_its_own_word(scripted_desk, faults, answer, word):
+    faults.will(echoing(**answer))
+    assert shown(scripted_desk, "SVC_STATUS", "TX", "75001", DAY) == word
+    field = shown(scripted_desk, "SVC_FIELD", "lookup_status", "TX", "75001", DAY)
+    assert field == ("partial" if word == "partial" else "ok")
 
 
 def test_a_service_that_is_not_there_is_an_error_that_says_what_to_do(scripted, faults):

@@ -76,8 +76,8 @@ def test_no_cell_of_a_file_becomes_markup(run):
 
 def test_tables_have_a_caption_and_heads(run):
     page = run._repr_html_()
-    assert page.count("<table") == page.count("<caption") == 2
-    assert page.count("<th ") == page.count('<th scope="col"') == 6
+    assert page.count("<table") == page.count("<caption") == 4
+    assert page.count("<th ") == page.count('<th scope="col"') == 14
 
 
 def test_a_lock_file_shows_how_many_answers_it_holds(embedded, tmp_path):

@@ -43,7 +43,7 @@ def test_only_the_rows_that_need_a_person_are_listed_the_most_dollars_first():
 def test_the_sentence_says_how_few_rows_carry_most_of_it():
     made = reviewed([DOUBTED] * 4 + [line()], ["1000", "100", "10", "10", "5000"])
     assert made.sentence == (
-        "2 rows carry at least 90 % of the $99.68 at stake; 4 of 5 rows require review."
+        "2 rows carry at least 90% of the $99.68 at stake; 4 of 5 rows require review."
     )
     assert str(made).startswith(made.sentence)
 
@@ -153,7 +153,7 @@ def test_without_a_tax_the_sales_count_and_without_an_amount_the_rows():
     frame = looked_up([line(), DOUBTED, RANGED, RANGED], sum=["5", "7", "1", "2"])
     by_sales = frame.svc.review(amount="sum")
     assert by_sales.rows["review_dollars"].tolist() == [Decimal(7), Decimal(2), Decimal(1)]
-    assert by_sales.sentence.startswith("2 rows carry at least 90 % of the $10.00 of sales;")
+    assert by_sales.sentence.startswith("2 rows carry at least 90% of the $10.00 of sales;")
     by_rows = frame.svc.review()
     assert by_rows.rows.index.tolist() == [2, 3, 1]
     assert by_rows.groups["rows"].tolist() == [2, 1]
@@ -168,18 +168,19 @@ def test_a_mark_whose_reason_was_not_looked_up_is_a_reason_by_itself():
 def test_nobody_is_needed():
     made = reviewed([line(), line()], ["1", "2"])
     assert made.sentence == "None of 2 rows requires review."
-    assert (len(made.rows), len(made.groups), len(made.by_reason)) == (0, 0, 0)
+    assert (len(made.rows), len(made.groups), len(made.by_state)) == (0, 0, 0)
     assert reviewed([], []).sentence == "None of 0 rows requires review."
 
 
-def test_the_reasons_are_counted_each_with_its_meaning():
+def test_a_group_by_place_names_its_state_and_its_most_urgent_reason():
     both = line(needs_review=True, lookup_review_reason="several_rates; low_confidence")
     made = reviewed([both, DOUBTED], ["100", "10"])
-    assert made.by_reason["reason"].tolist() == ["low_confidence", "several_rates"]
-    assert made.by_reason["rows"].tolist() == [2, 1]
-    assert made.by_reason["dollars"].tolist() == [Decimal("9.79"), Decimal("8.90")]
-    assert all(made.by_reason["meaning"])
-    assert all(made.by_reason["to_do"])
+    assert made.groups["state"].tolist() == ["GA", "GA"]
+    assert made.groups["reason"].tolist() == ["several_rates", "low_confidence"]
+    assert made.by_state["reason"].tolist() == ["several_rates", "low_confidence"]
+    assert made.by_state["dollars"].tolist() == [Decimal("8.90"), Decimal("0.89")]
+    for name in ("meaning", "to_do", "where"):
+        assert all(made.by_state[name])
 
 
 def test_the_frame_and_its_index_stay_as_they_are_and_a_second_review_replaces_the_first():
@@ -190,7 +191,7 @@ def test_the_frame_and_its_index_stay_as_they_are_and_a_second_review_replaces_t
     assert first.rows.index.tolist() == [7, 7]
     again = first.rows.svc.review().rows
     assert list(again.columns) == list(first.rows.columns)
-    assert list(again.columns[-6:]) == list(REVIEW_COLUMNS)
+    assert list(again.columns[-len(REVIEW_COLUMNS) :]) == list(REVIEW_COLUMNS)
 
 
 def test_a_prefix_is_before_all_of_our_columns():
@@ -247,6 +248,8 @@ def test_every_row_that_needs_a_person_is_listed_once_and_the_sums_tie(drawn, sh
     assert sum(known, Decimal(0)) == (made.totals.dollars or Decimal(0))
     assert sum(made.groups["dollars"].dropna(), Decimal(0)) == sum(known, Decimal(0))
     assert made.groups["rows"].sum() == len(made.rows) == made.totals.rows
+    assert made.by_state["rows"].sum() == made.totals.rows
+    assert sum(made.by_state["dollars"].dropna(), Decimal(0)) == sum(known, Decimal(0))
     assert set(made.rows["review_basis"].dropna()) <= BASES.keys()
     carrying = made.totals.carrying_rows
     total = sum(known, Decimal(0))

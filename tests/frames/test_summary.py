@@ -162,15 +162,25 @@ def test_without_a_tax_the_rows_of_another_date_are_still_told():
     assert other_date_sentence(summarize(enriched(row(), partial()))) is None
 
 
-def test_the_rows_that_need_a_person_are_counted():
+def test_the_summary_leads_with_what_can_be_used():
     summary = summarize(enriched(*DATED))
-    assert [(group.kind, group.rows) for group in summary.attention] == [
-        ("unresolved", 1),
-        ("partial", 1),
-        ("as_of_before_history", 1),
-        ("as_of_after_edition", 1),
-    ]
-    assert summary.attention_rows == 4
+    assert summary.by_use == (
+        Count("ready", 1),
+        Count("check", 2),
+        Count("incomplete", 1),
+        Count("none", 1),
+    )
+    assert summary.review.totals.rows == 4
+
+
+def test_what_can_be_used_is_not_known_without_the_mark():
+    frame = enriched(row(), row(confidence="low")).drop(columns="needs_review")
+    assert summarize(frame).by_use == ()
+
+
+def test_a_whole_rate_whose_tax_is_missing_is_to_check():
+    summary = summarize(enriched(row(amount=None), row()))
+    assert [one.rows for one in summary.by_use] == [1, 1, 0, 0]
 
 
 def test_without_a_tax_there_are_no_totals_rather_than_zeros():

@@ -182,7 +182,8 @@ def test_columns_are_as_wide_as_what_they_hold(written):
 def test_failures_lists_the_rows_without_a_tax_with_reason_and_line(written):
     frame = enriched(row(), partial(), row(rate=None, lookup_error="no ZIP 00000"), row())
     first, second = table(written(frame)["Failures"])
-    assert (first["group"].value, second["group"].value) == ("unresolved", "partial")
+    reasons = (first["review_reasons"].value, second["review_reasons"].value)
+    assert reasons == ("unresolved", "partial")
     assert first["reason"].value == "no ZIP 00000"
     assert first["row_in_lines"].value == 4
     assert first["lookup_status"].value == "unresolved"
@@ -307,6 +308,7 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
         assert f"\u2022 {note}" in said
     by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
     assert by_name["Distinct places asked"][0] == 3
+    assert [by_name[use][0] for use in ("ready", "check", "incomplete", "none")] == [2, 0, 1, 1]
     assert by_name["Tax computed"][0] == 6.63
     assert by_name["Sales with no tax"][0] == 200
     assert by_name["ok"][0] == 2
@@ -324,23 +326,25 @@ def test_the_summary_says_what_rests_on_rates_of_another_date(written):
     assert not any("such rates" in str(word) for word in words(written(enriched(row()))["Summary"]))
 
 
-def test_the_summary_lists_the_groups_of_both_sheets_in_their_order(written):
+def test_the_summary_lists_what_to_review_by_state_and_reason(written):
     dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
     made = written(enriched(partial(), dated, row(rate=None), dated, row()))
     cells = [[cell.value for cell in cells[:6]] for cells in made["Summary"].iter_rows()]
-    heads = [row for row, line in enumerate(cells) if line[0] == "Group"]
-    failed, doubtful = (cells[start + 1] for start in heads)
-    assert failed[:4] == ["unresolved", 1, 100, None]
-    assert cells[heads[0] + 2][:4] == ["partial", 1, 100, None]
-    assert doubtful[:4] == ["as_of_before_history", 2, 20, 2]
-    assert doubtful[5] == "Check the rate for this date with the state."
-    assert [line["group"].value for line in table(made["Failures"])] == ["unresolved", "partial"]
+    start = next(row for row, line in enumerate(cells) if line[:2] == ["Reason", "Rows"]) + 1
+    assert [line[:4] for line in cells[start : start + 3]] == [
+        ["unresolved", 1, 6.63, "NJ"],
+        ["partial", 1, 6.25, "TX"],
+        ["as_of_before_history", 2, 2, "WA"],
+    ]
+    assert cells[start + 2][4].startswith("Check the rate for this date with the state.")
+    listed = [line["review_reasons"].value for line in table(made["Failures"])]
+    assert listed == ["unresolved", "partial"]
     assert len(table(made["Review"])) == 4
 
 
 def test_tax_from_partial_rates_is_said_apart(written):
     sheet = written(enriched(row(), partial(), use_partial=True))["Summary"]
-    facts = {line[0].value: line[1].value for line in sheet.iter_rows(max_row=16)}
+    facts = {line[0].value: line[1].value for line in sheet.iter_rows(max_row=24)}
     assert (facts["Tax computed"], facts["Tax from partial rates, besides"]) == (6.63, 6.25)
     by_name = {cells[0].value: cells[2].value for cells in sheet.iter_rows()}
     assert by_name["Total"] == 100

@@ -39,6 +39,15 @@ def test_an_answer_with_one_candidate_has_no_range():
     assert span_of(candidates=[{"combined_rate": "0.08250"}]) == (None, None)
 
 
+def test_equal_rates_say_nothing_of_another_city_whose_rate_is_not_given():
+    same = [{"combined_rate": "0.08250"}] * 2
+    for code in ("place_input_mismatch", "zip_not_used"):
+        assert span_of(warnings=[spans("0.08250", "0.08250", code)]) == (8250, 8250)
+        assert span_of(warnings=[code], candidates=same) == (None, None)
+        assert span_of(warnings=[{"code": code}, spans("0.06250", "0.08250")]) == (6250, 8250)
+    assert span_of(candidates=same) == (8250, 8250)
+
+
 def test_the_range_is_that_of_the_warnings_and_of_the_candidates():
     assert span_of(warnings=[spans("0.06250", "0.08250")]) == (6250, 8250)
     assert span_of(warnings=[spans("0.08250", "0.08250")]) == (8250, 8250)

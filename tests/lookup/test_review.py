@@ -9,7 +9,13 @@ import pytest
 
 from svc_tools.lookup import STATUSES, Found, Outcome
 from svc_tools.lookup.outcomes import NO_SUM
-from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, as_of_status, review_reasons
+from svc_tools.lookup.review import (
+    MEANINGS,
+    REVIEW_REASONS,
+    as_of_status,
+    review_reasons,
+    warnings_of,
+)
 
 DAY = date(2026, 5, 1)
 FOUND = Found(
@@ -43,6 +49,7 @@ def test_a_sure_answer_with_one_rate_needs_nobody():
         assert reasons(confidence=confidence) == ()
     assert reasons(effective_date=None, effective_date_basis="edition_only") == ()
     assert reasons("address_not_matched", "as the service likes it") == ()
+    assert reasons("address_districts_not_covered") == ()
 
 
 @pytest.mark.parametrize("status", [one for one in STATUSES if one != "ok"])
@@ -80,12 +87,32 @@ def test_several_rates_need_a_person_and_several_places_of_one_rate_do_not():
         "source_conflict",
         "as_of_before_history",
         "as_of_after_edition",
+        "stale_rate",
         "seasonal_rates",
         NO_SUM,
     ],
 )
 def test_these_warnings_need_a_person(code):
     assert reasons(code) == (code,)
+
+
+@pytest.mark.parametrize("code", ["place_input_mismatch", "zip_not_used"])
+def test_another_city_needs_a_person_only_where_its_rate_may_be_another(code):
+    assert reasons(code, low=8250, high=8250) == ()
+    assert reasons(code, low=6250, high=8250) == (code, "several_rates")
+    assert reasons(code, resolved_state="CT") == ()
+    assert reasons(code, resolved_state="CT", confidence="low") == ("low_confidence",)
+    assert reasons(code, "source_conflict", low=8250, high=8250) == ("source_conflict",)
+
+
+def test_a_city_that_was_compared_here_has_no_known_rate():
+    found = replace(FOUND, warnings=(), low=8250, high=8250)  # of the candidates of the ZIP
+    outcome = Outcome("ok", None, found)
+    warnings = warnings_of(found, "Dallas")
+    assert review_reasons(outcome, warnings, DAY) == ("place_input_mismatch",)
+    connecticut = replace(found, resolved_state="CT", low=None, high=None)
+    outcome = Outcome("ok", None, connecticut)
+    assert review_reasons(outcome, warnings_of(connecticut, "Dallas"), DAY) == ()
 
 
 def test_a_rate_that_is_law_only_after_the_sale_is_that_of_another_date():
@@ -131,6 +158,7 @@ def test_a_date_is_verified_only_by_the_publishers_own_day():
         {"warnings": ("districts_not_covered",)},
         {"warnings": ("source_conflict",)},
         {"warnings": ("seasonal_rates",)},
+        {"warnings": ("stale_rate",)},
         {"warnings": (NO_SUM,)},
     ],
 )

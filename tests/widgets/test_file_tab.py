@@ -583,10 +583,8 @@ def test_a_result_is_named_like_its_source(tmp_path, name, result):
     assert _result_of(tmp_path / name, tmp_path) == tmp_path / result
 
 
-def test_a_row_shows_the_reason_that_was_chosen_else_the_most_pressing_one():
-    row = ReviewRow(1, ("x",), "partial", "0.06250", ("as_of_after_edition", "partial"), "")
-    pressing = "The rate lacks its local or district part."
-    chosen = "The sale is after what the rates cover; the newest was used."
-    assert _why(row, "") == f"{pressing} 1 further reason."
-    assert _why(row, "as_of_after_edition") == f"{chosen} 1 further reason."
-    assert _why(replace(row, codes=("partial",)), "") == pressing
+def test_a_row_shows_its_most_urgent_reason():
+    row = ReviewRow(1, ("x",), "partial", "0.06250", ("partial", "as_of_after_edition"), "")
+    urgent = "The rate lacks its local or district part."
+    assert _why(row) == f"{urgent} 1 further reason."
+    assert _why(replace(row, codes=("partial",))) == urgent

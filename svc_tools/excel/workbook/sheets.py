@@ -168,6 +168,11 @@ _SAMPLES = (
         "The answer lacks the local or district part of the rate. A street address may bring the"
         ' whole; "partial" as the last argument takes the known part, on your word.',
     ),
+    _Sample(
+        "review",
+        "partial_sample",
+        "There is a rate, and it requires review: another date, several rates, a low confidence.",
+    ),
     _Sample("low", "low_sample", "A low confidence: look at the line before you rely on its rate."),
 )
 """What cells may show in every host."""
@@ -428,7 +433,7 @@ _PARTIAL = f'COUNTIF({_column("Tax")},"#PARTIAL")'
 _UNTAXED = f'SUMPRODUCT(--({_column("ZIP")}<>""),--({_column("Amount")}=""))'
 # unlike SUM, SUMIF skips error values; the sentence around it says so
 _WITH_TAX = f'TEXT(ROUND(SUMIF({_column("Tax")},">=-1E+99"),2),"#,##0.00")'
-_LOW = f'COUNTIF({_column("Confidence")},"low")'
+_TO_REVIEW = f'COUNTIF({_column("Status")},"review")'
 _VERDICT = (
     f'=IF(H5=0,IF(COUNT({_column("Tax")})=0,"No lines yet.","Every amount has its tax."),'
     'H5&IF(H5=1," line has"," lines have")&" no tax, so there is no total of the tax. The others'
@@ -438,8 +443,7 @@ _VERDICT = (
     f'&IF({_BELOW}>0," "&{_BELOW}&IF({_BELOW}=1," amount stands"," amounts stand")'
     '&" below the table: move the lines into it.","")'
     '&IF(I5>0," "&I5&IF(I5=1," rate lacks"," rates lack")&" a local part (#PARTIAL).","")'
-    f'&IF({_LOW}>0," "&{_LOW}&IF({_LOW}=1," rate has"," rates have")'
-    '&" a low confidence: look at the line.","")'
+    '&IF(F5>0," "&F5&IF(F5=1," rate requires"," rates require")&" review: see What to know.","")'
     f'&IF({_UNTAXED}>0," "&{_UNTAXED}&IF({_UNTAXED}=1," line has"," lines have")'
     '&" a ZIP but no amount.","")'
     f'&IF(COUNTIF({_column("Order")},"{_MARK}*")>0," Examples are still among the lines.","")'
@@ -500,6 +504,7 @@ def _totals(sheet: Sheet, host: Host) -> None:
     for at, label in (("A4", "Lines"), ("C4", "Rounding"), ("H4", "Without tax")):
         sheet.put(at, label, "label_right" if at == "H4" else "label")
     sheet.put("E4", "Amount", "label_right")
+    sheet.put("F4", "To review", "label_right")
     sheet.put("G4", "Tax", "label_right")
     sheet.put("I4", "of them partial", "label_right")
     sheet.put("J4", "Where the rates are from", "label")
@@ -508,7 +513,7 @@ def _totals(sheet: Sheet, host: Host) -> None:
     sheet.put("C5", "half_up", "typed_text")
     sheet.put("D5", None, "total")
     sheet.put("E5", Formula(f"=SVC_SUM({_column('Amount')})"), "total_money")
-    sheet.put("F5", None, "total")
+    sheet.put("F5", Formula(f"={_TO_REVIEW}"), "total_count")
     sheet.put("G5", Formula(_TOTAL), "total_money")
     sheet.put("H5", Formula(f"={_NO_TAX}"), "total_count")
     sheet.put("I5", Formula(f"={_PARTIAL}"), "total_count")
@@ -542,11 +547,16 @@ def _order_rules(sheet: Sheet, last: int) -> None:
     sheet.rules += [
         partial_rule(f"F{first}:G{last}", f"F{first}"),
         error_rule(f"E5:G{last}", "E5"),
+        Rule("F5", "=IF(ISERROR(F5),FALSE,F5>0)", "is_partial"),
         Rule("H5:I5", "=IF(ISERROR(H5),TRUE,H5>0)", "is_error"),
         Rule("A6:J6", "=IF(ISERROR($H$5),TRUE,$H$5>0)", "is_error"),
         Rule("A6:J6", '=NOT(ISERROR(SEARCH("no amount",$A$6)))', "is_partial"),
         Rule("A6:J6", "=COUNT($G$5)>0", "is_good"),
-        Rule(f"H{first}:H{last}", f'=$H{first}="partial"', "is_partial"),
+        Rule(
+            f"H{first}:H{last}",
+            f'=OR($H{first}="partial",$H{first}="review")',
+            "is_partial",
+        ),
         error_rule(f"H{first}:I{last}", f"H{first}"),
         Rule(
             f"H{first}:H{last}",

@@ -1,13 +1,14 @@
-"""The result of enriching a file: totals of its rows, and the rows that need review, by page."""
+"""The result of enriching a file: totals of its rows, and the rows to review, by page."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,21 +23,30 @@ from svc_tools.display import (
     printable,
     the_service,
 )
+from svc_tools.frames.arrow import coded
 from svc_tools.frames.files.chunk import FileError
 from svc_tools.frames.files.reading import open_rows
 from svc_tools.frames.meanings import codes_in
+from svc_tools.frames.review import (
+    ReviewCounts,
+    codes_of_rows,
+    rows_by_use,
+    state_reason_table,
+)
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    import numpy as np
-    import pandas as pd
+    from svc_tools.frames.arrow import Coded
+    from svc_tools.frames.files.chunk import Chunk
 
-_MOST_LISTED = 6
+_MOST_LISTED, _MOST_GROUPS = 6, 12
+TO_REVIEW = "Rows to review by state and reason"
+"""The title of that table; a row without a tax has no dollars there, not even an estimate."""
 INTERRUPTED = "interrupted"
 """The cause of a run's early end after Ctrl+C."""
 
@@ -118,7 +128,7 @@ def _title(run: FileRun) -> str:
 
 
 def _sentences(run: FileRun) -> list[str]:
-    """Where the rows are, the service, the tax, and the rows to review."""
+    """Where the rows are, the service, and the tax."""
     totals = run.totals
     texts = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
     texts.append(
@@ -135,20 +145,20 @@ def _sentences(run: FileRun) -> list[str]:
         )
     if totals.due is not None:
         texts.append(f"Of it due from you: {exact_dollars(totals.due)}.")
-    if totals.review:
-        texts.append(f"To be looked at (needs_review): {counted(totals.review, 'row')}.")
     return [*texts, *(capital(printable(note)) for note in run.notes)]
 
 
 def _tables(run: FileRun) -> list[Table]:
-    """Rows by status, and why rows have no whole rate; nothing where no row was written."""
+    """What can be used, rows by status, and what to review; nothing where no row was written."""
     if run.written is None:
         return []
     counts = run.totals.statuses
+    by_use = tuple((name, f"{rows:,}", MEANINGS[name]) for name, rows in run.totals.by_use.items())
     by_status = tuple(
         (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
     )
-    tables = [Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status)]
+    tables = [Table("What can be used", ("Use", ">Rows", "~Meaning"), by_use)] if by_use else []
+    tables.append(Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status))
     found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
     alike = counted_alike(found)
     if alike:
@@ -160,6 +170,9 @@ def _tables(run: FileRun) -> list[Table]:
         more = f"and {counted(rest, 'row')} for other reasons" if rest else None
         heads = ("Status", ">Rows", "~Reason")
         tables.append(Table("Why rows have no whole rate", heads, reasons, more))
+    groups = run.totals.review.groups()
+    if groups:
+        tables.append(state_reason_table(TO_REVIEW, groups, _MOST_GROUPS))
     return tables
 
 
@@ -178,8 +191,8 @@ class FileTotals:
         reasons: rows by status and reason, where there is no whole rate; the rarest may be left
             out where there are very many.
         whole: rows with a whole rate, and with a tax where one was requested.
-        review: rows that need review.
-        review_codes: rows by the codes of the reasons.
+        review: the rows that require review, as `df.svc.review()` counts them.
+        judged: whether the rows have the column `needs_review`.
         taxed: rows with a tax; `None` where none was requested.
         sales: the amounts of those rows.
         tax: their tax.
@@ -192,8 +205,8 @@ class FileTotals:
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     whole: int = 0
-    review: int = 0
-    review_codes: Counter[str] = field(default_factory=Counter)
+    review: ReviewCounts = field(default_factory=ReviewCounts)
+    judged: bool = True
     taxed: int | None = None
     sales: Decimal = Decimal("0.00")
     tax: Decimal = Decimal("0.00")
@@ -216,15 +229,21 @@ class FileTotals:
                 self.reasons[state, why if isinstance(why, str) else ""] += rows
             if len(self.reasons) > _MOST_REASONS:
                 self.reasons = Counter(dict(self.reasons.most_common(_FREQUENT_REASONS)))
-        if f"{prefix}needs_review" in frame:
-            self.review += int(frame[f"{prefix}needs_review"].sum())
-            for codes, rows in _counts(frame[f"{prefix}lookup_review_reason"]).items():
-                self.review_codes.update(dict.fromkeys(codes_in(codes), rows))
+        self.review.add(frame, prefix)
+        self.judged &= f"{prefix}needs_review" in frame
         whole = ~open_rows
         if taxed is not None:
             self._add_money(frame, prefix, status.isin(taxed).to_numpy(bool))
             whole &= frame[f"{prefix}tax"].notna().to_numpy()
         self.whole += int(whole.sum())
+
+    @property
+    def by_use(self) -> dict[str, int]:
+        """What can be used: rows that are ready, to check, incomplete, and none (no rate).
+
+        Empty where that is not known: the column `needs_review` was not looked up.
+        """
+        return rows_by_use(self.rows, self.review.rows, self.statuses) if self.judged else {}
 
     def _add_money(self, frame: pd.DataFrame, prefix: str, rated: np.ndarray) -> None:
         tax = frame[f"{prefix}tax"]
@@ -245,10 +264,21 @@ class FileTotals:
         """Plain values; dollars as text with two decimals."""
         values: dict[str, object] = {
             "rows": self.rows,
+            "by_use": self.by_use,
             "statuses": {name: self.statuses[name] for name in STATUSES if self.statuses[name]},
             "rows_whole": self.whole,
-            "needs_review": self.review,
-            "review_reasons": dict(self.review_codes.most_common()),
+            "needs_review": self.review.rows,
+            "review": [
+                {
+                    "state": one.state,
+                    "reason": one.reason,
+                    "rows": one.rows,
+                    "dollars": None if one.dollars is None else str(one.dollars),
+                    "to_do": one.to_do,
+                    "where": one.where,
+                }
+                for one in self.review.groups()
+            ],
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
                 for (status, why), rows in self.reasons.most_common(_FREQUENT_REASONS)
@@ -282,14 +312,14 @@ def _sum(column: pd.Series) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """A row that needs review.
+    """A row that requires review.
 
     Attributes:
         number: its number in the file, from 1 below the names of the columns.
         cells: its cells in the requested columns, as texts.
         status: its `lookup_status`.
         rate: its `combined_rate` with five decimals; empty where there is none.
-        codes: why it needs review.
+        codes: why it requires review, the most urgent first.
         error: its `lookup_error`; empty where there is none.
     """
 
@@ -303,19 +333,19 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """Consecutive rows among those that need review, and whether more follow."""
+    """Consecutive rows among those that require review, and whether more follow."""
 
     rows: tuple[ReviewRow, ...]
     more: bool
 
 
-_READ = (
-    "needs_review",
-    "lookup_status",
-    "combined_rate",
-    "lookup_review_reason",
-    "lookup_error",
+_REQUIRED = ("lookup_status", "combined_rate", "lookup_error", "needs_review")
+_FURTHER = (
+    *("lookup_review_reason", "confidence", "warnings"),
+    *("tax", "tax_error", "taxable_amount", "exempt_amount"),
+    *("tax_review", "tax_due", "tax_due_reason"),
 )
+"""Columns that decide which rows require review, where the file has them."""
 
 
 def review_page(
@@ -327,14 +357,14 @@ def review_page(
     start: int = 0,
     count: int = 25,
 ) -> ReviewPage:
-    """Some of the rows that need review, read from a file that `enrich_file` wrote.
+    """Some of the rows that require review, read from a file that `enrich_file` wrote.
 
     The file is read by chunks up to the last of these rows, so no file is too large.
 
     Args:
         path: the enriched file.
         columns: which of the user's own columns to show.
-        code: only rows with this code among their reasons.
+        code: only rows with this code as their most urgent reason.
         prefix: stands before the names of its added columns.
         start: how many rows to skip.
         count: how many rows to take.
@@ -348,21 +378,29 @@ def review_page(
         # the added columns follow the user's
         last = {name: place for place, name in enumerate(names)}
         first = {name: place for place, name in reversed(list(enumerate(names)))}
-        added = [prefix + name for name in _READ]
-        if lacking := [name for name in (*added, *columns) if name not in last]:
+        if lacking := [
+            name for name in (*(prefix + one for one in _REQUIRED), *columns) if name not in last
+        ]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
-        positions = [*(last[name] for name in added), *(first[name] for name in columns)]
+        read = [name for name in (*_REQUIRED, *_FURTHER) if prefix + name in last]
+        positions = [*(last[prefix + name] for name in read), *(first[name] for name in columns)]
         found: list[ReviewRow] = []
         seen = passed = 0
         for chunk in rows.chunks(positions):
-            table = chunk.table.rename_columns([str(n) for n in range(len(positions))])
-            numbers = pc.indices_nonzero(_marked(table, code))
+            reasons = _reasons(chunk, read)
+            marked = reasons.where(lambda cell: _is_listed(codes_in(cell), code))
+            numbers = np.flatnonzero(marked)
             skipped = min(max(start - passed, 0), len(numbers))
             passed += len(numbers)
             wanted = numbers[skipped : skipped + count + 1 - len(found)]
-            for row, at in zip(table.take(wanted).to_pylist(), wanted.to_pylist(), strict=True):
-                found.append(_row(list(row.values()), seen + at + 1))
-            seen += len(table)
+            names = [str(place) for place in range(len(positions))]
+            cells = chunk.table.rename_columns(names).take(pa.array(wanted)).to_pylist()
+            for row, at in zip(cells, wanted.tolist(), strict=True):
+                status, rate, error, *texts = _texts(row.values())
+                why = codes_in(reasons.values[reasons.codes[at]])  # noqa: PD011 - no frame's
+                shown = tuple(texts[len(read) - 3 :])
+                found.append(ReviewRow(seen + at + 1, shown, status, rate, why, error))
+            seen += len(chunk.table)
             if len(found) > count:
                 break
         return ReviewPage(tuple(found[:count]), more=len(found) > count)
@@ -370,20 +408,18 @@ def review_page(
         rows.close()
 
 
-def _marked(table: pa.Table, code: str | None) -> pa.ChunkedArray:
-    """The rows that need review, as a mask; a CSV has the flag as text."""
-    mark = table.column(0)
-    if not pa.types.is_boolean(mark.type):
-        mark = pc.equal(mark.cast(pa.string()), "True")
-    mark = pc.fill_null(mark, fill_value=False)
-    if code is not None:
-        why = table.column(_READ.index("lookup_review_reason")).cast(pa.string())
-        has = pc.match_substring_regex(why, rf"(?:^|;)\s*{re.escape(code)}\s*(?:;|$)")
-        mark = pc.and_(mark, pc.fill_null(has, fill_value=False))
-    return mark
+def _is_listed(codes: Sequence[str], code: str | None) -> bool:
+    return bool(codes) and code in {None, codes[0]}
 
 
-def _row(cells: list[object], number: int) -> ReviewRow:
-    texts = ["" if cell is None else str(cell) for cell in cells]
-    _, status, rate, why, error, *cells_shown = texts
-    return ReviewRow(number, tuple(cells_shown), status, rate, codes_in(why), error)
+def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
+    """The codes for which each row of a chunk requires review."""
+    frame = chunk.frame(range(len(names)))
+    frame.columns = pd.Index(names)
+    # a CSV has the flag as text
+    frame["needs_review"] = frame["needs_review"].astype("str") == "True"
+    return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")
+
+
+def _texts(cells: Iterable[object]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells]

@@ -24,7 +24,7 @@ from svc_tools.frames.lookup_columns import (
 from svc_tools.frames.meanings import codes_in, meaning_of, notes_under, what_to_do
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.reports.xlsx import Column, column_kind
-from svc_tools.frames.review import BASES, Attention, attention, reviewed
+from svc_tools.frames.review import BASES, reviewed
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.summary import Summary, summarize
 from svc_tools.frames.taxes.due import terms_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from decimal import Decimal
 
-    from svc_tools.frames.review import Review
+    from svc_tools.frames.review import Review, Reviewed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +47,8 @@ class Facts:
         prefix: the prefix of the lookup's columns.
         amount: the column of amounts; `None` in a frame without taxes.
         summary: counts and totals.
-        need: the rows that require review, and why.
-        review: the same rows as `df.svc.review()` lists them, the most dollars first.
-        reviewed: their positions in the frame, from 0.
+        rows: the rows of the frame.
+        reviewed: the rows that require review, as `df.svc.review()` lists them, and where they are.
         figures: further sums by name, US dollars (taxable and exempt amounts, tax on delivery).
         levels: the tax of whole rows by level of jurisdiction, and the rest without a level;
             empty where the frame has no tax by level.
@@ -67,9 +66,8 @@ class Facts:
     prefix: str
     amount: Hashable | None
     summary: Summary
-    need: Attention
-    review: Review
-    reviewed: np.ndarray
+    rows: int
+    reviewed: Reviewed
     figures: tuple[tuple[str, Decimal], ...]
     levels: tuple[tuple[str, Decimal], ...]
     stake: Stake | None
@@ -80,6 +78,11 @@ class Facts:
     notes: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
     codes: tuple[Code, ...]
+
+    @property
+    def review(self) -> Review:
+        """The review itself."""
+        return self.reviewed.review
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,26 +143,26 @@ def facts_of(
     column = amount_column(frame, amount, prefix)
     if taxed:
         require_columns(frame, (column,), "name the column of amounts: amount='…'")
-    need = attention(frame, amount=column, prefix=prefix)
-    summary = summary or summarize(frame, amount=column, prefix=prefix, need=need)
-    whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
-    whole &= ~need.tax.missing
-    stake, stakes_by_state = _stake(frame, need, prefix)
     known = column if column in frame.columns else None
-    review, places = reviewed(frame, amount=known, share=90, prefix=prefix)
+    listed = reviewed(frame, amount=known, prefix=prefix)
+    review = listed.review
+    summary = summary or summarize(frame, amount=column, prefix=prefix, review=review)
+    tax = money(frame, f"{prefix}tax")
+    whole = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "ok")
+    whole &= ~tax.missing
+    stake, stakes_by_state = _stake(frame, prefix)
     return Facts(
         title=title or "Sales-tax rates",
         prefix=prefix,
         amount=column if taxed else None,
         summary=summary,
-        need=need,
-        review=review,
-        reviewed=places,
+        rows=len(frame),
+        reviewed=listed,
         figures=_figures(frame, prefix) if taxed else (),
-        levels=_levels(frame, need.tax, whole, prefix) if taxed else (),
+        levels=_levels(frame, tax, whole, prefix) if taxed else (),
         stake=stake,
         stakes_by_state=stakes_by_state,
-        due=_due(frame, need.tax, prefix) if taxed else None,
+        due=_due(frame, tax, prefix) if taxed else None,
         lookup=lookup_facts(frame, prefix),
         terms=tax_terms(frame, prefix) if taxed else (),
         notes=notes_under(terms_of(frame, prefix)),
@@ -221,22 +224,21 @@ def _levels(
     return (*parts, ("Not known by level", rest)) if rest else tuple(parts)
 
 
-def _stake(
-    frame: pd.DataFrame, need: Attention, prefix: str
-) -> tuple[Stake | None, Mapping[str, Decimal]]:
+def _stake(frame: pd.DataFrame, prefix: str) -> tuple[Stake | None, Mapping[str, Decimal]]:
     if f"{prefix}at_stake" not in frame.columns:
         return None, {}
-    open_ = need.at_stake.cents != 0
+    at_stake = money(frame, f"{prefix}at_stake")
+    open_ = at_stake.cents != 0
     low, high = (money(frame, f"{prefix}{name}") for name in ("tax_low", "tax_high"))
     none = dollars(0)
     states = states_of_rows(frame, prefix=prefix)
-    sums = sums_by(states.codes, need.at_stake.cents, len(states.values))
+    sums = sums_by(states.codes, at_stake.cents, len(states.values))
     return (
         Stake(
             int(open_.sum()),
             low.total(open_) or none,
             high.total(open_) or none,
-            need.at_stake.total(open_) or none,
+            at_stake.total(open_) or none,
         ),
         {state: dollars(cents) for state, cents in zip(states.values, sums, strict=True) if cents},
     )

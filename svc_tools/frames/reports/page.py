@@ -30,7 +30,7 @@ from svc_tools.frames.summary import other_date_sentence
 from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.tile_map import Tile, TileMap
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.summary import Count, Summary
 
 MOST_LINES, MOST_FLAGGED = 500, 100
 _ALL = "a report as .xlsx has them all"
@@ -132,7 +132,7 @@ def _summary(facts: Facts) -> Markup:
         cards.append(("Tax from partial rates, besides", exact_dollars(money.partial_tax)))
     cards += [
         ("Rows", f"{summary.rows:,}"),
-        ("Rows that need a person", f"{summary.attention_rows:,}"),
+        ("Rows to review", f"{facts.review.totals.rows:,}"),
     ]
     drawn = tag(
         "div",
@@ -140,22 +140,27 @@ def _summary(facts: Facts) -> Markup:
         class_="cards",
     )
     texts = (other_date_sentence(summary), stake_sentence(facts), facts.review.sentence)
-    parts = [drawn, *(tag("p", text) for text in texts if text is not None)]
-    names = (
+    counts = (
         ("Rows by status", "Status", summary.by_status),
         ("Rows with a result by confidence", "Confidence", summary.by_confidence),
         ("Rows by advisory", "Advisory", summary.by_warning),
     )
-    parts += [
-        table(
-            title,
-            (name, Right("Rows"), "Meaning"),
-            [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts],
-        )
-        for title, name, counts in names
-        if counts
-    ]
-    return joined(parts)
+    return joined(
+        [
+            _counts("What can be used", "Use", summary.by_use),
+            drawn,
+            *(tag("p", text) for text in texts if text is not None),
+            *(_counts(*one) for one in counts),
+        ]
+    )
+
+
+def _counts(title: str, name: str, counts: Sequence[Count]) -> Markup:
+    """A table of counts; nothing where there are none."""
+    if not counts:
+        return Markup("")
+    rows = [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts]
+    return table(title, (name, Right("Rows"), "Meaning"), rows)
 
 
 def _states(facts: Facts) -> Markup:
@@ -222,38 +227,30 @@ def _bar(tax: Decimal, most: Decimal) -> Markup:
 
 
 def _failures(facts: Facts, columns: ReportColumns) -> Markup:
-    groups = _groups(facts, failed=True)
-    if not groups:
-        return tag("p", "None.")
-    return joined([groups, failed_table(facts, columns)])
+    failed = np.flatnonzero(facts.reviewed.failed)
+    return flagged_table(failed, facts, columns) if len(failed) else tag("p", "None.")
 
 
 def _review(facts: Facts, columns: ReportColumns) -> Markup:
-    if not len(facts.reviewed):
+    review = facts.review
+    if not review.totals.rows:
         return tag("p", "None.")
-    sentence = tag("p", facts.review.sentence)
-    return joined([sentence, _groups(facts, failed=False), review_table(facts, columns)])
-
-
-def _groups(facts: Facts, *, failed: bool) -> Markup:
-    groups = [group for group in facts.summary.attention if group.failed == failed]
-    if not groups:
-        return Markup("")
-    taxes = () if failed else (Right("Tax"), Right("At stake"))
-    heads = ("Group", Right("Rows"), Right("Sales"), *taxes, "Meaning", "What to do")
+    heads = ("State", "Reason", Right("Rows"), Right("Dollars"), "Meaning", "What to do", "Where")
     rows = [
         (
-            group.kind,
-            f"{group.rows:,}",
-            _dollars(group.sales),
-            *(() if failed else (_dollars(group.tax), _dollars(group.at_stake or None))),
-            meaning_of(group.kind),
-            group.to_do,
+            one.state or "not known",
+            one.reason,
+            f"{one.rows:,}",
+            _dollars(one.dollars),
+            one.meaning,
+            one.to_do,
+            one.where,
         )
-        for group in groups
+        for one in review.state_reasons
     ]
-    title = "No tax, or no whole rate" if failed else "They have a rate, and it is in doubt"
-    return table(title, heads, rows)
+    groups = table("Rows to review by state and reason", heads, rows)
+    every = flagged_table(np.arange(review.totals.rows), facts, columns)
+    return joined([tag("p", review.sentence), groups, every])
 
 
 def _parts(facts: Facts) -> Markup:
@@ -344,54 +341,34 @@ def lines_table(columns: ReportColumns, rows: int) -> Markup:
     return _folded(" ".join(texts), "Lines", heads, body)
 
 
-def failed_table(facts: Facts, columns: ReportColumns) -> Markup:
-    """The first rows without a tax or a whole rate, with reason and advice, by urgency."""
-    need = facts.need
-    rows = need.rows[: need.failed]
-    return _flagged(rows, facts, columns, "by urgency, then the largest sales", {})
-
-
-def review_table(facts: Facts, columns: ReportColumns) -> Markup:
-    """The first rows of the review, with their dollars, reason and advice."""
-    listed, prefix = facts.review.rows.iloc[:MOST_FLAGGED], facts.prefix
-    dollars, basis = (listed[f"{prefix}review_{name}"].tolist() for name in ("dollars", "basis"))
-    first = {
-        Right("Dollars"): [shown(value, "money") for value in dollars],
-        "Basis": [shown(value, "plain") for value in basis],
-    }
-    order = "the most dollars first, those without a tax among them"
-    return _flagged(facts.reviewed, facts, columns, order, first)
-
-
-def _flagged(
-    rows: np.ndarray,
-    facts: Facts,
-    columns: ReportColumns,
-    order: str,
-    first: Mapping[str, Sequence[str]],
-) -> Markup:
-    """The first of these rows with their faults; the columns `first` come before these."""
-    need, count = facts.need, min(len(rows), MOST_FLAGGED)
-    text = f"All {count:,}, {order}."
-    if count < len(rows):
-        text = f"The first {count:,} of {len(rows):,} rows, {order}; {_ALL}."
-    taken = rows[:count]
-    codes = np.zeros(len(need.sales.cents), np.int64)
-    codes[need.rows] = need.codes
-    faults = [need.faults[code] for code in codes[taken].tolist()]
-    in_words = {f"{facts.prefix}{name}" for name in ("warnings", "lookup_status")}
+def flagged_table(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> Markup:
+    """The first of these rows of the review, with their dollars, reason and advice."""
+    count, prefix = min(len(listed), MOST_FLAGGED), facts.prefix
+    text = f"All {count:,}, the most dollars first."
+    if count < len(listed):
+        text = f"The first {count:,} of {len(listed):,} rows, the most dollars first; {_ALL}."
+    review = facts.review.rows.iloc[listed[:count]]
+    taken = facts.reviewed.positions[listed[:count]]
+    in_words = {f"{prefix}{name}" for name in ("warnings", "lookup_status")}
     shown_columns = [column for column in columns.main if column.name not in in_words]
+    first = {
+        Right("Dollars"): ("dollars", "money"),
+        "Basis": ("basis", "plain"),
+        Wide("Reason"): ("why", "plain"),
+        Wide("What to do"): ("to_do", "plain"),
+    }
     cells = [
         [f"{position + 1}" for position in taken.tolist()],
-        *first.values(),
-        [fault.reason for fault in faults],
-        [fault.to_do for fault in faults],
+        *(
+            [shown(value, kind) for value in review[f"{prefix}review_{name}"].tolist()]
+            for name, kind in first.values()
+        ),
         *(
             [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
             for column in shown_columns
         ),
     ]
-    heads = [Right("Line"), *first, Wide("Reason"), Wide("What to do"), *map(_head, shown_columns)]
+    heads = [Right("Line"), *first, *map(_head, shown_columns)]
     return _folded(text, "Rows", heads, list(zip(*cells, strict=True)))
 
 

@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.atomic import whole_file
+from svc_tools.display import counted
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.meanings import meaning_of
+from svc_tools.frames.money import money
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
-    from svc_tools.frames.review import Group
+    from svc_tools.frames.review import StateReason
     from svc_tools.frames.summary import Count, Summary
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
-_PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 58
-"""Characters of a line on the sheet Summary: over all columns, from the third, from the sixth."""
+_PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 72
+"""Characters of a line on the sheet Summary: over all columns, from the third, from the fifth."""
+_MOST_GROUPS = 30
+"""Groups of rows to review on the sheet Summary; the sheet Review has all rows."""
 _PER_TEXT, _PER_MEANING, _PER_SOURCE_ADVICE = 150, 62, 48
 """Characters of a line on the sheet Sources: of a text, of a meaning, of an advice."""
 
@@ -117,65 +121,42 @@ def write_workbook(
             frozen_columns=1,
             printed=len(columns.main),
         )
-        failed = facts.need.failed
-        _flagged(
-            book,
-            "Failures",
-            _Flagged(facts.need.rows[:failed], facts.need.codes[:failed]),
-            facts,
-            columns,
-        )
-        _flagged(book, "Review", _reviewed(facts), facts, columns)
+        failed = facts.reviewed.failed
+        _flagged(book, "Failures", np.flatnonzero(failed), facts, columns)
+        _flagged(book, "Review", np.arange(len(failed)), facts, columns)
         write_sources(book.sheet("Sources"), facts)
         write_summary(first, facts, _ties(frame, facts, columns, lines))
 
 
-class _Flagged(NamedTuple):
-    """Rows that require review: positions, faults, the first columns, and further columns."""
-
-    rows: np.ndarray
-    codes: np.ndarray
-    before: Sequence[Column] = ()
-    further: Sequence[str] = ()
-
-
-def _reviewed(facts: Facts) -> _Flagged:
-    """The rows of `df.svc.review()`, in its order and with its columns."""
-    faults = np.zeros(len(facts.need.sales.cents), np.int64)
-    faults[facts.need.rows] = facts.need.codes
-    shown = (("dollars", "money"), ("basis", "indented"), ("place", "plain"), ("group", "row"))
-    before = [
-        Column(f"review_{name}", facts.review.rows[f"{facts.prefix}review_{name}"], kind)
-        for name, kind in shown
-    ]
-    rows = facts.reviewed
-    return _Flagged(rows, faults[rows], before, ("tax_low", "tax_high"))
+_REVIEW_SHOWN = (
+    ("review_dollars", "review_dollars", "money", 64),
+    ("review_basis", "review_basis", "indented", 64),
+    ("review_place", "review_place", "plain", 64),
+    ("review_group", "review_group", "row", 64),
+    ("review_reasons", "review_reasons", "plain", 64),
+    ("review_why", "reason", "wrapped", 50),
+    ("review_to_do", "what_to_do", "wrapped", 40),
+)
+"""Columns of the review: name, header, kind and width."""
 
 
 def _flagged(
-    book: Book, name: str, flagged: _Flagged, facts: Facts, columns: ReportColumns
+    book: Book, name: str, listed: np.ndarray, facts: Facts, columns: ReportColumns
 ) -> None:
-    """A sheet of the rows that require review, with the reasons before the columns of Lines."""
-    rows, codes, before, further = flagged
-    texts = pd.DataFrame(
-        [(one.kind, one.reason, one.to_do) for one in facts.need.faults],
-        columns=["group", "reason", "what_to_do"],
-        dtype="str",
-    )
+    """A sheet of rows of the review, with its columns before those of Lines."""
+    review, rows = facts.review.rows.iloc[listed], facts.reviewed.positions[listed]
     # from 1, and 1 for the header
     lines = rows % xlsx.MOST_ROWS + 2
     table = [
-        *before,
-        *([] if before else [Column("group", texts["group"], "plain", 64, codes)]),
-        Column("reason", texts["reason"], "wrapped", 50, codes),
-        Column("what_to_do", texts["what_to_do"], "wrapped", 40, codes),
-        Column("row_in_lines", pd.Series(lines, dtype="int64"), "row"),
+        Column(head, review[f"{facts.prefix}{column}"], kind, widest)
+        for column, head, kind, widest in _REVIEW_SHOWN
     ]
-    if len(facts.need.sales.cents) > xlsx.MOST_ROWS:
+    table.append(Column("row_in_lines", pd.Series(lines, dtype="int64"), "row"))
+    if facts.rows > xlsx.MOST_ROWS:
         sheets = pd.Series(rows // xlsx.MOST_ROWS + 1, dtype="int64")
         table.append(Column("lines_sheet", sheets, "row"))
     warnings = f"{facts.prefix}warnings"  # the reason has them in words
-    names = {f"{facts.prefix}{one}" for one in further}
+    names = {f"{facts.prefix}{one}" for one in ("tax_low", "tax_high")}
     shown = [column for column in columns.main if column.name != warnings]
     shown += [column for column in columns.details if column.name in names]
     table += [Column(one.name, one.data, one.kind, one.widest, rows) for one in shown]
@@ -205,7 +186,7 @@ def _ties(
     adds_up = (
         amounts is not None
         and not any(isinstance(value, str) for value in amounts.unique().tolist())
-        and bool((facts.need.sales.missing == amounts.isna().to_numpy()).all())
+        and bool((money(frame, facts.amount).missing == amounts.isna().to_numpy()).all())
     )
     starts = range(0, len(frame), xlsx.MOST_ROWS)
     lengths = [min(xlsx.MOST_ROWS, len(frame) - start) for start in starts]
@@ -224,16 +205,9 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     summary = facts.summary
     sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, f"{facts.title}: summary", "title")
-    row = _facts(sheet, 2, facts)
-    titles = {
-        True: "Rows without a tax or a whole rate, in the order of the sheet Failures",
-        False: "Rows whose rate or tax is in doubt"
-        " (with the others on the sheet Review, by dollars)",
-    }
-    for failed, title in titles.items():
-        groups = [group for group in summary.attention if group.failed == failed]
-        if groups:
-            row = _attention(sheet, row, title, groups)
+    row = _counts(sheet, 2, ("What can be used", "Use"), summary.by_use)
+    row = _facts(sheet, row, facts)
+    row = _to_review(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
         row = _by_confidence(sheet, row, summary)
         row = _by_level(sheet, row, facts)
@@ -243,8 +217,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     row = _counts(sheet, row, ("Rows by status", "Status"), summary.by_status)
     confidence = ("Rows with a result by confidence", "Confidence")
     row = _counts(sheet, row, confidence, summary.by_confidence)
-    if summary.by_warning:
-        row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
+    row = _counts(sheet, row, ("Rows by advisory", "Advisory"), summary.by_warning)
     if summary.failures:
         row = _failures(sheet, row, summary)
     row = _notes(sheet, row, facts.notes)
@@ -259,7 +232,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
         ("Rows", summary.rows, "count"),
         ("Distinct places asked", summary.places, "count"),
         ("Service", summary.service, "plain"),
-        ("Rows that need a person", summary.attention_rows, "count"),
+        ("Rows to review", facts.review.totals.rows, "count"),
         ("Rows rated for another date", summary.other_date.rows, "count"),
     ]
     if summary.money is not None:
@@ -284,14 +257,21 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
     return row + 1
 
 
-def _attention(sheet: Sheet, row: int, title: str, groups: Sequence[Group]) -> int:
-    names = ("Group", ">Rows", ">Sales", ">Tax", ">At stake", "What to do")
-    row = _header(sheet, row, title, names)
-    for group in groups:
-        cells = (group.kind, group.rows, group.sales, group.tax, group.at_stake or None)
-        _put_row(sheet, row, cells, ("plain", "count", "money", "money", "money"))
-        text = (5, _LAST_COLUMN)
-        sheet.paragraph(row, text, group.to_do, lines=_lines(group.to_do, _PER_ADVICE))
+def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
+    if not groups:
+        return row
+    names = ("Reason", ">Rows", ">Dollars", "State", "What to do, and where")
+    row = _header(sheet, row, "Rows to review by state and reason", names)
+    for group in groups[:_MOST_GROUPS]:
+        cells = (group.reason, group.rows, group.dollars, group.state or "not known")
+        _put_row(sheet, row, cells, ("plain", "count", "money", "indented"))
+        lines = _lines(group.advice, _PER_ADVICE)
+        sheet.paragraph(row, (4, _LAST_COLUMN), group.advice, lines=lines)
+        row += 1
+    rest = groups[_MOST_GROUPS:]
+    if rest:
+        rows = counted(sum(group.rows for group in rest), "row")
+        sheet.put(row, 0, f"and {rows} in {len(rest):,} more groups: see the sheet Review")
         row += 1
     return row + 1
 
@@ -347,7 +327,9 @@ def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
 
 
 def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Count]) -> int:
-    """A section of counts; `titles` are its title and the header of its first column."""
+    """A section of counts, if any; `titles` are its title and the header of its first column."""
+    if not counts:
+        return row
     rows = [(count.name, count.rows, MEANINGS.get(count.name)) for count in counts]
     names = (titles[1], ">Rows", "Meaning")
     return _section(sheet, row, titles[0], names, rows, kinds=("plain", "count", "indented"))
