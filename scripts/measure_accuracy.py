@@ -166,7 +166,7 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
 
 
 def by_zip(
-    book: Book, state: str, zip5: str, city: str, expected: int, day: date
+    book: Book, place: tuple[str, str, str], expected: int, day: date
 ) -> Iterator[Question]:
     """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
     state, zip5, city = place
