@@ -25,6 +25,7 @@ from compile_book import compile_book
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import LEVELS, judged, tally
+from svc_tools.service.ratebook.candidates import bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
 
@@ -151,13 +152,17 @@ def known(book: Book, area: Area, day: date) -> int | None:
 
 
 def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator[Question]:
-    """Every county and city of some states by its name, as another book rates it."""
+    """Every county and city of some states by its name, as another book rates it.
+
+    A county whose rest has several rates is left out: its name alone means no one of them.
+    """
     for area in book.areas.values():
         if area.state not in states or area.kind == "named":
             continue
         county = book.counties[area.state, area.counties[0]].name
-        name = area.cities[0] if area.kind == "city" and area.cities else county
-        if area.kind == "city" and not area.cities:
+        name = f"{area.cities[0]}, {county}" if area.cities else county
+        bases = bases_of(book, area.state, area.counties[0])
+        if (area.kind == "city") is not bool(area.cities) or (not area.cities and len(bases) > 1):
             continue
         for day in days:
             expected = known(book, area, day)
