@@ -170,9 +170,7 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
                 yield "place name", Query(area.state, location=name, as_of=day), expected
 
 
-def by_zip(
-    book: Book, place: tuple[str, str, str], expected: int, day: date
-) -> Iterator[Question]:
+def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Question]:
     """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
     state, zip5, city = place
     yield "ZIP", Query(state, zip=zip5, as_of=day), expected

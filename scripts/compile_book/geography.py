@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
 _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two maps
+_MOST = 0.5
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
@@ -80,11 +81,13 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
     """Add the counties and places that every ZIP touches, and the places that counties divide.
 
     Territories and unknown codes are left out and listed. A share of a ZIP's land under 1 % is
-    left out: the maps of ZIPs and of places do not agree that closely.
+    left out, since the maps of ZIPs and of places do not agree that closely, unless the ZIP holds
+    most of the place: a village in the midst of a large ZIP.
     """
     counties = _counties_of_zips(crosswalk, draft)
     known = {(place.state, place.fips): place for place in draft.places}
-    places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    shared: list[tuple[str, str, str, int, float]] = []
+    whole: dict[tuple[str, str], float] = defaultdict(float)
     land: dict[tuple[str, str], float] = defaultdict(float)
     beyond: dict[tuple[str, str, str], float] = defaultdict(float)
     with shares.open(newline="", encoding="utf-8") as file:
@@ -93,13 +96,17 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
             if (state, place) not in known:
                 continue
             share = round(float(row["share_of_zip_land"]) * 1000)
-            if share >= _SLIVER:
-                places[row["zip5"], state].append((-share, place))
+            miles = float(row["land_sqmi_in_zip"])
+            shared.append((row["zip5"], state, place, share, miles))
+            whole[state, place] += miles
             touched = counties.get((row["zip5"], state), ())
             if len(touched) == 1:  # of a ZIP in several, the counties' shares are not known
-                miles = float(row["land_sqmi_in_zip"])
                 land[state, place] += miles
                 beyond[state, place, touched[0]] += miles
+    places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    for zip5, state, place, share, miles in shared:
+        if share >= _SLIVER or miles >= _MOST * whole[state, place] > 0:
+            places[zip5, state].append((-share, place))
     for (state, place, county), miles in beyond.items():
         main = known[state, place].counties.split()[0]
         if county != main and miles >= _DIVIDED * land[state, place]:

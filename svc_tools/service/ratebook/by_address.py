@@ -188,9 +188,9 @@ def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Lo
         return _across(book, state, found, city)
     keys = keys_of(place_names(book, state), city)
     chosen = _touching(book, state, found, keys)
-    if chosen is not None:
-        return replace(chosen, city=city)
     name = next((name for name in _names_of(place) if name_key(name) in keys), None)
+    if chosen is not None:
+        return replace(chosen, city=name) if name else chosen
     if name is None:
         county = _own_county(book, state, found, keys)
         return county or _mismatch(book, state, found, city, place.city)
@@ -198,22 +198,25 @@ def _locate_zip_and_city(book: Book, state: str, zip_code: str, city: str) -> Lo
 
 
 def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> Location | None:
-    """The area of a place that the ZIP touches and the caller names."""
-    for option in found.options:
-        area = option.area
-        if area is not None and any(name_key(city) in keys for city in area.cities):
-            return _choose(found, option)
+    """The area of a place that the ZIP touches and the caller names, with the place's name."""
+    for key in keys:  # the likeliest first: "Rutland Town" is not Rutland
+        for option in found.options:
+            cities = option.area.cities if option.area else ()
+            name = next((one for one in cities if name_key(one) == key), "")
+            if name:
+                return replace(_choose(found, option), city=name)
     counties = {fips for area in found.areas for fips in area.counties}
     for fips, share in book.zips.shares(found.zip or "", state):
         place = book.places(state)[fips]
-        called = (place.name, *place.aliases.split("|"))
-        if any(name and name_key(name) in keys for name in called):
+        called = (place.name, *filter(None, place.aliases.split("|")))
+        name = next((one for one in called if name_key(one) in keys), "")
+        if name:
             areas = areas_of_place(book, state, place, counties)
             if areas:
                 known = [one for one in found.options if one.area is areas[0]]
                 chosen = known[0] if known else Option(areas[0], "", share)
                 why = f"holds {place.name}, the city given"
-                return _choose(found, chosen._replace(why=why))
+                return replace(_choose(found, chosen._replace(why=why)), city=name)
     return None
 
 

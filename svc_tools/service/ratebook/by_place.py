@@ -85,17 +85,21 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     keys = keys_of(names, county) if county and found.options else []
     fips = next((names.counties[key] for key in keys if key in names.counties), None)
     first = found.options[0].area if found.options else None
-    if fips is None or first is None or fips in first.counties:
+    if fips is None or first is None:
         return found
     here = [option for option in found.options if option.area and fips in option.area.counties]
     place = book.places(state).get(first.place)
-    if not here and place:  # a part of the place that its name alone does not mean
-        parts = own_areas(book, state, place)
-        here = [Option(area, "is the part in it") for area in parts if fips in area.counties]
+    if not here and not found.zip:  # a part of the place that its name alone does not mean
+        known = [place] if place else names.places.get(name_key(found.city or ""), [])
+        for row in known:
+            parts, inside = areas_of_place(book, state, row, (fips,)), fips in row.counties.split()
+            parts = [area for area in parts if inside or fips in area.counties]
+            here += [Option(area, "is the part in it") for area in parts]
     if not here:
         more = [Option(area, "is the county given") for area in bases_of(book, state, fips)]
         return replace(found, options=(*found.options, *more), ambiguous=bool(more))
-    return replace(found, options=tuple(here), county=fips, ambiguous=False, tied=())
+    ambiguous = found.ambiguous and len(here) > 1
+    return replace(found, options=tuple(here), county=fips, ambiguous=ambiguous, tied=())
 
 
 def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
@@ -248,11 +252,15 @@ def _named(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Lo
         parts = [area for area in own_areas(book, state, place) if area.cities]
         areas = dict.fromkeys((*areas_of_place(book, state, place, (main,)), *parts))
         ranked += [(place.kind == "CDP", -counts[main], place.name, area) for area in areas]
+    as_city = name_key(text) in {f"{key}city", f"cityof{key}"}
+    towns = [] if as_city else _towns_beside(book, state, key, names)
     ranked += [
-        (False, -counts[area.counties[0]], area.name, area) for area in names.cities.get(key, ())
+        (area in towns, -counts[area.counties[0]], (area.cities or (area.name,))[0], area)
+        for area in (*names.cities.get(key, ()), *towns)
     ]
+    ranked.sort(key=lambda entry: entry[:2])
     found: dict[str, Option] = {}
-    for *_, name, area in sorted(ranked, key=lambda entry: entry[:2]):
+    for *_, name, area in ranked:
         kind = "is" if area.kind == "city" else "has the rate of"
         found.setdefault(area.id, Option(area, f"{name} {kind} {area.name}"))
     options = tuple(found.values())
@@ -260,15 +268,24 @@ def _named(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Lo
     if first is None:
         raise no_rate(book, state, names.places[key][0].counties.split()[0])
     areas_found = [option.area for option in options if option.area]
+    city = names.spelled[key] if zips else ranked[0][2]  # "Electric" is Electric City
     return Location(
         "place",
         "named",
         text,
         options,
-        city=None if first.kind == "unincorporated" and not zips else names.spelled[key],
+        city=None if first.kind == "unincorporated" and not zips else city,
         county=first.counties[0],
         ambiguous=len({area.place or area.id for area in areas_found}) > 1,
     )
+
+
+def _towns_beside(book: Book, state: str, key: str, names: PlaceNames) -> list[Area]:
+    """What a town of Vermont has that surrounds the city of its name; none elsewhere."""
+    town = f"{key}town"
+    if town in names.nicknames:  # without a rate of its own
+        return bases_of(book, state, names.counties[names.nicknames[town]])
+    return names.cities.get(town, []) if names.spelled.get(town, "").endswith(" Town") else []
 
 
 def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Location:

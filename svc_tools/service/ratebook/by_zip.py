@@ -123,13 +123,20 @@ def _kind(options: Sequence[Option]) -> Iterator[object]:
 def _options_of_box(
     book: Book, state: str, key: str, counties: Sequence[str]
 ) -> tuple[Option, ...]:
-    """The place that a ZIP of boxes is called after, or else what is left of its county."""
+    """The place that a ZIP of boxes is called after, or else what is left of its county.
+
+    Where that is not in the ZIP's own county, what is left of the county is possible too.
+    """
     names = place_names(book, state)
-    for row in names.places.get(key, ()):
-        within = [fips for fips in row.counties.split() if fips in counties[:1]]
-        areas = areas_of_place(book, state, row, within) if within else []
-        if areas:
-            return (Option(areas[0], f"is {row.name}, the ZIP's city"),)
+    for fips in counties:
+        for row in names.places.get(key, ()):
+            areas = (
+                areas_of_place(book, state, row, (fips,)) if fips in row.counties.split() else []
+            )
+            if areas:
+                more = [Option(one, "is its county") for one in bases_of(book, state, counties[0])]
+                city = Option(areas[0], f"is {row.name}, the ZIP's city")
+                return (city, *more) if fips != counties[0] else (city,)
     for area in names.cities.get(key, ()):
         if not set(area.counties).isdisjoint(counties):
             return (Option(area, f"is called {area.name}, the ZIP's city"),)

@@ -19,6 +19,8 @@ BASE_KINDS = frozenset({"county", "unincorporated"})
 WHOLE = 1000
 """All of a ZIP's land."""
 _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
+_CITY_WIDE = frozenset({"MS"})
+"""States of full lists whose cities levy their rate in every county they lie in."""
 _PLACE_KINDS = frozenset({"city", "county"})
 
 _Index = dict[str, tuple["Area", ...]]
@@ -53,8 +55,8 @@ def areas_of_place(
 ) -> list[Area]:
     """The areas that a place lies in, that of its main county first.
 
-    A place without an area in a county has what is left of that county. In the states whose
-    cities alone are listed, a city's area is that of its parts in every county.
+    A place without an area in a county has what is left of that county. Where cities are listed
+    without their counties, a city's area is that of its parts in every county.
 
     Args:
         book: the book.
@@ -69,7 +71,7 @@ def areas_of_place(
     found: list[Area] = []
     for fips in counties:
         here = [area for area in own if fips in area.counties]
-        if not here and own and book.states[state].tier == "D":
+        if not here and own and (state in _CITY_WIDE or book.states[state].tier == "D"):
             here = [own[0]]
         found += here[:1] or bases_of(book, state, fips)
     return list(dict.fromkeys(found))
@@ -114,6 +116,9 @@ def options_of_zip(
 ) -> tuple[Option, ...]:
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
+    A place with less than 1 % of the land does not count, unless the ZIP is called after it. Of
+    Alaska no share is known: a place counts that the ZIP is called after.
+
     Args:
         book: the book.
         state: two-letter code.
@@ -128,28 +133,51 @@ def options_of_zip(
     first = ""
     left = WHOLE
     places = book.places(state)
-    for fips, share in book.zips.shares(zip5, state):
+    shares = book.zips.shares(zip5, state)
+    if book.states[state].tier == "none":
+        here = (
+            row for row in places.values() if not set(counties).isdisjoint(row.counties.split())
+        )
+        shares = [(row.fips, 0) for row in here if _is_called(row, name)]
+    for fips, share in shares:
         place = places[fips]
-        areas = areas_of_place(book, state, place, counties)
-        left -= share
-        if not areas:
+        named = _is_called(place, name)
+        if share < _SLIVER and not named:
             continue
+        left -= share
+        areas = areas_of_place(book, state, place, counties)
         why = f"holds {place.name}"
         for area in areas:
             _add(found, area, why, share // len(areas))
-        if name and not first and (name_key(place.name) == name or _has_alias(place, name)):
+        if named and areas and not first:
             first = areas[0].id
     if left >= _SLIVER or not found:
+        towns = _towns(book, state, counties, name)
         bases = [area for fips in counties for area in bases_of(book, state, fips)]
-        for area in bases:
-            _add(found, area, f"touches {_county(book, area)}", left // len(bases))
+        for area in (*towns, *bases):
+            what = area.name if area in towns else _county(book, area)
+            _add(found, area, f"touches {what}", left // len((*towns, *bases)))
+        first = first or next((area.id for area in towns), "")
     if not found:
         raise no_rate(book, state, counties[0])
     return tuple(sorted(found.values(), key=lambda one: (_id(one) != first, -one.share)))
 
 
-def _has_alias(place: PlaceRow, name: str) -> bool:
-    return bool(place.aliases) and any(name_key(one) == name for one in place.aliases.split("|"))
+def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[Area]:
+    """The towns of Vermont that a ZIP is called after: the Census does not draw them."""
+    if state != "VT":
+        return []
+    here = (area for fips in counties for area in book.county_areas.get((state, fips), ()))
+    return [
+        area
+        for area in here
+        if area.kind == "city" and not area.place and name_key(area.name) in {name, f"{name}town"}
+    ]
+
+
+def _is_called(place: PlaceRow, name: str) -> bool:
+    called = (place.name, *place.aliases.split("|")) if place.aliases else (place.name,)
+    return bool(name) and any(name_key(one) == name for one in called)
 
 
 def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:

@@ -105,6 +105,12 @@ NICKNAMES = {
     "PA": {"Phila": "Philadelphia", "Philly": "Philadelphia"},
     "TN": {"Nashville-Davidson": "Davidson County"},
     "UT": {"SLC": "Salt Lake City"},
+    "VT": {
+        "Barre Town": "Washington County",
+        "Town of Barre": "Washington County",
+        "Town of Rutland": "Rutland Town",
+        "Town of St. Albans": "St. Albans Town",
+    },
 }
 """Names in use, by state, and the name of the book that each means."""
 BOROUGHS = {

@@ -88,6 +88,8 @@ def keys_of(names: PlaceNames, text: str) -> list[str]:
     "City of Richmond" is the independent city before it is any place of the name.
     """
     literal, *others = name_keys(text) or [""]
+    if literal in names.nicknames:
+        others = []  # the town of Barre is not the city
     means = [names.nicknames[key] for key in (literal, *others) if key in names.nicknames]
     city = [f"{key}city" for key in others if literal == f"cityof{key}"]
     independent = [key for key in city if key in names.counties]
