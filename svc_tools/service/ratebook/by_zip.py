@@ -80,10 +80,10 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         )
     boxed = not touched or (place is not None and place.kind == _BOXES)
     key = name_key(place.city) if place else ""
-    if boxed:
-        options = _options_of_box(book, state, key, counties)
-    else:
+    options = _options_of_box(book, state, key, counties) if boxed else ()
+    if not options and touched:
         options = options_of_zip(book, state, zip5, counties, key)
+    options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
     found = Location(
         "zip5",
@@ -123,16 +123,15 @@ def _kind(options: Sequence[Option]) -> Iterator[object]:
 def _options_of_box(
     book: Book, state: str, key: str, counties: Sequence[str]
 ) -> tuple[Option, ...]:
-    """The place that a ZIP of boxes is called after, or else what is left of its county.
+    """The place that a ZIP of boxes is called after; none where that is no place.
 
     Where that is not in the ZIP's own county, what is left of the county is possible too.
     """
     names = place_names(book, state)
     for fips in counties:
         for row in names.places.get(key, ()):
-            areas = (
-                areas_of_place(book, state, row, (fips,)) if fips in row.counties.split() else []
-            )
+            inside = fips in row.counties.split()
+            areas = areas_of_place(book, state, row, (fips,)) if inside else []
             if areas:
                 more = [Option(one, "is its county") for one in bases_of(book, state, counties[0])]
                 city = Option(areas[0], f"is {row.name}, the ZIP's city")
@@ -140,10 +139,14 @@ def _options_of_box(
     for area in names.cities.get(key, ()):
         if not set(area.counties).isdisjoint(counties):
             return (Option(area, f"is called {area.name}, the ZIP's city"),)
-    bases = bases_of(book, state, counties[0])
+    return ()
+
+
+def _options_of_county(book: Book, state: str, fips: str) -> tuple[Option, ...]:
+    bases = bases_of(book, state, fips)
     if not bases:
-        raise no_rate(book, state, counties[0])
-    name = book.counties[state, counties[0]].name
+        raise no_rate(book, state, fips)
+    name = book.counties[state, fips].name
     return tuple(Option(area, f"lies in {name}") for area in bases)
 
 
