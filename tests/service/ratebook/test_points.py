@@ -26,7 +26,7 @@ NEW = date(2026, 5, 1)
         ("SD", (43.3300, -102.5500), "Oglala Lakota County", "0.04200"),
         ("VA", (37.3340, -79.5230), "Bedford County", "0.05300"),
         ("WA", (47.6062, -122.3321), "King County", "0.10550"),
-        ("DC", (38.8977, -77.0365), "District of Columbia", "0.07000"),
+        ("DC", (38.8977, -77.0365), "District of Columbia", "0.06000"),
     ],
 )
 def test_a_point_in_its_county(ask, state, point, county, rate):
@@ -43,12 +43,18 @@ def test_the_nearest_place_is_told_in_full(ask):
     assert (place["lat"], place["lng"]) == (34.0537, -118.2428)
 
 
-def test_a_point_near_a_boundary_is_no_more_than_medium(ask):
-    inside = ask("NC", lat=35.2271, lng=-80.8431)  # the middle of Charlotte
-    assert (inside.confidence, len(inside.rated)) == ("high", 1)
-    edge = ask("NC", lat=35.2271, lng=-80.6031)  # beside Cabarrus County
-    assert edge.confidence == "medium"
-    assert {rated.area.name for rated, _ in edge.rated} == {"Mecklenburg County", "Cabarrus County"}
+@pytest.mark.parametrize(
+    ("state", "point", "units"),
+    [
+        ("NC", (35.2271, -80.8431), [8_250]),  # the middle of Charlotte
+        ("NC", (35.2271, -80.6031), [8_250, 7_000]),  # beside Cabarrus County
+        ("WA", (47.2000, -122.4000), [10_500, 9_500, 8_100, 10_100, 8_700, 10_200]),
+    ],
+)
+def test_a_point_with_several_rates_near_by_is_low(ask, state, point, units):
+    answer = ask(state, lat=point[0], lng=point[1], as_of=date(2026, 7, 1))
+    assert list(dict.fromkeys(rated.combined for rated, _ in answer.rated)) == units
+    assert answer.confidence == ("low" if len(units) > 1 else "high")
 
 
 @pytest.mark.parametrize(

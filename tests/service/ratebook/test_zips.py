@@ -9,8 +9,8 @@ import pytest
 from svc_tools.service.ratebook import NotResolved
 
 COUNTY_UNKNOWN = {
-    ("GA", "30138"), ("GA", "30645"), ("NM", "87654"), ("PA", "15439"), ("PA", "18005"),
-    ("PA", "18768"), ("VA", "24619"),
+    ("CO", "81075"), ("GA", "30138"), ("GA", "30645"), ("NM", "87654"), ("PA", "15439"),
+    ("PA", "18005"), ("PA", "18768"), ("TN", "38227"), ("VA", "24619"), ("WV", "25410"),
 }  # fmt: skip
 """ZIPs of covered states that no table gives a county for, nor for their city."""
 
@@ -42,44 +42,78 @@ def test_zip_plus_four_is_its_zip(ask):
     assert ask("CA", zip="94105-1234").simple() == ask("CA", zip="94105").simple()
 
 
-def test_a_zip_of_several_counties_says_so(ask):
-    answer = ask("OH", zip="43068")
-    (warning,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
-    assert warning["candidates"] == len(answer.rated)
-    assert warning["lowest_combined_rate"] == "0.06750"
-    assert warning["highest_combined_rate"] == "0.08250"
-    overlays = {rated.area.name for rated, _ in answer.rated if rated.area.kind == "overlay"}
-    assert "COTA transit area in Licking County" in overlays
+def spans(answer):
+    (found,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+    return found["candidates"], found["lowest_combined_rate"], found["highest_combined_rate"]
 
 
 @pytest.mark.parametrize(
-    ("fields", "name"),
+    ("state", "zip5", "units", "confidence"),
     [
-        ({"zip": "43035"}, "COTA transit area in Delaware County"),
-        ({"location": "Delaware County"}, "COTA transit area in Delaware County"),
-        ({"location": "Delaware"}, "COTA transit area in Delaware County"),
-        ({"lat": 40.2987, "lng": -83.0680}, "COTA transit area in Delaware County"),
-        ({"zip": "43551"}, "TARTA transit area in Wood County"),
+        # a place in each county of the ZIP, the rest of each county, and a part of another city
+        ("OH", "43068", [8_000, 7_750, 8_250, 7_250, 6_750, 7_750], "low"),
+        ("OH", "43054", [8_000, 7_250, 7_000, 8_000], "medium"),
+        ("OH", "43035", [7_000, 8_000], "medium"),  # Columbus in Delaware County has 4.5 %
+        ("NC", "27265", [6_750, 7_000, 7_000], "low"),
+        ("MN", "56479", [7_875, 7_375, 7_375, 7_375, 7_875], "low"),
+        ("WA", "98402", [10_500, 10_200], "medium"),
+        ("VT", "05701", [7_000, 7_000, 6_000], "medium"),  # the town around the city
+        ("VT", "05495", [7_000, 6_000, 6_000], "low"),  # a town that the Census does not draw
+        # a place of less than 1 % that the ZIP is called after
+        ("SD", "57004", [6_200, 4_200, 4_200, 4_200, 6_200], "low"),
+        ("OK", "73014", [8_850, 4_850, 8_850], "low"),
+        ("NE", "68002", [7_000, 5_500], "low"),
+        ("AK", "99901", [8_000, 2_500], "low"),
+        # boxes of Madison that the postal table has in Waukesha County
+        ("WI", "53702", [5_500, 5_000], "medium"),
     ],
 )
-def test_a_transit_area_that_only_city_names_tell_is_a_candidate(ask, fields, name):
-    answer = ask("OH", as_of=date(2026, 2, 1), **fields)
-    assert answer.confidence == "medium"
-    assert [rated.area.kind for rated, _ in answer.rated] == ["county", "overlay"]
-    assert answer.rated[1][0].area.name == name
-    assert codes(answer) == ["zip_spans_jurisdictions"]  # a whole rate, not a partial one
+def test_a_zip_has_every_place_and_county_rest_that_it_touches(ask, state, zip5, units, confidence):
+    answer = ask(state, zip=zip5)
+    assert (answer.chosen.combined, answer.confidence) == (units[0], confidence)
+    assert sorted(rated.combined for rated, _ in answer.rated) == sorted(units)
+    low, high = (f"{rate / 100_000:.5f}" for rate in (min(units), max(units)))
+    assert spans(answer) == (len(set(units)), low, high)
 
 
-def test_a_city_that_names_its_transit_area_is_in_it(ask):
-    answer = ask("OH", location="Rossford", as_of=date(2026, 2, 1))
-    assert (answer.chosen.area.kind, answer.chosen.combined) == ("overlay", 7_250)
-    assert ask("OH", zip="43215", as_of=date(2026, 2, 1)).confidence == "high"
+@pytest.mark.parametrize(
+    ("state", "zip5", "areas"),
+    [
+        ("OH", "43135", 4),  # a place and the rests of three more counties
+        ("CA", "90210", 3),
+        ("CA", "92139", 1),  # 0.6 % of it is Bonita, at another rate
+        ("CA", "95436", 1),  # 0.7 % is Windsor
+    ],
+)
+def test_candidates_of_one_rate_and_slivers_cast_no_doubt(ask, state, zip5, areas):
+    answer = ask(state, zip=zip5, as_of=date(2026, 5, 1))
+    assert len(answer.rated) == areas
+    assert len({rated.combined for rated, _ in answer.rated}) == 1
+    assert (answer.confidence, codes(answer)) == ("high", [])
+
+
+@pytest.mark.parametrize(
+    ("state", "zip5", "city", "units"),
+    [
+        ("MN", "55121", "Saint Paul", 8_125),  # Eagan
+        ("GA", "30328", "Atlanta", 7_750),  # Sandy Springs
+        ("UT", "84107", "Salt Lake City", 7_650),  # Murray
+    ],
+)
+def test_a_zip_outside_the_city_it_is_named_after_has_the_rate_of_what_it_touches(
+    ask, state, zip5, city, units
+):
+    for fields in ({"zip": zip5}, {"street": "1 Main St", "city": city, "zip": zip5}):
+        answer = ask(state, as_of=date(2026, 5, 1), **fields)
+        assert (answer.chosen.combined, answer.confidence) == (units, "medium")
+        assert city not in {rated.area.name for rated, _ in answer.rated}
+        assert answer.location.city == city
 
 
 def test_a_city_of_the_same_name_elsewhere_is_not_a_candidate(ask):
     # Fairfield is a city of Spokane County in Washington, and one of Solano in California
     names = {rated.area.name for rated, _ in ask("CA", zip="94533").rated}
-    assert names == {"Fairfield", "Solano County (unincorporated area)"}
+    assert names == {"Fairfield", "Vacaville", "Solano County (unincorporated area)"}
 
 
 def test_a_zip_of_one_county_in_an_official_table_is_high(ask):
@@ -92,7 +126,7 @@ def test_a_zip_that_reaches_over_a_state_line_names_the_other_state(ask):
     (note,) = [w for w in answer.advisories if w["code"] == "zip_crosses_state_line"]
     assert note["states"] == ("VA",)
     assert "Make sure of the state" in note["message"]
-    assert {rated.area for rated, _ in answer.rated} == {None}  # no rate of the other state
+    assert {rated.area.state for rated, _ in answer.rated} == {"TN"}
     assert "zip_crosses_state_line" not in codes(ask("VA", zip="37642"))
     assert "zip_crosses_state_line" not in codes(ask("NC", zip="28202"))
 
@@ -102,7 +136,7 @@ def test_a_zip_over_a_state_line_answers_in_both(book, ask):
     assert "37642" in crossing  # Church Hill, Tennessee
     for zip5 in crossing:
         assert ask("VA", zip=zip5).chosen.area.state == "VA"
-    assert ask("TN", zip="37642").chosen.combined == 7_000
+    assert ask("TN", zip="37642").chosen.combined == 9_750  # Hawkins County
 
 
 @pytest.mark.parametrize(
@@ -137,7 +171,7 @@ def test_alaska_is_not_answered(refused):
 
 
 def test_a_state_part_is_never_passed_off_as_the_whole(ask):
-    answer = ask("UT", zip="84101")
+    answer = ask("LA", zip="70112")
     assert (answer.confidence, answer.location.via) == ("low", "state")
     assert codes(answer) == ["local_rates_not_covered"]
 
