@@ -39,9 +39,11 @@ def test_the_rate_is_the_published_one(client, state, arguments, rate):
     assert answer.rate.state == state
 
 
-@pytest.mark.parametrize(("day", "warned"), [("2026-05-01", False), (None, True)])
-def test_a_day_after_the_edition_is_said(client, day, warned):
+@pytest.mark.parametrize(
+    ("day", "confidence"), [("2026-05-01", "high"), ("2027-01-15", "medium"), ("2027-06-01", "low")]
+)
+def test_a_day_after_the_edition_is_said(client, day, confidence):
     answer = client.lookup("WA", location="Seattle", as_of=day)
     codes = [warning.code for warning in answer.warnings]
-    assert ("as_of_after_edition" in codes) is warned
-    assert answer.confidence == ("low" if warned else "medium")
+    assert ("as_of_after_edition" in codes) is (confidence != "high")
+    assert answer.confidence == confidence

@@ -30,6 +30,7 @@ Advisory = dict[str, object]
 
 _MEMO_LIMIT = 100_000
 _HALF = 500
+_ORDER = ("state", "county", "city", "district")
 QUARTER = timedelta(days=92)
 """A figure is likely to be right still this long after its edition (docs/ACCURACY.md)."""
 
@@ -118,7 +119,7 @@ def rate_area(book: Book, state: str, area: Area | None, day: date) -> Rated | A
 
 
 def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absent:
-    parts = {"state": 0, "county": 0, "city": 0, "district": 0}
+    parts = dict.fromkeys(_ORDER, 0)
     components = []
     oldest: list[date] = []
     for key in (state, *(area.components if area else ())):
@@ -133,6 +134,7 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             oldest.append(known_from)
         components.append(Component(jurisdiction, row, book.sources[row.source]))
         parts[jurisdiction.level] += row.units
+    components.sort(key=lambda component: _ORDER.index(component.jurisdiction.level))
     effective = None if oldest else _effective(components)
     stale = [c.row.begin for c in components if c.row.use == "stale" and c.row.begin]
     return Rated(

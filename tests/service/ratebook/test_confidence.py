@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook.rating import LEVELS, LIMITS, STARTS, Grounds, confidence
 
-BEST = Grounds("B", "county")
+BEST = Grounds("B", "named")
 
 STARTING = [
     ("boundary_record", Grounds("E", "address"), "exact"),
@@ -20,37 +20,42 @@ STARTING = [
     ("state_alone", Grounds("A", "state"), "high"),
     ("state_part_only", Grounds("E", "state"), "low"),
     ("official_code", Grounds("C", "code"), "exact"),
-    ("county_decides", Grounds("B", "county"), "high"),
-    ("city_named", Grounds("C", "named_city"), "medium"),
-    ("city_named", Grounds("C", "named_county"), "medium"),
-    ("city_is_county", Grounds("C", "county"), "medium"),
-    ("city_of_zip", Grounds("C", "zip_city"), "low"),
-    ("city_of_zip", Grounds("C", "guessed_place"), "low"),
-    ("main_cities", Grounds("D", "named_city"), "low"),
-    ("main_cities", Grounds("D", "county"), "low"),
-    ("towns_of_a_table", Grounds("none", "named_city"), "low"),
-    ("towns_of_a_table", Grounds("none", "zip_city"), "low"),
+    ("listed_area", Grounds("B", "county"), "high"),
+    ("listed_area", Grounds("C", "zip"), "high"),
+    ("listed_area", Grounds("C", "nearest"), "high"),
+    ("listed_cities", Grounds("D", "named"), "medium"),
+    ("towns_of_a_table", Grounds("none", "zip"), "low"),
 ]
 LIMITING = [
-    ("several_areas", {"several": True}, "medium"),
+    ("several_rates", {"several": True}, "medium"),
+    ("several_rates", {"several": True, "decided": "zip", "share": 500}, "medium"),
+    ("several_rates", {"several": True, "decided": "zip", "share": 0}, "medium"),  # not known
+    ("small_share", {"several": True, "decided": "zip", "share": 499}, "low"),
+    ("small_share", {"several": True, "decided": "postal", "share": 1}, "low"),
+    ("nearest_place", {"several": True, "decided": "nearest"}, "low"),
+    ("further_name", {"several": True, "further": True}, "low"),
     ("no_crosswalk", {"no_crosswalk": True}, "medium"),
+    ("zip_outside_its_city", {"outside": True}, "medium"),
     ("zip_of_another_state", {"across": True}, "medium"),
     ("place_mismatch", {"mismatch": "same"}, "medium"),
     ("place_mismatch_rate", {"mismatch": "differs"}, "low"),
     ("zip_not_used", {"zip_not_used": True}, "medium"),
-    ("transit_overlay", {"overlay": True}, "medium"),
     ("near_boundary", {"near_boundary": True}, "medium"),
     ("off_map", {"off_map": True}, "low"),
     ("third_hand", {"third_hand": True}, "medium"),
+    ("stale", {"stale": True}, "medium"),
     ("conflict_medium", {"conflict_cap": "medium"}, "medium"),
     ("conflict_low", {"conflict_cap": "low"}, "low"),
     ("unknown_code", {"unknown_code": True}, "medium"),
     ("ambiguous_name", {"ambiguous": True}, "medium"),
     ("after_edition", {"after_edition": True}, "medium"),
+    ("long_after", {"long_after": True}, "low"),
     ("districts_unplaced", {"districts_unplaced": True}, "low"),
-    ("state_part_there", {"state_part": True}, "low"),
+    ("partial", {"partial": True}, "low"),
     ("before_history", {"before_history": True}, "low"),
 ]
+SILENT = [{"share": 1, "decided": "zip"}, {"decided": "nearest"}, {"further": True}]
+"""What says nothing while only one rate is possible."""
 
 
 @pytest.mark.parametrize(("name", "grounds", "level"), STARTING)
@@ -62,37 +67,41 @@ def test_where_it_starts(name, grounds, level):
 @pytest.mark.parametrize(("name", "changed", "level"), LIMITING)
 def test_what_holds_it_down(name, changed, level):
     grounds = BEST._replace(**changed)
-    also = ["place_mismatch"] if name == "place_mismatch_rate" else []
-    assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [*also, name]
+    also = {"place_mismatch": "mismatch", "several_rates": "several"}
+    before = [rule for rule, field in also.items() if field in changed and rule != name]
+    assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [*before, name]
     assert confidence(grounds) == level
 
 
 def test_every_rule_is_tested():
     assert {name for name, *_ in STARTING} == {rule.name for rule in STARTS}
-    assert [name for name, *_ in LIMITING] == [rule.name for rule in LIMITS]
+    assert list(dict.fromkeys(name for name, *_ in LIMITING)) == [rule.name for rule in LIMITS]
+
+
+@pytest.mark.parametrize("changed", SILENT)
+def test_one_possible_rate_is_not_held_down(changed):
+    assert confidence(BEST._replace(**changed)) == "high"
 
 
 def test_steps_add_up_and_end_at_low():
     assert confidence(BEST._replace(ambiguous=True, after_edition=True)) == "low"
     assert confidence(Grounds("E", "state", after_edition=True)) == "low"
-    assert confidence(Grounds("A", "state", no_crosswalk=True)) == "high"
-    assert confidence(Grounds("A", "state", zip_not_used=True)) == "high"
+    for field in ("no_crosswalk", "zip_not_used", "outside"):
+        assert confidence(Grounds("A", "state")._replace(**{field: True})) == "high"
+    assert confidence(Grounds("A", "state", mismatch="same")) == "high"
 
 
-@given(
-    st.builds(
-        Grounds,
-        st.sampled_from(["A", "B", "C", "D", "E", "none"]),
-        st.sampled_from(
-            ["state", "code", "named_city", "county", "zip_city", "zip4", "boundary_zip"]
-        ),
-        *[st.booleans()] * 3,
-        st.sampled_from(["", "same", "differs"]),
-        *[st.booleans()] * 6,
-        st.sampled_from(["", "low", "medium"]),
-        *[st.booleans()] * 5,
-    )
-)
+FIELDS = {
+    field: st.integers(0, 1000) if field == "share" else st.booleans() for field in Grounds._fields
+} | {
+    "tier": st.sampled_from(["A", "B", "C", "D", "E", "none"]),
+    "decided": st.sampled_from(["state", "code", "named", "zip", "postal", "nearest", "zip4"]),
+    "mismatch": st.sampled_from(["", "same", "differs"]),
+    "conflict_cap": st.sampled_from(["", "low", "medium"]),
+}
+
+
+@given(st.builds(Grounds, **FIELDS))
 def test_no_circumstance_ever_raises_it(grounds):
     level = LEVELS.index(confidence(grounds))
     clean = Grounds(grounds.tier, grounds.decided)

@@ -41,12 +41,12 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
         ("OK", "73014", "Calumet", (8_850, "medium")),  # less than 1 % of the ZIP, whose name it is
         ("OK", "73014", "El Reno", (8_850, "medium")),
         ("OK", "73014", "Canadian County", (4_850, "high")),
-        ("CA", "90069", "West Hollywood", 1(0_500, "medium")),  # 39 % of it
+        ("CA", "90069", "West Hollywood", (10_500, "medium")),  # 39 % of it
         ("CA", "90069", "Los Angeles", (9_750, "medium")),
         ("UT", "84107", "Murray", (7_650, "medium")),
         ("UT", "84107", "Millcreek", (7_450, "medium")),
-        ("WA", "98402", "Tacoma", 1(0_400, "high")),  # 98.8 % of it
-        ("WA", "98402", "Ruston", 1(0_100, "medium")),
+        ("WA", "98402", "Tacoma", (10_400, "high")),  # 98.8 % of it
+        ("WA", "98402", "Ruston", (10_100, "medium")),
         ("VT", "05495", "Williston", (7_000, "medium")),
         ("VT", "05701", "Rutland Town", (7_000, "medium")),
         ("VT", "05641", "Barre", (7_000, "medium")),
@@ -57,9 +57,7 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
         ("WI", "53211", "Milwaukee", (7_900, "medium")),
     ],
 )
-def test_the_city_given_decides_among_the_places_of_a_zip(
-    ask, state, zip5, city, expected
-):
+def test_the_city_given_decides_among_the_places_of_a_zip(ask, state, zip5, city, expected):
     fields = {"street": "1 Main St", "city": city} if city else {}
     answer = ask(state, zip=zip5, as_of=date(2026, 6, 1), **fields)
     assert (answer.chosen.combined, answer.confidence) == expected
