@@ -10,28 +10,50 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import product
 
+_SHORT_FORMS = """
+    airforcebase afb, airport arpt, alley aly, annex anx, arcade arc, avenue ave av, bayou byu,
+    beach bch, bend bnd, black blk, bluff blf, bluffs blfs, borough boro, bottom btm,
+    boulevard blvd, branch br brnch, bridge brg brdg, brook brk, brooks brks, camp cp cmp,
+    canyon cyn, cape cpe, center ctr cntr cnr centre, centers ctrs, circle cir, cliff clf,
+    cliffs clfs, club clb, college coll clg, common cmn, corner cor crnr, corners cors,
+    country cntry, county co cnty cty, court ct, cove cv, creek crk, crescent cres, crest crst,
+    crossing xing, crossroad xrd, crossroads xrds, dale dl, dam dm, depot dpt, divide dv, drive dr,
+    east e, estate est, estates ests, extension ext, falls fls, farm frm, farms frms, ferry fry,
+    field fld, fields flds, flat flt, flats flts, ford frd, forest frst, forge frg, fork frk,
+    forks frks, fort ft frt, garden gdn, gardens gdns, gateway gtwy, glen gln, glens glns,
+    grand grnd, great gt, green grn, greens grns, grove grv, groves grvs, harbor hbr harbour,
+    harbors hbrs, haven hvn, heights hts hgts ht hgt hghts, highway hwy, hill hl, hills hls,
+    hollow holw hllw hlw, indian ind, inlet inlt, international intl, island is isl, islands iss,
+    junction jct jctn, key ky, keys kys, knoll knl, knolls knls, lake lk, lakes lks, landing lndg,
+    lane ln, light lgt, lights lgts, little ltl, loaf lf, lock lck, locks lcks, lodge ldg,
+    lower lwr, manor mnr, manors mnrs, meadow mdw, meadows mdws, middle mdl, mill ml, mills mls,
+    mission msn mssn, mount mt, mountain mtn, mountains mtns, national natl ntl nat, neck nck,
+    north n, northeast ne, northwest nw, orchard orch, park pk prk, parkway pkwy, pine pne,
+    pines pnes, place pl, plain pln, plains plns, plaza plz, pleasant plsnt, point pt pnt pointe,
+    points pts, port prt, ports prts, prairie pr, ranch rnch, rancho rncho, rapid rpd, rapids rpds,
+    rest rst, ridge rdg, ridges rdgs, river riv rvr, road rd, roads rds, saint st, sainte ste,
+    saints sts, san sn, santa sta, shoal shl, shoals shls, shore shr, shores shrs, south s so,
+    southeast se, southwest sw, spring spg spng sprg, springs spgs spngs sprgs sprngs, square sq,
+    station stn, stream strm, summit smt, terrace ter terr, township twp twnshp townshp twsp tp,
+    trace trce, trail trl, turnpike tpke, union un, university univ, upper upr uppr,
+    valley vly vlly, valleys vlys, view vw, views vws, village vlg vill vllg, villages vlgs,
+    ville vl, vista vis, well wl, wells wls, west w, white wht, woods wds
+"""
 _SHORT = {
-    "st": "saint", "ste": "sainte", "sta": "santa", "mt": "mount", "mtn": "mountain",
-    "mtns": "mountains", "ft": "fort", "frt": "fort", "pt": "point", "prt": "port",
-    "hts": "heights", "hgts": "heights", "ht": "heights", "spg": "spring", "spgs": "springs",
-    "spng": "spring", "spngs": "springs", "jct": "junction", "jctn": "junction",
-    "twp": "township", "twnshp": "township", "boro": "borough", "vlg": "village",
-    "vill": "village", "is": "island", "isl": "island", "bch": "beach", "hl": "hill",
-    "hls": "hills", "vly": "valley", "vlly": "valley", "lk": "lake", "lks": "lakes",
-    "ctr": "center", "cntr": "center", "centre": "center", "cnr": "center", "ctrs": "centers",
-    "gdns": "gardens", "gdn": "garden", "pk": "park", "vw": "view", "hbr": "harbor",
-    "harbour": "harbor", "crk": "creek", "fls": "falls", "grv": "grove", "rdg": "ridge",
-    "riv": "river", "rvr": "river", "mdws": "meadows", "mdw": "meadow", "pln": "plain",
-    "plns": "plains", "lndg": "landing", "mls": "mills", "cyn": "canyon", "frk": "fork",
-    "frks": "forks", "frst": "forest", "gln": "glen", "hvn": "haven", "shrs": "shores",
-    "shr": "shore", "brg": "bridge", "bnd": "bend", "xing": "crossing", "ests": "estates",
-    "sq": "square", "pl": "place", "n": "north", "s": "south", "so": "south", "e": "east",
-    "w": "west",
-    "co": "county", "cnty": "county", "cty": "county",
+    short: word for word, *shorts in map(str.split, _SHORT_FORMS.split(",")) for short in shorts
+}
+"""The usual short forms, those of the Postal Service among them (Publication 28, Appendix C),
+written out before names are compared."""
+_OTHERWISE = {
+    "br": ("bridge",), "colo": ("colorado",), "cor": ("corners",),
+    "cty": ("city",), "cy": ("city",), "est": ("estates",), "is": ("isle", "islands"),
+    "mnt": ("mountain",), "mt": ("mountain",), "no": ("north",),
+    "pk": ("peak",), "pr": ("port",), "pt": ("port",), "rch": ("ranch", "rancho"),
+    "rds": ("rapids",), "spg": ("springs",), "spr": ("springs",), "sta": ("station",),
+    "vl": ("village",),
 }  # fmt: skip
-"""The usual short forms, written out before names are compared."""
-_OTHERWISE = {"pt": "port", "cty": "city", "no": "north", "mt": "mountain"}
 """What a short form may mean too: tried where the first meaning leads nowhere."""
 _KINDS = {
     "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",
@@ -154,6 +176,9 @@ COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
 County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
 2013."""
 
+_MOST_DOUBTS = 3
+"""How many words of one name may be short forms with several meanings."""
+
 _WORD = re.compile(r"[a-z0-9]+")
 _SUFFIXES = frozenset({"city", "town", "village", "borough", "cdp"})
 _COUNTY_WORDS = frozenset({"county", "parish", "borough", "city"})
@@ -180,6 +205,12 @@ def name_key(text: str) -> str:
     return "".join(_words(text))
 
 
+def is_short_form(text: str) -> bool:
+    """Whether a text is nothing but one short form: `"Rdg"` ends a street as likely as a name."""
+    words = _raw(text)
+    return len(words) == 1 and words[0] in _SHORT
+
+
 def name_keys(text: str) -> list[str]:
     """The keys to try for what a caller wrote, the literal one first (`"City of Seattle"`)."""
     return list(_name_keys(text))
@@ -198,15 +229,22 @@ def _name_keys(text: str) -> tuple[str, ...]:
     if "unincorporated" in words:  # "Unincorporated King County", "Kern (unincorporated area)"
         rest = tuple(word for word in words if word not in {"unincorporated", "area"})
         keys.append("".join(rest) + ("" if rest[-1:] == ("county",) else "county"))
-    for number, word in enumerate(_raw(text)):
-        if word in _OTHERWISE:  # "Pt St Lucie", "No Hollywood"
-            other = (*words[:number], _OTHERWISE[word], *words[number + 1 :])
-            keys.append("".join(other))
-            if other[1:2] == ("of",) and other[0] in _KINDS:
-                keys.append("".join(other[2:]))
+    for other in _otherwise(_raw(text), words):  # "Pt St Lucie", "No Hollywood"
+        keys.append("".join(other))
+        if other[1:2] == ("of",) and other[0] in _KINDS:
+            keys.append("".join(other[2:]))
     if len(words) > 1 and words[-1] in _SUFFIXES:  # "Charlotte city", as the census writes it
         keys.append("".join(words[:-1]))
     return tuple(dict.fromkeys(key for key in keys if key))
+
+
+def _otherwise(raw: tuple[str, ...], words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The words with other meanings of their short forms; of an endless text none."""
+    if sum(word in _OTHERWISE for word in raw) > _MOST_DOUBTS:
+        return []
+    pairs = zip(raw, words, strict=True)
+    every = product(*((word, *_OTHERWISE.get(short, ())) for short, word in pairs))
+    return list(every)[1:]
 
 
 def bare_county(name: str) -> str:
