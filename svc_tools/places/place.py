@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from svc_tools.places.days import day_of, text_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
 from svc_tools.places.zips import normal_zip, states_of
+from svc_tools.short_forms import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,28 +29,6 @@ _LONGEST = 4_000
 """How many characters of a text a request can carry: far above what any service reads."""
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
 
-_WORDS = {
-    "st": "saint",
-    "ste": "sainte",
-    "ft": "fort",
-    "mt": "mount",
-    "mtn": "mountain",
-    "n": "north",
-    "s": "south",
-    "e": "east",
-    "w": "west",
-    "hts": "heights",
-    "spgs": "springs",
-    "spg": "spring",
-    "bch": "beach",
-    "twp": "township",
-    "vlg": "village",
-    "jct": "junction",
-    "pt": "point",
-    "is": "island",
-    "ctr": "center",
-    "centre": "center",
-}
 _KNOWN_AS = {
     "nyc": "new york",
     "washington dc": "washington",
@@ -349,14 +328,18 @@ def _degrees(name: str, value: object, limit: int) -> float:
 
 def same_place(one: str, other: str) -> bool:
     """Whether two names differ only in spelling: case, accents, "St." for "Saint", "City"."""
-    return _plain(one) == _plain(other)
+    return not _plain(one).isdisjoint(_plain(other))
 
 
 @functools.lru_cache(maxsize=65536)
-def _plain(name: str) -> str:
+def _plain(name: str) -> frozenset[str]:
+    """The name without what does not count; several where a short form has several meanings."""
     bare = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", " ", bare.replace("'", "")).split()
-    text = " ".join(_WORDS.get(word, word) for word in words)
+    return frozenset(_without_kind(" ".join(reading)) for reading in readings(tuple(words)))
+
+
+def _without_kind(text: str) -> str:
     text = _KNOWN_AS.get(text, text)
     for ending in _ENDINGS:
         text = text.removesuffix(ending)

@@ -333,3 +333,28 @@ def test_the_same_place_in_two_spellings(one, other):
 )
 def test_different_places_stay_different(one, other):
     assert not same_place(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Signal Hl", "Signal Hill"),
+        ("Ft. Worth", "Fort Worth"),
+        ("Pt Arthur", "Port Arthur"),
+        ("Mt View", "Mountain View"),
+        ("College Sta", "College Station"),
+        ("W Palm Bch", "West Palm Beach"),
+        ("Grosse Pt Pk", "Grosse Pointe Park"),
+        ("Elk Grove Vlg", "Elk Grove Village"),
+    ],
+)
+def test_a_short_form_is_the_same_place(one, other):
+    assert same_place(one, other)
+    assert same_place(other.upper(), one.lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Pt Arthur", "Arthur"), ("Mt View", "Mt Vernon"), ("Spring", "Springs")]
+)
+def test_short_forms_make_no_two_places_one(one, other):
+    assert not same_place(one, other)

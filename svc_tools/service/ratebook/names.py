@@ -10,51 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import product
 
-_SHORT_FORMS = """
-    airforcebase afb, airport arpt, alley aly, annex anx, arcade arc, avenue ave av, bayou byu,
-    beach bch, bend bnd, black blk, bluff blf, bluffs blfs, borough boro, bottom btm,
-    boulevard blvd, branch br brnch, bridge brg brdg, brook brk, brooks brks, camp cp cmp,
-    canyon cyn, cape cpe, center ctr cntr cnr centre, centers ctrs, circle cir, cliff clf,
-    cliffs clfs, club clb, college coll clg, common cmn, corner cor crnr, corners cors,
-    country cntry, county co cnty cty, court ct, cove cv, creek crk, crescent cres, crest crst,
-    crossing xing, crossroad xrd, crossroads xrds, dale dl, dam dm, depot dpt, divide dv, drive dr,
-    east e, estate est, estates ests, extension ext, falls fls, farm frm, farms frms, ferry fry,
-    field fld, fields flds, flat flt, flats flts, ford frd, forest frst, forge frg, fork frk,
-    forks frks, fort ft frt, garden gdn, gardens gdns, gateway gtwy, glen gln, glens glns,
-    grand grnd, great gt, green grn, greens grns, grove grv, groves grvs, harbor hbr harbour,
-    harbors hbrs, haven hvn, heights hts hgts ht hgt hghts, highway hwy, hill hl, hills hls,
-    hollow holw hllw hlw, indian ind, inlet inlt, international intl, island is isl, islands iss,
-    junction jct jctn, key ky, keys kys, knoll knl, knolls knls, lake lk, lakes lks, landing lndg,
-    lane ln, light lgt, lights lgts, little ltl, loaf lf, lock lck, locks lcks, lodge ldg,
-    lower lwr, manor mnr, manors mnrs, meadow mdw, meadows mdws, middle mdl, mill ml, mills mls,
-    mission msn mssn, mount mt, mountain mtn, mountains mtns, national natl ntl nat, neck nck,
-    north n, northeast ne, northwest nw, orchard orch, park pk prk, parkway pkwy, pine pne,
-    pines pnes, place pl, plain pln, plains plns, plaza plz, pleasant plsnt, point pt pnt pointe,
-    points pts, port prt, ports prts, prairie pr, ranch rnch, rancho rncho, rapid rpd, rapids rpds,
-    rest rst, ridge rdg, ridges rdgs, river riv rvr, road rd, roads rds, saint st, sainte ste,
-    saints sts, san sn, santa sta, shoal shl, shoals shls, shore shr, shores shrs, south s so,
-    southeast se, southwest sw, spring spg spng sprg, springs spgs spngs sprgs sprngs, square sq,
-    station stn, stream strm, summit smt, terrace ter terr, township twp twnshp townshp twsp tp,
-    trace trce, trail trl, turnpike tpke, union un, university univ, upper upr uppr,
-    valley vly vlly, valleys vlys, view vw, views vws, village vlg vill vllg, villages vlgs,
-    ville vl, vista vis, well wl, wells wls, west w, white wht, woods wds
-"""
-_SHORT = {
-    short: word for word, *shorts in map(str.split, _SHORT_FORMS.split(",")) for short in shorts
-}
-"""The usual short forms, those of the Postal Service among them (Publication 28, Appendix C),
-written out before names are compared."""
-_OTHERWISE = {
-    "br": ("bridge",), "colo": ("colorado",), "cor": ("corners",),
-    "cty": ("city",), "cy": ("city",), "est": ("estates",), "is": ("isle", "islands"),
-    "mnt": ("mountain",), "mt": ("mountain",), "no": ("north",),
-    "pk": ("peak",), "pr": ("port",), "pt": ("port",), "rch": ("ranch", "rancho"),
-    "rds": ("rapids",), "spg": ("springs",), "spr": ("springs",), "sta": ("station",),
-    "vl": ("village",),
-}  # fmt: skip
-"""What a short form may mean too: tried where the first meaning leads nowhere."""
+from svc_tools.short_forms import WRITTEN_OUT, readings
+
 _KINDS = {
     "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",
     "county": "county", "parish": "parish",
@@ -176,9 +134,6 @@ COUNTY_CHANGES = {"02270": "02158", "46113": "46102", "51515": "51019"}
 County and Wade Hampton is Kusilvak since 2015, Bedford city is a part of Bedford County since
 2013."""
 
-_MOST_DOUBTS = 3
-"""How many words of one name may be short forms with several meanings."""
-
 _WORD = re.compile(r"[a-z0-9]+")
 _SUFFIXES = frozenset({"city", "town", "village", "borough", "cdp"})
 _COUNTY_WORDS = frozenset({"county", "parish", "borough", "city"})
@@ -193,7 +148,7 @@ def _raw(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(_SHORT.get(word, word) for word in _raw(text))
+    return tuple(WRITTEN_OUT.get(word, word) for word in _raw(text))
 
 
 def name_key(text: str) -> str:
@@ -208,7 +163,7 @@ def name_key(text: str) -> str:
 def is_short_form(text: str) -> bool:
     """Whether a text is nothing but one short form: `"Rdg"` ends a street as likely as a name."""
     words = _raw(text)
-    return len(words) == 1 and words[0] in _SHORT
+    return len(words) == 1 and words[0] in WRITTEN_OUT
 
 
 def name_keys(text: str) -> list[str]:
@@ -229,22 +184,13 @@ def _name_keys(text: str) -> tuple[str, ...]:
     if "unincorporated" in words:  # "Unincorporated King County", "Kern (unincorporated area)"
         rest = tuple(word for word in words if word not in {"unincorporated", "area"})
         keys.append("".join(rest) + ("" if rest[-1:] == ("county",) else "county"))
-    for other in _otherwise(_raw(text), words):  # "Pt St Lucie", "No Hollywood"
+    for other in readings(_raw(text))[1:]:  # "Pt St Lucie", "No Hollywood"
         keys.append("".join(other))
         if other[1:2] == ("of",) and other[0] in _KINDS:
             keys.append("".join(other[2:]))
     if len(words) > 1 and words[-1] in _SUFFIXES:  # "Charlotte city", as the census writes it
         keys.append("".join(words[:-1]))
     return tuple(dict.fromkeys(key for key in keys if key))
-
-
-def _otherwise(raw: tuple[str, ...], words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The words with other meanings of their short forms; of an endless text none."""
-    if sum(word in _OTHERWISE for word in raw) > _MOST_DOUBTS:
-        return []
-    pairs = zip(raw, words, strict=True)
-    every = product(*((word, *_OTHERWISE.get(short, ())) for short, word in pairs))
-    return list(every)[1:]
 
 
 def bare_county(name: str) -> str:
