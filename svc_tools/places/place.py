@@ -422,11 +422,7 @@ def _state_of(zip_code: str | None, named: str | None = None) -> str:
             "state: none is given, and neither a ZIP nor the end of the address names one"
         )
     if len(lies_in) != 1:
-        where = (
-            f"lies in {' and '.join(sorted(lies_in))}: give the one that is meant"
-            if lies_in
-            else "is in no state's range"
-        )
+        where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
         raise ValueError(f"state: none is given, and ZIP {zip_code} {where}")
     return next(iter(lies_in))
 

@@ -345,15 +345,15 @@ def test_a_city_or_place_name_may_name_the_state_too(cells, state):
     [
         (
             {"zip": "42223"},
-            "state: none is given, and ZIP 42223 lies in KY and TN: give the one that is meant",
+            "state: none is given, and ZIP 42223 lies in KY and TN",
         ),
         (
             {"zip": "42223", "city": "Fort Campbell, TX"},
-            "state: none is given, and ZIP 42223 lies in KY and TN: give the one that is meant",
+            "state: none is given, and ZIP 42223 lies in KY and TN",
         ),
         (
             {"address": "1 Elm St, Fort Campbell 42223"},
-            "state: none is given, and ZIP 42223 lies in KY and TN: give the one that is meant",
+            "state: none is given, and ZIP 42223 lies in KY and TN",
         ),
         (
             {"address": "5 Main St, Springfield, IL 90210"},
