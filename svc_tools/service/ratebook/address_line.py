@@ -77,6 +77,7 @@ _DIRECTION = re.compile(
     re.IGNORECASE,
 )
 """Words that begin a street's name: "1200 N Washington", "12 Camino Del Mar" name no city."""
+_GRID = re.compile(r"\d+ [nsew]\.? \d+ [nsew]\.? ", re.IGNORECASE)
 _HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
     rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{_NUMBERED})\b|#)[\s.:#]*+){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
@@ -217,9 +218,18 @@ def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
         return found
     # a street without its usual last word: the longest place that leaves a street before it
     found = _known_end(last, state, known)
+    found = _behind_grid(last, found, state, known)
     before = last[: len(last) - len(found)].split()
     named = [word for word in before if not _DIRECTION.fullmatch(word)]
-    return found if len(before) >= _STREET_WORDS and (sure or named) else ""
+    grid = sum(word[0].isdigit() for word in before) > 1  # "666 S 500 W Salt Lake City"
+    return found if len(before) >= _STREET_WORDS and (sure or named or grid) else ""
+
+
+def _behind_grid(last: str, city: str, state: str, known: Known) -> str:
+    """The city behind a street of a grid, whose direction is not the city's: "9 S 500 W Fargo"."""
+    rest = city.partition(" ")[2]
+    of_street = _GRID.fullmatch(last[: len(last) - len(rest)]) if rest else None
+    return rest if of_street and known(state, rest) else city
 
 
 def _says_more_than_the_city(piece: str, state: str) -> bool:
@@ -451,9 +461,10 @@ def _leading(text: str, state: str, known: Known, known_zip: Known) -> _Taken | 
     if _is_city(plain := _without_tail(rest), state, known):
         return _Taken(found[1], found[2] or "", plain)
     house = next(_HOUSE_IN.finditer(rest), None)
-    if house is None:
+    city = rest[: house.start()].strip(_EDGE) if house else ""
+    if house is None or re.fullmatch(_ROAD, city, re.IGNORECASE):
         return None
-    city, street = rest[: house.start()].strip(_EDGE), rest[house.start() :].strip(_EDGE)
+    street = rest[house.start() :].strip(_EDGE)
     elsewhere = _ending_state(city)  # "94107 San Francisco CA 1 Main St" leads to California
     sure = _is_city(city, state, known) or bool(elsewhere and elsewhere.head)
     if not (sure if city else known_zip(state, found[1])):

@@ -6,6 +6,8 @@ from datetime import date
 
 import pytest
 
+from svc_tools.service.ratebook.names import name_key
+
 DAY = date(2026, 6, 30)
 
 
@@ -125,3 +127,19 @@ def test_a_street_called_like_a_city_names_no_city(refused, state, line):
     assert reason.message == (
         "no ZIP and no city could be read from the address: write it as 'street, city, state ZIP'"
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city"),
+    [
+        ("UT", "666 S 500 W Salt Lake City", "Salt Lake City"),
+        ("UT", "666 S 500 W West Jordan", "West Jordan"),
+        ("UT", "666 S 500 W, W Jordan", "West Jordan"),
+        ("ND", "620 S 500 W Fargo", "Fargo"),
+        ("ND", "620 5th St W Fargo", "West Fargo"),
+    ],
+)
+def test_the_direction_of_a_street_with_a_number_is_not_the_citys(ask, state, line, city):
+    found = ask(state, address=line).simple()["rate"]
+    assert name_key(found["city"]) == name_key(city)
+    assert found == ask(state, location=city).simple()["rate"]

@@ -296,6 +296,8 @@ def test_a_zip_that_stands_first_decides(ask, book, state, line, parts):
         ("TX", "10001 Main St, Dallas TX", None, "Dallas"),
         ("TX", "75201 Main St, Dallas TX", None, "Dallas"),
         ("TX", "75201 Houston St, Dallas", None, "Dallas"),
+        ("TX", "77068 FM 1960 W, Houston", None, "Houston"),
+        ("FL", "45800 FM 1960 W Miami", None, "West Miami"),
         ("TX", "75201 Dallas Pkwy, Dallas TX", None, "Dallas"),
         ("TX", "78701 N Lamar Blvd, Austin TX 78753", "78753", "Austin"),
         ("NY", "10001 New York Ave, Brooklyn", None, "Brooklyn"),
