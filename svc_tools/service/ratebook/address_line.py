@@ -150,7 +150,7 @@ def parse_line(
     text, named = split_state(text, state, known)
     if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
         return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
-    city = _city(_without_tail(text), state, known, sure=bool(named))
+    city = _city(_without_tail(text), state, known, sure=bool(named), with_zip=bool(zip5))
     street = _before(text, city)
     other = _joined(street, state, known) if city and not zip5 else ""
     both = f"it names two places ({other} and {city})" if other else ""
@@ -203,8 +203,10 @@ def _without_tail(text: str) -> str:
     return text.strip(" ,")
 
 
-def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
-    """The city of a line that its state and ZIP were taken from; `sure`: it had a state."""
+def _city(
+    text: str, state: str, known: Known, *, sure: bool = False, with_zip: bool = False
+) -> str:
+    """The city of a line that its state (`sure`) and ZIP (`with_zip`) were taken from."""
     pieces = _pieces_of(re.sub(r"\([^)]*\)", " ", text)) or _pieces_of(text)
     if not pieces:
         return ""
@@ -222,6 +224,8 @@ def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
     before = last[: len(last) - len(found)].split()
     named = [word for word in before if not _DIRECTION.fullmatch(word)]
     grid = sum(word[0].isdigit() for word in before) > 1  # "666 S 500 W Salt Lake City"
+    if not with_zip and _STREET_END.search(found):
+        named = []  # "12 Shady Oak Rdg" is a street, whatever Oak Ridge is
     return found if len(before) >= _STREET_WORDS and (sure or named or grid) else ""
 
 
@@ -254,7 +258,7 @@ def _county_apart(text: str, state: str, known: Known) -> str:
         name, before = " ".join(words[-count:]), text[: -len(found[0])] if found else ""
         before = before.rstrip()[: -len(name)].rstrip()
         if found and known(state, f"{name} County"):
-            city = _city(before, state, known, sure=False)
+            city = _city(before, state, known)
             street = before[: len(before) - len(city)].rstrip(" ,")
             parts = [street, city, f"{name} County", found[1].strip(" ,")]
             return ", ".join(part for part in parts if part) if city else text
@@ -471,7 +475,7 @@ def _leading(text: str, state: str, known: Known, known_zip: Known) -> _Taken | 
         return None
     ending = _ending_state(street)
     head, code = (ending.head, ending.state) if ending else (street, "")
-    if city and not _city(head, state, known, sure=False):
+    if city and not _city(head, state, known):
         street = f"{head}, {city}, {code}" if code else f"{street}, {city}"
     return _Taken(found[1], found[2] or "", street)
 
@@ -567,6 +571,14 @@ _STREET_WORD = re.compile(
     r"|parkway|hwy|highway|way|ter|terrace|cir|circle|[ns][ew])\.?",
     re.IGNORECASE,
 )
+
+
+_STREET_END = re.compile(
+    r"\s(?:bnd|br|brk|cir|cv|crk|cres|crst|ct|dr|gln|grv|hl|hls|holw|knl|knls|ln|lndg|mdw|mdws|mnr"
+    r"|pk|pl|pne|pnes|pt|rd|rdg|ter|trl|vis|vw|xing)\.?$",
+    re.IGNORECASE,
+)
+"""Short forms that end streets far oftener than cities."""
 
 
 class _Ending(NamedTuple):
@@ -686,9 +698,19 @@ def _known_end(text: str, state: str, known: Known, *, after_street: bool = Fals
         previous = words[-count - 1] if len(words) > count else ""
         if after_street and not _STREET_WORD.fullmatch(previous):
             continue
+        if after_street and _is_saint(words[:-count], f"{previous} {name}", state, known):
+            continue
         if known(state, name):
             return name
     return ""
+
+
+def _is_saint(before: list[str], name: str, state: str, known: Known) -> bool:
+    """Whether "St" before a name is a part of it: nothing else names a street in "100 St Paul"."""
+    *street, last = before
+    if last.strip(".").casefold() != "st" or not known(state, name):
+        return False
+    return not any(re.search(r"[a-z]{2}", word, re.IGNORECASE) for word in street)
 
 
 def abroad(text: str, state: str, known: Known) -> str:

@@ -119,6 +119,11 @@ def test_a_line_without_commas_and_zip_ends_in_its_city(ask, state, line, city):
         ("CA", "12 Camino Del Mar"),
         ("CA", "100 Via Escondido"),
         ("CA", "12 N Hollywood"),
+        ("CA", "100 St Helena"),
+        ("MN", "12 N St Stephen"),
+        ("TN", "12 Shady Oak Rdg"),
+        ("NC", "100 Lazy Indian Trl"),
+        ("WA", "9 Green Mountlake Ter"),
     ],
 )
 def test_a_street_called_like_a_city_names_no_city(refused, state, line):
