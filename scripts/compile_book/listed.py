@@ -36,6 +36,7 @@ _TRUST = {
 }
 _USES = {"whole": "", "stale": "stale", "partial": "partial"}
 _DATED = frozenset({"change"})
+_ARTIFACT = "artefact"  # a sliver that a file draws by mistake: it has its county's rate
 
 
 class Span(NamedTuple):
@@ -105,7 +106,7 @@ def read_listed(path: Path) -> list[Listed]:
         RowError: a row does not hold what it should, or an area's spans overlap.
     """
     with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        rows = [row for row in csv.DictReader(file) if row["basis"] != _ARTIFACT]
     grouped: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
     for row in rows:
         key = ("state", "level", "county_fips", "place_fips", "place_name", "place_type")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -28,7 +28,7 @@ from svc_tools.codes import (
     sentence,
 )
 from svc_tools.display import print_table, print_text
-from svc_tools.places import Elsewhere, normal_zip, same_place, state_code
+from svc_tools.places import Cells, Elsewhere, Refusal, normal_zip, same_place, state_code, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,13 @@ _CANDIDATE = ("~Name", "~County", ">Rate", "~Why")
 
 
 def lookup(  # noqa: PLR0917 - Typer reads the signature
-    state: Annotated[str, typer.Argument(help="State, such as TX or Texas.")],
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            help="State, such as TX or Texas; or a ZIP, an address or a place name that names its"
+            " state, such as 78701 or '600 Congress Ave, Austin, TX'."
+        ),
+    ] = None,
     zip_code: Annotated[str | None, typer.Option("--zip", help="ZIP or ZIP+4.")] = None,
     address: Annotated[str | None, typer.Option(help="Street address, or the whole line.")] = None,
     city: Annotated[
@@ -65,13 +71,15 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
         explained(as_json=as_json),
         client_of(embedded=embedded, base_url=base_url) as client,
     ):
-        compared = city if zip_code and not address else None
+        typed = _read(place, _Typed(None, zip_code, address, city, location))
+        state = _state(typed, lat, lng)
+        compared = city if typed.zip and not typed.address else None
         response = client.lookup(
-            _state(state),
-            zip=_zip(zip_code, state),
-            address=address,
+            state,
+            zip=_zip(typed.zip, state),
+            address=typed.address,
             city=None if compared else city,
-            location=location,
+            location=typed.location,
             lat=lat,
             lng=lng,
             as_of=as_of,
@@ -106,17 +114,70 @@ def _compared(response: TaxResponse, city: str) -> TaxResponse:
     return response.model_copy(update={"meta": meta})
 
 
-def _state(given: str) -> str:
-    """The code of a state; anything else is sent to the service as it is."""
-    known = state_code(given)
-    return known if isinstance(known, str) else given
+class _Typed(NamedTuple):
+    """The parts of the place as typed."""
+
+    state: str | None
+    zip: str | None
+    address: str | None
+    city: str | None
+    location: str | None
+
+
+_ZIP = re.compile(r"\d{3,5}(?:-\d{4})?")
+_DIGIT = re.compile(r"\d")
+_CODE = 2
+
+
+def _read(place: str | None, given: _Typed) -> _Typed:
+    """The argument as what it is: a state, a ZIP, an address or the name of a place.
+
+    Raises:
+        ValueError: it is a ZIP or an address, and another one is given as an option.
+    """
+    text = (place or "").strip()
+    if not text:
+        return given
+    if _ZIP.fullmatch(text):
+        role = "zip"
+    elif _DIGIT.search(text):
+        role = "address"
+    else:
+        named = state_code(text) is not None or len(text) <= _CODE
+        other = given.zip or given.address or given.location
+        role = "state" if named or other else "location"
+    if getattr(given, role):
+        raise ValueError(f"{role}: given twice, as {text!r} and with --{role}")
+    return given._replace(**{role: text})
+
+
+def _state(typed: _Typed, lat: float | None, lng: float | None) -> str:
+    """The code of the state given, or of the one that the place names.
+
+    A state that is not known is sent to the service as it is.
+
+    Raises:
+        ValueError: none is given, and nothing names one.
+    """
+    if typed.state is not None:
+        known = state_code(typed.state)
+        return known if isinstance(known, str) else typed.state
+    if not any((*typed, lat, lng)):
+        raise ValueError(
+            "give a place, such as 78701, 'Austin, TX' or '600 Congress Ave, Austin, TX 78701';"
+            " or a state with --zip, --address, --location, or --lat and --lng"
+        )
+    found = where(Cells(**typed._asdict(), lat=lat, lng=lng))
+    if isinstance(found, Refusal):
+        raise ValueError(found.reason)  # noqa: TRY004 - what is typed, not its type
+    return found.place.state
 
 
 def _zip(given: str | None, state: str) -> str | None:
     """The ZIP of a value that a spreadsheet may have mangled."""
     if given is None:
         return None
-    found = normal_zip(given, _state(state))
+    found = normal_zip(given, state)
     if isinstance(found, Elsewhere):
         raise ValueError(f"zip: {found.reason}")  # noqa: TRY004 - a ZIP, but of elsewhere
     return found
@@ -212,7 +273,7 @@ def _show_full(console: Console, response: TaxResponse) -> None:
         print_table(console, _COMPONENT, map(_component, components), indent=2)
     if len(candidates) > 1:
         print_text(console)
-        print_text(console, ("Candidates, the one responseed first", "bold"))
+        print_text(console, ("Candidates, the one used first", "bold"))
         print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
     elif candidates:
         print_text(console)

@@ -116,7 +116,8 @@ class SvcAccessor:
         an interrupted lookup again, and it requests the rest.
 
         Args:
-            state: state codes or names; where missing, taken from a ZIP that lies in one state.
+            state: state codes or names; where missing, that of a ZIP that lies in one state, or the
+                one that the address or the place name ends in.
             zip: ZIP or ZIP+4, also as spreadsheets mangle them.
             address: street address, or the whole address in one line.
             city: city of the address.

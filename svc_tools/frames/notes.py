@@ -44,6 +44,7 @@ def _wrapped(line: str, width: int | None) -> str:
 
 REPAIRS = {
     "state_from_zip": "rows whose state was taken from the ZIP",
+    "state_from_address": "rows whose state was taken from the end of the address or place name",
     "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
 }
 """The corrections that are reported, by the attribute of a place that names them."""

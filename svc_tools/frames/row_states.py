@@ -10,7 +10,7 @@ from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.frames.columns import is_label, place_role
 from svc_tools.frames.lookup_columns import NOTE, stored
 from svc_tools.frames.provenance import lookups_of
-from svc_tools.places import STATES, normal_zip, state_code, states_of
+from svc_tools.places import STATES, Cells, Question, state_code, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_NAMING = ("zip", "address", "city", "location")
+"""The cells that may name the state of a row without one."""
 _NO_COLUMN = object()
 """A label that no frame has."""
 
@@ -41,7 +43,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
 
     That is the state that the rate is for. A row without a result has the state in the column that
     the lookup used (in one of a usual name where that is unknown), else that of its ZIP Code where
-    that lies in one state only.
+    that lies in one state only, else the one that its address or place name ends in.
     """
     answered = coded(frame, f"{prefix}resolved_state")
     values = (*sorted(STATES), "")
@@ -52,7 +54,7 @@ def states_of_rows(frame: pd.DataFrame, *, prefix: str = "") -> Coded:
     codes[answered.codes == distinct.index("")] = -1
     rest = np.flatnonzero(codes < 0)
     if len(rest):
-        named = [_of(frame, role, rest, prefix) for role in ("state", "zip")]
+        named = [_of(frame, role, rest, prefix) for role in ("state", *_NAMING)]
         resolved = Coded(answered.codes[rest], distinct)
         places, cells = combined([resolved, *named])
         codes[rest] = np.array([number[_state(*cell)] for cell in cells], np.int64)[places]
@@ -123,14 +125,10 @@ def _usual(frame: pd.DataFrame, role: str) -> Hashable | None:
     return max(found, key=lambda one: one[1][1])[0] if found else None
 
 
-def _state(resolved: str, state: str, zip_code: str) -> str:
+def _state(resolved: str, state: str, *cells: str) -> str:
     named = resolved or state
     if named.strip():
         code = state_code(named)
         return code if isinstance(code, str) and code in STATES else ""
-    try:
-        known = normal_zip(zip_code, None) if zip_code.strip() else None
-    except ValueError:
-        return ""
-    lies_in = states_of(known) & STATES.keys() if isinstance(known, str) else frozenset[str]()
-    return next(iter(lies_in)) if len(lies_in) == 1 else ""
+    found = where(Cells(**dict(zip(_NAMING, cells, strict=True))))
+    return found.place.state if isinstance(found, Question) else ""

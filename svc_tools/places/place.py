@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from svc_tools.places.days import day_of, text_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
 from svc_tools.places.zips import normal_zip, states_of
+from svc_tools.short_forms import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,28 +29,6 @@ _LONGEST = 4_000
 """How many characters of a text a request can carry: far above what any service reads."""
 _UNITED_STATES = {"us", "usa", "unitedstates", "unitedstatesofamerica", "america"}
 
-_WORDS = {
-    "st": "saint",
-    "ste": "sainte",
-    "ft": "fort",
-    "mt": "mount",
-    "mtn": "mountain",
-    "n": "north",
-    "s": "south",
-    "e": "east",
-    "w": "west",
-    "hts": "heights",
-    "spgs": "springs",
-    "spg": "spring",
-    "bch": "beach",
-    "twp": "township",
-    "vlg": "village",
-    "jct": "junction",
-    "pt": "point",
-    "is": "island",
-    "ctr": "center",
-    "centre": "center",
-}
 _KNOWN_AS = {
     "nyc": "new york",
     "washington dc": "washington",
@@ -59,7 +38,59 @@ _KNOWN_AS = {
 }
 _ENDINGS = (" city", " town", " township", " village", " county")
 
-_ZIP_AT_END = re.compile(r"(?<![0-9])([0-9]{5}(?:-[0-9]{4})?)\s*$")
+_WHOLE_ZIP = re.compile(r"[0-9]{5}(?:-[0-9]{4})?")
+_ZIP_AT_END = re.compile(r"(?<![0-9-])([0-9]{5}(?:-[0-9]{4})?)\s*$")
+_ZIP_FIRST = re.compile(
+    r"(?P<zip>[0-9]{5})(?:-[0-9]{4})?(?:\s*,|(?P<city>\s+[^\W\d][^,\d]*),)\s*[0-9]+[a-z]?\s+[^\W\d]",
+    re.IGNORECASE,
+)
+"""A ZIP, with or without its city, before a house number."""
+_COUNTRY_AT_END = re.compile(
+    r"[\s,]+(?:u\.? ?s\.?(?: ?a\.?)?|(?:the )?united states(?: of america)?)[\s,.]*$",
+    re.IGNORECASE,
+)
+_CANADIAN_AT_END = re.compile(
+    r"(?:^|[\s,])([abceghj-nprstvxy][0-9][a-z][ -]?[0-9][a-z][0-9])$", re.IGNORECASE
+)
+_NO_CITY = re.compile(
+    r"(?:^|\s)(?:(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|loop)\.?$"
+    r"|(?:hwy|highway|route|rte|rt|sr|cr|fm|interstate|box|pob|pmb|drawer|suite|ste|apt|apartment"
+    r"|unit|room|rm|lot|space|floor|fl|bldg|building|dept|store|shop|order|invoice|no|number|ref"
+    r"|acct|account|ext|phone|tel|dock|door|attn|attention)\b[\s.:#]*(?:\w+\s*)?$)|#",
+    re.IGNORECASE,
+)
+"""Words that a street ends in, and those whose number is not a ZIP."""
+_DIGIT = re.compile(r"\d").search
+_CODE = 2
+_FULL_NAMES = frozenset(name.lower() for name in STATES.values())
+_CITIES_TOO = frozenset(
+    {"washington", "new york", "virginia", "nevada", "oregon", "indiana", "delaware"}
+)
+"""States that are names of cities, or the last word of one, as likely: Port Washington."""
+_STREETS_TOO = frozenset({"CT", "FL", "KY", "MT", "NE"})
+"""Codes that are short for what a street ends in: Court, Floor, Key, Mount, north-east."""
+_WORDS_TOO = frozenset(
+    {
+        "al",
+        "co",
+        "ct",
+        "de",
+        "fl",
+        "hi",
+        "id",
+        "in",
+        "la",
+        "ma",
+        "me",
+        "mt",
+        "ne",
+        "oh",
+        "ok",
+        "or",
+        "pa",
+    }
+)
+"""Codes that in lowercase are words or short forms of other things."""
 
 
 class _Hashed:
@@ -112,6 +143,7 @@ class Refusal:
     reason: str
     # the attributes of `Question`, so that a list of both can be read in one go
     state_from_zip: ClassVar[bool] = False
+    state_from_address: ClassVar[bool] = False
     zip_repaired: ClassVar[bool] = False
     named_city: ClassVar[None] = None
 
@@ -137,6 +169,7 @@ class Question:
 
     place: Place
     state_from_zip: bool = False
+    state_from_address: bool = False
     zip_repaired: bool = False
     named_city: str | None = None
     """The row's city where it is not sent: it is compared with the response instead."""
@@ -191,15 +224,17 @@ class _ElsewhereError(Exception):
 def _question(cells: Cells) -> Question:
     _check_country(cells.country)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
-    state = _state(cells.state)
-    zip_code = _zip(cells, state)
+    given = _state(cells.state)
+    named = None
+    if given is None and len(_states_of_cell(cells.zip)) != 1:
+        named = _named_state(address, city, location)
+    zip_code = _zip(cells, given or named)
     point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
     if not (address or city or location or point or zip_code):
         raise ValueError("the row gives no address, coordinates, ZIP or place name")
-    found = state or (_state_in(address) if address and not zip_code else None)
-    found = found or _state_of(zip_code)
+    state = given or _state_of(zip_code, named)
     place, named_city = _place(
-        state=found,
+        state=state,
         address=address,
         city=city,
         location=location,
@@ -208,9 +243,10 @@ def _question(cells: Cells) -> Question:
     )
     return Question(
         place,
-        state_from_zip=state is None,
+        state_from_zip=given is None and state != named,
+        state_from_address=given is None and state == named,
         zip_repaired=zip_code is not None and zip_code != text_of(cells.zip),
-        named_city=_bare_city(named_city, found),
+        named_city=_bare_city(named_city, state),
     )
 
 
@@ -276,20 +312,91 @@ def _state(value: object) -> str | None:
     return code
 
 
-def _state_in(address: str) -> str | None:
-    """The state that an address names before the ZIP at its end, where the ZIP lies in it.
+def _named_state(address: str | None, *names: str | None) -> str | None:
+    """The state that the first of a row's texts ends in that ends in one."""
+    found = _state_at_end(address, street=True) if address else None
+    for name in filter(None, names):
+        found = found or _state_at_end(name, street=False)
+    return found
 
-    A number at the end alone is not enough: it may be a box, a suite or a road.
+
+def _state_at_end(text: str, *, street: bool) -> str | None:
+    """The state that an address or the name of a place ends in, with or without its ZIP.
+
+    In an address a five-digit number alone is not enough: it may be a box, a suite, a road or a
+    house. It counts behind a state that it lies in, behind a city ("…, Austin 78701"), and at the
+    beginning before a house number.
+
+    Raises:
+        ValueError: its ZIP lies in several states, or in another one than it names.
+        _ElsewhereError: it ends in a territory, a Canadian province or postal code.
     """
-    at_end = _ZIP_AT_END.search(address)
-    if at_end is None:
-        return None
-    words = re.split(r"[\s,]+", address[: at_end.start()].rstrip(" ,"))
+    text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
+    if found := _CANADIAN_AT_END.search(text):
+        raise _ElsewhereError(Elsewhere(f"{found[1]} is a Canadian postal code"))
+    if found := _ZIP_AT_END.search(text):
+        return _state_of_end(text[: found.start()].rstrip(" ,"), found[1], street=street)
+    if named := _state_named(text):
+        return named
+    first = _ZIP_FIRST.match(text)
+    if first and not _NO_CITY.search(first["city"] or ""):
+        return _state_of(first["zip"])
+    return None
+
+
+def _state_of_end(before: str, zip_code: str, *, street: bool) -> str | None:
+    """The state of a text that ends in a ZIP, from the ZIP and what stands before it."""
+    lies_in = states_of(zip_code)
+    if not before:
+        return None if street else _state_of(zip_code)
+    words = re.split(r"[\s,]+", before)
     for count in (1, 2, 3):
         code = state_code(" ".join(words[-count:]))
-        if isinstance(code, str) and code in states_of(at_end[1]):
+        if isinstance(code, str) and code in lies_in:
             return code
+        if isinstance(code, Elsewhere) and lies_in and not lies_in & STATES.keys():
+            raise _ElsewhereError(code)
+    city = before.rpartition(",")[2].strip()
+    if not city or re.search(r"\d", city) or _NO_CITY.search(city):
+        return None
+    code = state_code(words[-1])
+    if isinstance(code, str) and lies_in:
+        where = " and ".join(sorted(lies_in))
+        raise ValueError(f"state: the address names {code}, but ZIP {zip_code} lies in {where}")
+    return _state_of(zip_code) if lies_in and ("," in before or not street) else None
+
+
+def _state_named(text: str) -> str | None:
+    """The state in words or letters that a text without a ZIP ends in, behind something else."""
+    pieces = [piece.strip(" .") for piece in text.split(",")]
+    last = pieces[-1]
+    code = state_code(last)
+    if len(pieces) > 1 and code is not None:
+        if isinstance(code, Elsewhere):
+            raise _ElsewhereError(code)
+        return None if last.lower() == "washington" else code
+    words = last.split()
+    for count in (3, 2, 1):
+        written = " ".join(words[-count:])
+        code = state_code(written) if len(words) >= count else None
+        if isinstance(code, str):
+            sure = _is_written_out(written) or _is_code(written, behind_street=bool(_DIGIT(last)))
+            return code if sure and len(words) > count else None
     return None
+
+
+def _is_written_out(state: str) -> bool:
+    """Whether a state is written in full, and no city that ends a name: Port Washington."""
+    full = state.lower().replace(".", "")
+    return full == "washington dc" or (full in _FULL_NAMES and full not in _CITIES_TOO)
+
+
+def _is_code(state: str, *, behind_street: bool) -> bool:
+    """Whether a word is the code of a state: not a court (Ct), a direction (NE) or "in"."""
+    code = state.replace(".", "")
+    if len(code) != _CODE or (behind_street and code.upper() in _STREETS_TOO):
+        return False
+    return code.isupper() or code.lower() not in _WORDS_TOO
 
 
 def _bare_city(city: str | None, state: str) -> str | None:
@@ -305,15 +412,25 @@ def _check_country(value: object) -> None:
         raise _ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
 
 
-def _state_of(zip_code: str | None) -> str:
-    """The state of a row that names none: that of its ZIP, where it lies in one state only."""
+def _state_of(zip_code: str | None, named: str | None = None) -> str:
+    """The state of a row without one: that of its ZIP, or the one that its address names."""
+    lies_in = states_of(zip_code or "") & STATES.keys()
+    if named is not None and (named in lies_in or not lies_in):
+        return named
     if zip_code is None:
-        raise ValueError("state: the row names none, nor a ZIP that would tell")
-    lies_in = states_of(zip_code) & STATES.keys()
+        raise ValueError(
+            "state: none is given, and neither a ZIP nor the end of the address names one"
+        )
     if len(lies_in) != 1:
         where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
-        raise ValueError(f"state: the row names none, and ZIP {zip_code} {where}")
+        raise ValueError(f"state: none is given, and ZIP {zip_code} {where}")
     return next(iter(lies_in))
+
+
+def _states_of_cell(zip_code: object) -> frozenset[str]:
+    """The states of a ZIP that is written as one; empty for anything else."""
+    found = _WHOLE_ZIP.fullmatch(text_of(zip_code) or "")
+    return states_of(found[0]) if found else frozenset()
 
 
 def _zip(cells: Cells, state: str | None) -> str | None:
@@ -349,14 +466,18 @@ def _degrees(name: str, value: object, limit: int) -> float:
 
 def same_place(one: str, other: str) -> bool:
     """Whether two names differ only in spelling: case, accents, "St." for "Saint", "City"."""
-    return _plain(one) == _plain(other)
+    return not _plain(one).isdisjoint(_plain(other))
 
 
 @functools.lru_cache(maxsize=65536)
-def _plain(name: str) -> str:
+def _plain(name: str) -> frozenset[str]:
+    """The name without what does not count; several where a short form has several meanings."""
     bare = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", " ", bare.replace("'", "")).split()
-    text = " ".join(_WORDS.get(word, word) for word in words)
+    return frozenset(_without_kind(" ".join(reading)) for reading in readings(tuple(words)))
+
+
+def _without_kind(text: str) -> str:
     text = _KNOWN_AS.get(text, text)
     for ending in _ENDINGS:
         text = text.removesuffix(ending)

@@ -75,8 +75,8 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
     lies_in = states_of(zip5)
     if state is None:
         raise ValueError(
-            f"zip: {text!r} has lost a leading zero, perhaps, but the row names no state"
-            f" that would confirm {zip5}; {_EXPECTED}"
+            f"zip: {text!r} has lost a leading zero, perhaps, but no state is given that"
+            f" would confirm {zip5}; {_EXPECTED}"
         )
     if state not in lies_in:
         where = f"which lies in {' or '.join(sorted(lies_in))}" if lies_in else "which is no ZIP"

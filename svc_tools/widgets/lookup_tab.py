@@ -21,7 +21,7 @@ from svc_tools.frames.meanings import what_to_do
 from svc_tools.lookup.errors import Trouble
 from svc_tools.lookup.outcomes import failed, of_answer
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, review_reasons
-from svc_tools.places import STATES, Cells, Place, Refusal, question
+from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
     NO_SERVICE,
@@ -55,7 +55,7 @@ _NEEDED = {
     },
 }
 _CITY = "the line is too short or too long for an address; give the city in its own field"
-_NO_STATE = "Give the state, such as TX or Texas: only a ZIP Code can tell it."
+_NO_STATE = "Give the state, such as TX or Texas: coordinates do not name it."
 
 _HISTORY_LIMIT = 200
 """Lookups in the history; older ones are dropped."""
@@ -139,9 +139,7 @@ class LookupTab:
             )
             past = PastLookup(at, query.words, day, "no rate", "failed", code=code, trouble=trouble)
         else:
-            notes: tuple[str, ...] = ()
-            if query.state_from_zip:
-                notes = (f"No state was given; the ZIP Code lies in {query.place.state}.",)
+            notes = (query.note,) if query.note else ()
             past = PastLookup(
                 at,
                 query.words,
@@ -205,7 +203,7 @@ ENTRIES = (
         placeholder="TX",
         options=tuple(STATES.items()),
         width="narrow",
-        help="A code or a name.",
+        help="A code or a name; empty where the ZIP Code or the address names it.",
         longest=60,
     ),
     Entry(
@@ -284,11 +282,11 @@ class LookupQuery:
 
     Attributes:
         place: the place and the day.
-        state_from_zip: whether the state was taken from the ZIP.
+        note: where the state is from, if none was given.
     """
 
     place: Place
-    state_from_zip: bool = False
+    note: str = ""
 
     @property
     def day(self) -> date | None:
@@ -303,6 +301,8 @@ class LookupQuery:
             return f"{place.state}, {place.lat}, {place.lng}"
         parts = (place.address, place.city, place.location)
         before = ", ".join(part for part in parts if part)
+        if before and self.note and not place.zip:
+            return before  # it ends in the state
         where = f"{place.state} {place.zip}" if place.zip else place.state
         return f"{before}, {where}" if before else where
 
@@ -320,7 +320,7 @@ def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
     errors = {
         name: message for name, message in _NEEDED[mode].items() if not values.get(name, "").strip()
     }
-    if mode != _ZIP and not values.get("state", "").strip():
+    if mode == _POINT and not values.get("state", "").strip():
         errors["state"] = _NO_STATE
     day = None
     if values.get("when") == "date":
@@ -336,7 +336,7 @@ def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
         return _refused(found.reason, mode)
     if found.place.mode != mode:  # a line that is not an address would be another query
         return {"address": _sentence(_CITY)}
-    return LookupQuery(found.place, state_from_zip=found.state_from_zip)
+    return LookupQuery(found.place, _note(found))
 
 
 def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
@@ -351,9 +351,18 @@ def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
     return Cells(state=state, zip=values.get("zip"), as_of=day)
 
 
+def _note(found: Question) -> str:
+    """Where the state is from, as a sentence; empty where it was given."""
+    state, named = found.place.state, "place name" if found.place.mode == _PLACE else "address"
+    if found.state_from_zip:
+        return f"No state was given; the ZIP Code lies in {state}."
+    return f"No state was given; the {named} ends in {state}." if found.state_from_address else ""
+
+
 def _refused(reason: str, mode: str) -> dict[str, str]:
     """A refusal at the field that it is about; the first field where it names none."""
     name, colon, rest = reason.partition(": ")
+    rest = rest.replace("none is given, and", "give the state, such as TX:", 1)
     if name == "zip" and mode == _ADDRESS:
         name = "address_zip"
     if colon and name in {entry.name for entry in ENTRIES}:

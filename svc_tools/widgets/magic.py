@@ -12,6 +12,7 @@ from IPython.core.error import UsageError
 
 from svc_sdk import SvcError
 from svc_tools.config import configured, connect, running_embedded
+from svc_tools.places import state_code
 from svc_tools.widgets.lookup_tab import query_of
 from svc_tools.widgets.parts import trouble_of
 
@@ -23,6 +24,7 @@ _USAGE = (
     "Expected a state, a place and, unless it is today, a date: %svc TX 78701,"
     ' %svc CA "San Jose" 2024-05-01, %svc "New York" 40.71,-74.01'
     ' or %svc TX "1100 Congress Ave, Austin 78701".'
+    ' A place that names its state needs no other: %svc "1100 Congress Ave, Austin, TX 78701".'
 )
 
 
@@ -34,7 +36,8 @@ def register(shell: Any) -> None:  # noqa: ANN401 - IPython's shell has no types
 def svc(line: str) -> TaxResponse:
     """Look up a rate: `%svc STATE PLACE [DATE]`; `result = %svc TX 78701` assigns the result.
 
-    The place is a ZIP Code, which needs no state, coordinates, the name of a place, or an address.
+    The place is a ZIP Code, coordinates, the name of a place, or an address. A ZIP Code of one
+    state needs no state before it, nor does an address or a name that ends in its state.
 
     Raises:
         UsageError: the line cannot be read, or the lookup failed; IPython shows one line.
@@ -54,7 +57,9 @@ def _place(line: str) -> Place:
     words = shlex.split(line)
     dated = bool(words) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", words[-1]) is not None
     values = {"when": "date", "as_of": words.pop()} if dated else {}
-    values["state"] = "" if not words or words[0][:1].isdigit() else words.pop(0)
+    alone = len(words) == 1 and state_code(words[0]) is None  # "Austin, TX"
+    no_state = not words or alone or words[0][:1].isdigit()
+    values["state"] = "" if no_state else words.pop(0)
     place = " ".join(words)
     if point := re.fullmatch(r"(-?[\d.]+)\s*,\s*(-?[\d.]+)", place):
         values |= {"mode": "coordinates", "lat": point[1], "lng": point[2]}

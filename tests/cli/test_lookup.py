@@ -219,3 +219,71 @@ def test_a_city_beside_a_zip_is_compared_with_the_answer(account, city, differs)
     done = svc_tools("lookup", "TX", "--zip", "78701", "--city", city, "--json", **environment)
     warnings = json.loads(done.stdout)["meta"]["warnings"]
     assert [one["customer_input_place"] for one in warnings] == ([city] if differs else [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [
+        (("78701",), "/v1/tax/TX?zip=78701"),
+        (("78701-1234",), "/v1/tax/TX?zip=78701-1234"),
+        (("--zip", "78701"), "/v1/tax/TX?zip=78701"),
+        (("MA", "--zip", "2134"), "/v1/tax/MA?zip=02134"),
+        (("Austin, TX",), "/v1/tax/TX?location=Austin%2C%20TX"),
+        (("--location", "Austin, Texas"), "/v1/tax/TX?location=Austin%2C%20Texas"),
+        (
+            ("600 Congress Ave, Austin, TX 78701",),
+            "/v1/tax/TX?address=600%20Congress%20Ave%2C%20Austin%2C%20TX%2078701",
+        ),
+        (
+            ("--address", "600 Congress Ave, Austin, TX"),
+            "/v1/tax/TX?address=600%20Congress%20Ave%2C%20Austin%2C%20TX",
+        ),
+        (
+            ("600 Congress Ave", "--city", "Austin, TX"),
+            "/v1/tax/TX?street=600%20Congress%20Ave&city=Austin%2C%20TX",
+        ),
+    ],
+)
+def test_a_place_that_names_its_state_needs_no_other(account, arguments, target):
+    faults, environment = account
+    done = svc_tools("lookup", *arguments, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    asked = faults.seen[0].target.replace("+", "%20").removesuffix("&mode=simple")
+    assert asked.removesuffix("?mode=simple") == target
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give a place, such as 78701"),
+        (("42223",), "state: none is given, and ZIP 42223 lies in KY and TN"),
+        (("--zip", "42223"), "lies in KY and TN"),
+        (("00901",), "territory"),
+        (("2134",), "no state is given that would confirm 02134"),
+        (("600 Congress Ave",), "neither a ZIP nor the end of the address names one"),
+        (("10001 Main St, Dallas",), "neither a ZIP nor the end of the address names one"),
+        (("--lat", "30", "--lng", "-97"), "state: none is given"),
+        (("Austin",), "state: none is given"),
+        (("1 King St, Toronto, ON M5V 2T6",), "Canadian postal code"),
+        (("78701", "--zip", "78702"), "zip: given twice, as '78701' and with --zip"),
+        (("78701", "--location", "Austin"), "exactly one"),
+    ],
+)
+def test_a_place_that_names_no_state_is_refused_before_any_request(account, arguments, said):
+    faults, environment = account
+    done = svc_tools("lookup", *arguments, **environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in " ".join(done.stderr.split())
+    assert faults.seen == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["94105", "1 Market St, San Francisco, CA 94105", "94105 San Francisco, 1 Market St"],
+)
+def test_the_rate_without_a_state_is_the_rate_with_it(place):
+    day = ("--as-of", "2026-02-01", "--embedded")
+    done = svc_tools("lookup", place, *day)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "8.625 %" in done.stdout
+    assert "San Francisco" in done.stdout

@@ -6,8 +6,21 @@ import re
 from datetime import UTC, date, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from svc_tools.places import Cells, Elsewhere, Question, Refusal, question, same_place, state_code
+from svc_tools.places import (
+    STATES,
+    Cells,
+    Elsewhere,
+    Question,
+    Refusal,
+    question,
+    same_place,
+    state_code,
+)
+
+WORDS = ["12", "Main St,", "Austin", "TX", "78701", ",", "New York", "NE", "42223-1", "USA", "M5V"]
 
 
 def asked(*, dated=False, **cells):
@@ -116,7 +129,7 @@ def test_a_missing_state_comes_from_a_zip_that_lies_in_one_state():
     assert asked(address="1 Market St, San Francisco, CA 94105").place.state == "CA"
     for cells, said in (
         ({"zip": "42223"}, "KY and TN"),
-        ({"location": "Springfield"}, "names none"),
+        ({"location": "Springfield"}, "nor the end of the address names one"),
         ({"zip": "00000"}, "no state's range"),
     ):
         refusal = question(Cells(**cells), dated=False)
@@ -253,18 +266,128 @@ def test_a_number_at_the_end_of_an_address_does_not_name_the_state(address):
 
 
 @pytest.mark.parametrize(
-    "address",
+    ("address", "state"),
     [
-        "1 Market St, San Francisco, CA 94105",
-        "1 Market St, San Francisco CA 94105-1804",
-        "1 Market St, San Francisco, California 94105",
-        "12 Elm St, Concord, New Hampshire, 03301",
+        ("1 Market St, San Francisco, CA 94105", "CA"),
+        ("1 Market St, San Francisco CA 94105-1804", "CA"),
+        ("1 Market St, San Francisco, California 94105", "CA"),
+        ("12 Elm St, Concord, New Hampshire, 03301", "NH"),
+        ("1 Elm St, Fort Campbell, KY 42223", "KY"),
+        ("600 Congress Ave, Austin 78701", "TX"),
+        ("1 Elm St, Port St Lucie 34952", "FL"),
+        ("78701, 600 Congress Ave, Austin", "TX"),
+        ("94107 San Francisco, 1 Main St", "CA"),
+        ("600 Congress Ave, Austin, TX", "TX"),
+        ("600 Congress Ave, Austin TX", "TX"),
+        ("600 Congress Ave Austin TX", "TX"),
+        ("600 congress ave austin tx", "TX"),
+        ("600 Congress Ave Austin, Texas, USA", "TX"),
+        ("600 Congress Ave, Austin Texas", "TX"),
+        ("12 Elm St, Charlotte, N.C.", "NC"),
+        ("12 Elm St, Charlotte North Carolina", "NC"),
+        ("1 Main St, Omaha NE", "NE"),
+        ("1 Main St, Hartford, CT", "CT"),
+        ("1600 Pennsylvania Ave NW, Washington, DC", "DC"),
+        ("350 5th Ave, New York", "NY"),
+        ("10001 Main St, Dallas TX", "TX"),
     ],
 )
-def test_a_state_before_the_zip_of_an_address_does(address):
+def test_the_end_of_an_address_names_the_state(address, state):
     one = asked(address=address)
-    assert one.place.state in {"CA", "NH"}
-    assert one.state_from_zip
+    assert one.place.arguments() == {"address": address}
+    assert (one.place.state, one.state_from_address, one.state_from_zip) == (state, True, False)
+    given = asked(state="WA", address=address)  # a state of the row's own is never replaced
+    assert (given.place.state, given.state_from_address) == ("WA", False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "100 Main St NE",
+        "100 Hartford CT",
+        "1200 N Washington",
+        "1600 Pennsylvania Ave, Washington",
+        "100 Port Washington",
+        "100 Main St, West New York",
+        "10001 Main St, Dallas",
+        "12345 Main St, 5 Floor",
+        "1100 Congress Ave Austin 78701",
+        "600 Congress Ave, Attn Bob 12345",
+        "just around the corner in",
+    ],
+)
+def test_an_address_that_names_no_state_is_invalid_and_never_guessed(address):
+    refusal = question(Cells(address=address), dated=False)
+    reason = "state: none is given, and neither a ZIP nor the end of the address names one"
+    assert refusal == Refusal("invalid", reason)
+
+
+@pytest.mark.parametrize(
+    ("cells", "state"),
+    [
+        ({"location": "Austin, TX"}, "TX"),
+        ({"location": "Austin TX"}, "TX"),
+        ({"location": "Charlotte 28202"}, "NC"),
+        ({"location": "28202"}, "NC"),
+        ({"address": "600 Congress Ave", "city": "Austin, Texas"}, "TX"),
+        ({"zip": "42223", "city": "Fort Campbell, KY"}, "KY"),
+        ({"zip": "42223", "address": "1 Elm St, Fort Campbell, TN"}, "TN"),
+        ({"zip": 2134, "address": "1 Elm St, Boston, MA"}, "MA"),
+    ],
+)
+def test_a_city_or_place_name_may_name_the_state_too(cells, state):
+    one = asked(**cells)
+    assert (one.place.state, one.state_from_address) == (state, True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (
+            {"zip": "42223"},
+            "state: none is given, and ZIP 42223 lies in KY and TN",
+        ),
+        (
+            {"zip": "42223", "city": "Fort Campbell, TX"},
+            "state: none is given, and ZIP 42223 lies in KY and TN",
+        ),
+        (
+            {"address": "1 Elm St, Fort Campbell 42223"},
+            "state: none is given, and ZIP 42223 lies in KY and TN",
+        ),
+        (
+            {"address": "5 Main St, Springfield, IL 90210"},
+            "state: the address names IL, but ZIP 90210 lies in CA",
+        ),
+    ],
+)
+def test_where_the_state_is_left_open_the_reason_names_the_states(cells, reason):
+    assert question(Cells(**cells), dated=False) == Refusal("invalid", reason)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("1 Main St, San Juan, PR 00901", "Puerto Rico"),
+        ("1 Main St, San Juan, PR", "Puerto Rico"),
+        ("1 King St, Toronto, ON M5V 2T6", "Canadian postal code"),
+        ("1 King St, Toronto, Ontario", "Canada"),
+        ("PSC 3 Box 1, APO AE 09021", "military"),
+    ],
+)
+def test_an_address_that_ends_outside_the_states_says_where(address, said):
+    refusal = question(Cells(address=address), dated=False)
+    assert refusal.status == "unsupported"
+    assert said in refusal.reason
+
+
+@given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
+def test_any_address_has_a_state_or_a_reason(text):
+    found = question(Cells(address=text), dated=False)
+    if isinstance(found, Question):
+        assert found.place.state in STATES
+    else:
+        assert found.reason
 
 
 def test_a_state_behind_the_city_is_not_part_of_its_name():
@@ -332,4 +455,29 @@ def test_the_same_place_in_two_spellings(one, other):
     [("Dallas", "Austin"), ("Kansas City", "Arkansas City"), ("Las Vegas", "North Las Vegas")],
 )
 def test_different_places_stay_different(one, other):
+    assert not same_place(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Signal Hl", "Signal Hill"),
+        ("Ft. Worth", "Fort Worth"),
+        ("Pt Arthur", "Port Arthur"),
+        ("Mt View", "Mountain View"),
+        ("College Sta", "College Station"),
+        ("W Palm Bch", "West Palm Beach"),
+        ("Grosse Pt Pk", "Grosse Pointe Park"),
+        ("Elk Grove Vlg", "Elk Grove Village"),
+    ],
+)
+def test_a_short_form_is_the_same_place(one, other):
+    assert same_place(one, other)
+    assert same_place(other.upper(), one.lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Pt Arthur", "Arthur"), ("Mt View", "Mt Vernon"), ("Spring", "Springs")]
+)
+def test_short_forms_make_no_two_places_one(one, other):
     assert not same_place(one, other)

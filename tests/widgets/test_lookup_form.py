@@ -39,6 +39,26 @@ _NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
             "Seattle, WA",
         ),
         (
+            {"mode": "address", "address": "600 Congress Ave, Austin, TX 78701"},
+            "client.lookup('TX', address='600 Congress Ave, Austin, TX 78701')",
+            "600 Congress Ave, Austin, TX 78701",
+        ),
+        (
+            {"mode": "address", "address": "600 Congress Ave", "city": "Austin, TX"},
+            "client.lookup('TX', address='600 Congress Ave', city='Austin, TX')",
+            "600 Congress Ave, Austin, TX",
+        ),
+        (
+            {"mode": "address", "address": "600 Congress Ave", "address_zip": "78701"},
+            "client.lookup('TX', address='600 Congress Ave', zip='78701')",
+            "600 Congress Ave, TX 78701",
+        ),
+        (
+            {"mode": "place", "location": "Austin, TX"},
+            "client.lookup('TX', location='Austin, TX')",
+            "Austin, TX",
+        ),
+        (
             {"mode": "coordinates", "state": "TX", "lat": "30.27", "lng": "-97.74"},
             "client.lookup('TX', lat=30.27, lng=-97.74)",
             "TX, 30.27, -97.74",
@@ -71,6 +91,9 @@ def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
         ({"state": "Puerto Rico", "zip": "00901"}, "zip", "territory"),
         ({"mode": "place", "location": "Austin"}, "state", "Give the state"),
         ({"mode": "place", "state": "TX"}, "location", "name of a place"),
+        ({"zip": "42223"}, "state", "Give the state, such as TX: ZIP 42223 lies in KY and TN."),
+        ({"mode": "address", "address": "600 Congress Ave"}, "state", "Give the state"),
+        ({"mode": "coordinates", "lat": "30", "lng": "-97"}, "state", "Give the state"),
         ({"mode": "place", "state": "TX", "location": "x" * 65}, "location", "more than 64"),
         ({"mode": "coordinates", "state": "TX", "lat": "91", "lng": "0"}, "lat", "within"),
         ({"mode": "coordinates", "state": "TX", "lat": "north", "lng": "0"}, "lat", "number"),

@@ -150,6 +150,11 @@ def test_without_a_service_it_says_so():
 def test_a_state_that_only_the_zip_told_is_said(tab, faults):
     look_up(tab, state="", zip="78701")
     assert "No state was given; the ZIP Code lies in TX." in tab.card.value
+    look_up(tab, state="", mode="address", address="600 Congress Ave, Austin, TX 78701")
+    assert "No state was given; the address ends in TX." in tab.card.value
+    look_up(tab, state="", mode="place", location="Austin, TX")
+    assert "No state was given; the place name ends in TX." in tab.card.value
+    assert [request.target.split("?")[0] for request in faults.seen] == ["/v1/tax/TX"] * 3
 
 
 def test_the_panel_holds_the_three_tabs_and_shows_the_chosen_one(scripted):

@@ -49,6 +49,8 @@ def test_each_form_of_a_line_is_looked_up_and_shown_as_a_card(faults, monkeypatc
             "TX",
             {"address": "1100 Congress Ave, Austin 78701"},
         ),
+        '"600 Congress Ave, Austin, TX"': ("TX", {"address": "600 Congress Ave, Austin, TX"}),
+        '"Austin, TX"': ("TX", {"location": "Austin, TX"}),
     }
     done = run(SHELL.format(lines=list(queries)))
     assert done.stdout == "0.08250 True\n" * len(queries)

@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.names import STATE_CODES, name_key
+from svc_tools.service.ratebook.names import STATE_CODES, is_short_form, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,9 +72,12 @@ _MILITARY = re.compile(
     r"(?:^|[\s,])([AFD]PO)(?:[\s,]+[A-Z]{2})?(?:[\s,]+\d{5}(?:-\d{4})?)?[\s,.]*$", re.IGNORECASE
 )
 _DIRECTION = re.compile(
-    r"(?:[ns]\.?[ew]?|[ew]|north|south|east|west|old|new|upper|lower|the|\d+)\.?", re.IGNORECASE
+    r"(?:[ns]\.?[ew]?|[ew]|north|south|east|west|old|new|upper|lower|the|avenida|calle|camino|paseo"
+    r"|rue|via|\d\S*)\.?",
+    re.IGNORECASE,
 )
-"""Words that begin a street's name: "1200 N Washington" is a street and names no city."""
+"""Words that begin a street's name: "1200 N Washington", "12 Camino Del Mar" name no city."""
+_GRID = re.compile(r"\d+ [nsew]\.? \d+ [nsew]\.? ", re.IGNORECASE)
 _HAWAII = re.compile("hawai(?:[^\\w\\s]|\N{MODIFIER LETTER TURNED COMMA})i", re.IGNORECASE)
 _TAIL = re.compile(
     rf"(?<![\s,-])[\s,-]+(?:(?:(?:(?:{_NUMBERED})\b|#)[\s.:#]*+){{1,3}}(?:[\w-]*\d[\w-]*|\w)"
@@ -115,25 +118,29 @@ def _none_known(_state: str, _text: str) -> bool:
     return False
 
 
-def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
+def parse_line(
+    line: str, state: str = "", known: Known = _none_known, known_zip: Known = _none_known
+) -> Parts:
     """City, state and ZIP of an address written in one line.
 
     Args:
         line: street, city, state ZIP, in nearly any writing.
         state: the requested state: its places are preferred to states of the same name.
         known: tells the places of a state; without it no name is known.
+        known_zip: tells the ZIPs of a state; without it no number is known to be one.
     """
     line = _SEPARATORS.sub(",", _UNSEEN.sub("", line))
     text = _DASHES.sub("-", unicodedata.normalize("NFKC", line))
     text = without_country(" ".join(_GLUED.sub(r" \1 \2", text).split()))
     text = _HAWAII.sub("Hawaii", text)
+    text = _county_apart(text, state, known)
     county, text = county_of(text, state, known), without_county(text, state, known)
     if found := military(text):
         return Parts(unclear=found)
     outside = abroad(text, state, known)
     if outside:
         return Parts(abroad=outside)
-    zip5, plus4, text, others, damaged = _take_zip(text, state, known)
+    zip5, plus4, text, others, damaged = _take_zip(text, state, known, known_zip)
     if others:
         return Parts(unclear=f"it holds several addresses (ZIPs {', '.join(others)})")
     text = _without_tail(without_country(text))
@@ -143,7 +150,7 @@ def parse_line(line: str, state: str = "", known: Known = _none_known) -> Parts:
     text, named = split_state(text, state, known)
     if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
         return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
-    city = _city(_without_tail(text), state, known, sure=bool(named or zip5))
+    city = _city(_without_tail(text), state, known, sure=bool(named), with_zip=bool(zip5))
     street = _before(text, city)
     other = _joined(street, state, known) if city and not zip5 else ""
     both = f"it names two places ({other} and {city})" if other else ""
@@ -196,8 +203,10 @@ def _without_tail(text: str) -> str:
     return text.strip(" ,")
 
 
-def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
-    """The city of a line that its state and ZIP were taken from; `sure`: it had one of them."""
+def _city(
+    text: str, state: str, known: Known, *, sure: bool = False, with_zip: bool = False
+) -> str:
+    """The city of a line that its state (`sure`) and ZIP (`with_zip`) were taken from."""
     pieces = _pieces_of(re.sub(r"\([^)]*\)", " ", text)) or _pieces_of(text)
     if not pieces:
         return ""
@@ -211,9 +220,20 @@ def _city(text: str, state: str, known: Known, *, sure: bool) -> str:
         return found
     # a street without its usual last word: the longest place that leaves a street before it
     found = _known_end(last, state, known)
+    found = _behind_grid(last, found, state, known)
     before = last[: len(last) - len(found)].split()
-    named = [word for word in before[1:] if not _DIRECTION.fullmatch(word)]
-    return found if len(before) >= _STREET_WORDS and (sure or named) else ""
+    named = [word for word in before if not _DIRECTION.fullmatch(word)]
+    grid = sum(word[0].isdigit() for word in before) > 1  # "666 S 500 W Salt Lake City"
+    if not with_zip and _STREET_END.search(found):
+        named = []  # "12 Shady Oak Rdg" is a street, whatever Oak Ridge is
+    return found if len(before) >= _STREET_WORDS and (sure or named or grid) else ""
+
+
+def _behind_grid(last: str, city: str, state: str, known: Known) -> str:
+    """The city behind a street of a grid, whose direction is not the city's: "9 S 500 W Fargo"."""
+    rest = city.partition(" ")[2]
+    of_street = _GRID.fullmatch(last[: len(last) - len(rest)]) if rest else None
+    return rest if of_street and known(state, rest) else city
 
 
 def _says_more_than_the_city(piece: str, state: str) -> bool:
@@ -228,6 +248,21 @@ def without_county(text: str, state: str, known: Known) -> str:
     pieces = text.split(",")
     dropped = _counties(pieces, state, known)
     return ",".join(piece for number, piece in enumerate(pieces) if number not in dropped)
+
+
+def _county_apart(text: str, state: str, known: Known) -> str:
+    """A line with commas around the county behind its city: "Austin Travis County TX"."""
+    found = _COUNTY_AT_END.search(text)
+    words = text[: found.start()].rsplit(",", 1)[-1].split() if found else []
+    for count in range(1, min(len(words), _LONGEST_NAME)):
+        name, before = " ".join(words[-count:]), text[: -len(found[0])] if found else ""
+        before = before.rstrip()[: -len(name)].rstrip()
+        if found and known(state, f"{name} County"):
+            city = _city(before, state, known)
+            street = before[: len(before) - len(city)].rstrip(" ,")
+            parts = [street, city, f"{name} County", found[1].strip(" ,")]
+            return ", ".join(part for part in parts if part) if city else text
+    return text
 
 
 def county_of(text: str, state: str, known: Known) -> str:
@@ -247,6 +282,11 @@ def _counties(pieces: list[str], state: str, known: Known) -> list[int]:
     ]
 
 
+_COUNTY_AT_END = re.compile(
+    r"\s(?:county|cnty)\b\.?((?:[\s,]+[a-z]{2})?(?:[\s,]+\d{5}(?:-\d{4})?)?)$", re.IGNORECASE
+)
+
+
 def _is_state(piece: str, state: str) -> bool:
     ending = _ending_state(piece)
     return ending is not None and ending.state == state
@@ -260,6 +300,17 @@ _LABEL = re.compile(
 )
 _BARRED = re.compile(rf"(?:(?:^|[\s,.(/-])({_NUMBERED}|{_ROAD})|#)[\s.:#-]*$", re.IGNORECASE)
 _ROAD_NEXT = re.compile(rf"^\s*(?:{_ROAD})\b", re.IGNORECASE)
+_NOT_A_STREET = (
+    r"mile|st|street|ave?|avenue|rd|road|dr|drive|ln|lane|ct|court|hwy|highway|[ns]?[ew]|[ns]"
+)
+"""Words that make a number before them a street, not a house: 10 Mile Rd, 380 St, 500 E."""
+_HOUSE = re.compile(
+    rf"\d+[a-z]?(?:-\d+[a-z]?)?[\s]+(?!(?:{_NOT_A_STREET})\b[\s.]*(?:,|$))"
+    r"(?!(?:mile|st|street|ave?|avenue|rd|road)\b)(?=[^\W\d]|\d+(?:st|nd|rd|th)\b)",
+    re.IGNORECASE | re.ASCII,
+)
+"""A house number before its street."""
+_HOUSE_IN = re.compile(rf"(?<![^\s,]){_HOUSE.pattern}", re.IGNORECASE | re.ASCII)
 _DAMAGED = re.compile(
     r"[\s,.:-]((?P<short>\d{4})(?:-(?P<plus4>\d{4}))?|(?P<zip>\d{5})-\d{1,3}|\d{3,4}|\d{5,9}[-\d]+)"
     r"[\s,.-]*$",
@@ -288,56 +339,105 @@ class _Taken(NamedTuple):
     damaged: str = ""
 
 
-def _take_zip(text: str, state: str, known: Known) -> _Taken:
+def _take_zip(text: str, state: str, known: Known, known_zip: Known) -> _Taken:
     """The ZIP of an address line, and the line without it and without what follows.
 
     A number is the ZIP where it is called so, where a state or a known city stands directly
-    before it, where nothing but a city and a state follows it, or where the parser of addresses
-    takes it for one.
+    before it, where nothing but a city and a state follows it, where it stands first and a house
+    number follows, or where the parser of addresses takes it for one.
 
     Args:
         text: the line, without its country.
         state: the requested state: of two addresses, the one in it is meant.
         known: tells the places of a state.
+        known_zip: tells the ZIPs of a state.
     """
     labelled = list(_LABEL.finditer(text))
     if len({found[1] for found in labelled}) == 1:
         found = labelled[0]
         before, after = text[: found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
         return _Taken(found[1], found[2] or "", before or after)
-    beside: dict[str, re.Match[str]] = {}
-    states: dict[str, str] = {}
-    others: dict[str, re.Match[str]] = {}
-    ends: list[int] = []
+    numbers = _numbers(text, state, known)
+    if numbers.beside:
+        return _of_several(text, numbers, state)
+    none = _Taken("", "", text)
+    if len(numbers.others) == 1:
+        (found,) = numbers.others.values()
+        return _behind_street(text, found, state, known, known_zip) or none
+    if numbers.others:
+        return none
+    inside = (_before_city(text, found, state, known, known_zip) for found in numbers.inside)
+    taken = next((one for one in inside if one), None)
+    return taken or _leading(text, state, known, known_zip) or _damaged(text, state, known) or none
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a line that may be its ZIP.
+
+    Attributes:
+        beside: those behind a state, by their five digits.
+        states: the state before each of them.
+        ends: where they end, in order, repeated ones too.
+        others: those behind something else.
+        inside: those that begin a piece of the line: house numbers, most of them.
+    """
+
+    beside: dict[str, re.Match[str]]
+    states: dict[str, str]
+    ends: list[int]
+    others: dict[str, re.Match[str]]
+    inside: list[re.Match[str]]
+
+
+def _numbers(text: str, state: str, known: Known) -> _Numbers:
+    numbers = _Numbers({}, {}, [], {}, [])
     for found in _FIVE.finditer(text):
         before, after = text[: found.start()], text[found.end() :]
         if _barred(before, state, known) or _ROAD_NEXT.search(after) or not before.strip(" ,."):
             continue
         ending = _ending_state(without_country(before.rstrip(" ,.:(-")))
         if ending and (ending.head or ending.state == state or not after.strip(_EDGE)):
-            beside.setdefault(found[1], found)
-            states.setdefault(found[1], ending.state)
-            ends.append(found.end())
-        elif not (before.rstrip().endswith(",") and re.match(r"\s*[^\W\d]", after)):
-            others[found[1]] = found  # not the house number that begins a piece
-    if beside:
-        return _of_several(text, beside, [zip5 for zip5 in beside if states[zip5] == state], ends)
-    if len(others) == 1:
-        ((zip5, found),) = others.items()
-        before, after = text[: found.start()], text[found.end() :].strip(" ,.")
-        follows = _ending_state(after)
-        if after and (follows is None or follows.head):
-            return _Taken("", "", text)
-        if _known_end(before, state, known) or _parsed(text, zip5):
-            return _Taken(zip5, found[2] or "", f"{before.rstrip(' ,')}, {after}")
-    read = None if others else _leading(text, state, known) or _damaged(text, state, known)
-    return read or _Taken("", "", text)
+            numbers.beside.setdefault(found[1], found)
+            numbers.states.setdefault(found[1], ending.state)
+            numbers.ends.append(found.end())
+        elif before.rstrip().endswith(",") and re.match(r"\s*[^\W\d]", after):
+            numbers.inside.append(found)
+        else:
+            numbers.others[found[1]] = found
+    return numbers
 
 
-def _of_several(
-    text: str, beside: dict[str, re.Match[str]], here: list[str], ends: list[int]
-) -> _Taken:
+def _behind_street(
+    text: str, found: re.Match[str], state: str, known: Known, known_zip: Known
+) -> _Taken | None:
+    """The only number of a line that no state stands before, if it is the ZIP."""
+    before, after = text[: found.start()], text[found.end() :].strip(" ,.")
+    city, follows = before.strip(_EDGE), _ending_state(after)
+    if known(state, city) and _HOUSE.match(after):  # "Austin 78701, 5 Elm St"
+        return _Taken(found[1], found[2] or "", f"{after}, {city}")
+    if after and (follows is None or follows.head):
+        return _before_city(text, found, state, known, known_zip)
+    if _known_end(before, state, known) or _parsed(text, found[1]):
+        return _Taken(found[1], found[2] or "", f"{before.rstrip(' ,')}, {after}")
+    return None
+
+
+def _before_city(
+    text: str, found: re.Match[str], state: str, known: Known, known_zip: Known
+) -> _Taken | None:
+    """A ZIP of the state behind a street, before the city that ends the line."""
+    before, after = text[: found.start()].strip(_EDGE), text[found.end() :].strip(_EDGE)
+    ending = _ending_state(after)
+    city = ending.head if ending and ending.state == state else after
+    if not known_zip(state, found[1]) or not known(state, city) or is_short_form(city):
+        return None
+    return _Taken(found[1], found[2] or "", f"{before}, {after}")
+
+
+def _of_several(text: str, numbers: _Numbers, state: str) -> _Taken:
     """The one ZIP behind a state, or of two addresses the one in the requested state."""
+    beside, ends = numbers.beside, numbers.ends
+    here = [zip5 for zip5 in beside if numbers.states[zip5] == state]
     chosen = [*beside] if len(beside) == 1 else here
     if len(chosen) != 1:
         return _Taken("", "", text, tuple(beside))
@@ -351,17 +451,40 @@ def _of_several(
     return _Taken(found[1], found[2] or "", before)
 
 
-def _leading(text: str, state: str, known: Known) -> _Taken | None:
-    """A ZIP that stands first, before a city or a state and nothing else: "28202 Charlotte NC"."""
-    found = _FIVE.match(text.lstrip(" ,.#"))
-    if not found:
+def _leading(text: str, state: str, known: Known, known_zip: Known) -> _Taken | None:
+    """A ZIP that stands first, before a city, a state or a house number.
+
+    "28202 Charlotte NC", "94107 San Francisco 1 Main St", "78701, 600 Congress Ave, Austin": a
+    house number of five digits is followed by its street instead.
+    """
+    text = text.lstrip(" ,.#")
+    found = _FIVE.match(text)
+    rest = without_country(text[found.end() :].strip(_EDGE)) if found else ""
+    if not found or not rest:
         return None
-    rest = without_country(text.lstrip(" ,.#")[found.end() :].strip(_EDGE))
-    ending = _ending_state(rest)
-    head = ending.head if ending and ending.state == state else rest
-    if not rest or (head and not known(state, head.strip(_EDGE))):
+    if _is_city(plain := _without_tail(rest), state, known):
+        return _Taken(found[1], found[2] or "", plain)
+    house = next(_HOUSE_IN.finditer(rest), None)
+    city = rest[: house.start()].strip(_EDGE) if house else ""
+    if house is None or re.fullmatch(_ROAD, city, re.IGNORECASE):
         return None
-    return _Taken(found[1], found[2] or "", rest)
+    street = rest[house.start() :].strip(_EDGE)
+    elsewhere = _ending_state(city)  # "94107 San Francisco CA 1 Main St" leads to California
+    sure = _is_city(city, state, known) or bool(elsewhere and elsewhere.head)
+    if not (sure if city else known_zip(state, found[1])):
+        return None
+    ending = _ending_state(street)
+    head, code = (ending.head, ending.state) if ending else (street, "")
+    if city and not _city(head, state, known):
+        street = f"{head}, {city}, {code}" if code else f"{street}, {city}"
+    return _Taken(found[1], found[2] or "", street)
+
+
+def _is_city(text: str, state: str, known: Known) -> bool:
+    """Whether a text is a known city with or without its state, or the state alone."""
+    ending = _ending_state(text)
+    head = (ending.head if ending and ending.state == state else text).strip(_EDGE)
+    return not head or (known(state, head) and not is_short_form(head))
 
 
 def _damaged(text: str, state: str, known: Known) -> _Taken | None:
@@ -448,6 +571,14 @@ _STREET_WORD = re.compile(
     r"|parkway|hwy|highway|way|ter|terrace|cir|circle|[ns][ew])\.?",
     re.IGNORECASE,
 )
+
+
+_STREET_END = re.compile(
+    r"\s(?:bnd|br|brk|cir|cv|crk|cres|crst|ct|dr|gln|grv|hl|hls|holw|knl|knls|ln|lndg|mdw|mdws|mnr"
+    r"|pk|pl|pne|pnes|pt|rd|rdg|ter|trl|vis|vw|xing)\.?$",
+    re.IGNORECASE,
+)
+"""Short forms that end streets far oftener than cities."""
 
 
 class _Ending(NamedTuple):
@@ -561,13 +692,25 @@ def _known_end(text: str, state: str, known: Known, *, after_street: bool = Fals
     pieces = _pieces_of(text)
     words = pieces[-1].split() if pieces else []
     for count in range(min(len(words), _LONGEST_NAME), 0, -1):
-        name = " ".join(words[-count:]).strip(" .")
+        name = " ".join(words[-count:]).strip(" .-")
+        if is_short_form(name):
+            continue
         previous = words[-count - 1] if len(words) > count else ""
         if after_street and not _STREET_WORD.fullmatch(previous):
+            continue
+        if after_street and _is_saint(words[:-count], f"{previous} {name}", state, known):
             continue
         if known(state, name):
             return name
     return ""
+
+
+def _is_saint(before: list[str], name: str, state: str, known: Known) -> bool:
+    """Whether "St" before a name is a part of it: nothing else names a street in "100 St Paul"."""
+    *street, last = before
+    if last.strip(".").casefold() != "st" or not known(state, name):
+        return False
+    return not any(re.search(r"[a-z]{2}", word, re.IGNORECASE) for word in street)
 
 
 def abroad(text: str, state: str, known: Known) -> str:

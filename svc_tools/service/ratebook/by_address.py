@@ -24,7 +24,7 @@ from svc_tools.service.ratebook.by_place import in_county, locate_place
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.candidates import BASE_KINDS, areas_of_place
 from svc_tools.service.ratebook.names import BOROUGHS, NEW_YORK_CITY, name_key
-from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
+from svc_tools.service.ratebook.place_names import is_place, is_zip, keys_of, place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import address_not_matched, place_mismatch, zip_not_used
 
@@ -63,7 +63,7 @@ def parts_of(book: Book, query: Query) -> Parts | None:
 
 def _parts_of_line(book: Book, state: str, line: str) -> Parts:
     """The parts of an address in one line."""
-    parts = parse_line(line, state, partial(is_place, book))
+    parts = parse_line(line, state, partial(is_place, book), partial(is_zip, book))
     _check(parts, state, line)
     if parts.zip or parts.city or state == "DC":  # the District is one city
         return parts
@@ -100,7 +100,7 @@ def _city_with_zip(book: Book, state: str, text: str) -> Parts:
     """A city or place name with its ZIP: "Charlotte 28202", or a ZIP alone."""
     if found := _ZIP.fullmatch(text):
         return Parts(zip=found[1], plus4=found[2] or "")
-    parts = parse_line(text, state, partial(is_place, book))
+    parts = parse_line(text, state, partial(is_place, book), partial(is_zip, book))
     _check(parts, state, text)
     return parts._replace(street="")
 

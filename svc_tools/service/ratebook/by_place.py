@@ -191,7 +191,8 @@ def _by_name(book: Book, state: str, key: str, text: str, names: PlaceNames) -> 
     if independent:
         return _county(book, state, independent[0], text, [])
     if key in names.preferred:
-        return _postal(book, state, text, names.preferred[key])
+        found = _postal(book, state, text, names.preferred[key])
+        return replace(found, tied=()) if places else found  # one place, if in several counties
     return _county(book, state, bare[0], text, []) if len(bare) == 1 else None
 
 

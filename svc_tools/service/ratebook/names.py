@@ -11,28 +11,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_SHORT = {
-    "st": "saint", "ste": "sainte", "sta": "santa", "mt": "mount", "mtn": "mountain",
-    "mtns": "mountains", "ft": "fort", "frt": "fort", "pt": "point", "prt": "port",
-    "hts": "heights", "hgts": "heights", "ht": "heights", "spg": "spring", "spgs": "springs",
-    "spng": "spring", "spngs": "springs", "jct": "junction", "jctn": "junction",
-    "twp": "township", "twnshp": "township", "boro": "borough", "vlg": "village",
-    "vill": "village", "is": "island", "isl": "island", "bch": "beach", "hl": "hill",
-    "hls": "hills", "vly": "valley", "vlly": "valley", "lk": "lake", "lks": "lakes",
-    "ctr": "center", "cntr": "center", "centre": "center", "cnr": "center", "ctrs": "centers",
-    "gdns": "gardens", "gdn": "garden", "pk": "park", "vw": "view", "hbr": "harbor",
-    "harbour": "harbor", "crk": "creek", "fls": "falls", "grv": "grove", "rdg": "ridge",
-    "riv": "river", "rvr": "river", "mdws": "meadows", "mdw": "meadow", "pln": "plain",
-    "plns": "plains", "lndg": "landing", "mls": "mills", "cyn": "canyon", "frk": "fork",
-    "frks": "forks", "frst": "forest", "gln": "glen", "hvn": "haven", "shrs": "shores",
-    "shr": "shore", "brg": "bridge", "bnd": "bend", "xing": "crossing", "ests": "estates",
-    "sq": "square", "pl": "place", "n": "north", "s": "south", "so": "south", "e": "east",
-    "w": "west",
-    "co": "county", "cnty": "county", "cty": "county",
-}  # fmt: skip
-"""The usual short forms, written out before names are compared."""
-_OTHERWISE = {"pt": "port", "cty": "city", "no": "north", "mt": "mountain"}
-"""What a short form may mean too: tried where the first meaning leads nowhere."""
+from svc_tools.short_forms import WRITTEN_OUT, readings
+
 _KINDS = {
     "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",
     "county": "county", "parish": "parish",
@@ -40,6 +20,7 @@ _KINDS = {
 """Words in "Town of Vienna", and what stands behind the bare name in the full one."""
 
 NICKNAMES = {
+    "AR": {"Hot Springs National Park": "Hot Springs"},
     "AZ": {"Lake Havasu": "Lake Havasu City"},
     "CA": {
         "LA": "Los Angeles",
@@ -101,7 +82,7 @@ NICKNAMES = {
         "Park Slope": "Kings County",
         "Williamsburg": "Kings County",
     },
-    "OK": {"OKC": "Oklahoma City"},
+    "OK": {"OKC": "Oklahoma City", "Pryor": "Pryor Creek"},
     "PA": {"Phila": "Philadelphia", "Philly": "Philadelphia"},
     "TN": {"Nashville-Davidson": "Davidson County"},
     "UT": {"SLC": "Salt Lake City"},
@@ -174,7 +155,7 @@ def _raw(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(_SHORT.get(word, word) for word in _raw(text))
+    return tuple(WRITTEN_OUT.get(word, word) for word in _raw(text))
 
 
 def name_key(text: str) -> str:
@@ -184,6 +165,12 @@ def name_key(text: str) -> str:
     letter or digit of the Latin alphabet.
     """
     return "".join(_words(text))
+
+
+def is_short_form(text: str) -> bool:
+    """Whether a text is nothing but one short form: `"Rdg"` ends a street as likely as a name."""
+    words = _raw(text)
+    return len(words) == 1 and words[0] in WRITTEN_OUT
 
 
 def name_keys(text: str) -> list[str]:
@@ -204,12 +191,10 @@ def _name_keys(text: str) -> tuple[str, ...]:
     if "unincorporated" in words:  # "Unincorporated King County", "Kern (unincorporated area)"
         rest = tuple(word for word in words if word not in {"unincorporated", "area"})
         keys.append("".join(rest) + ("" if rest[-1:] == ("county",) else "county"))
-    for number, word in enumerate(_raw(text)):
-        if word in _OTHERWISE:  # "Pt St Lucie", "No Hollywood"
-            other = (*words[:number], _OTHERWISE[word], *words[number + 1 :])
-            keys.append("".join(other))
-            if other[1:2] == ("of",) and other[0] in _KINDS:
-                keys.append("".join(other[2:]))
+    for other in readings(_raw(text))[1:]:  # "Pt St Lucie", "No Hollywood"
+        keys.append("".join(other))
+        if other[1:2] == ("of",) and other[0] in _KINDS:
+            keys.append("".join(other[2:]))
     if len(words) > 1 and words[-1] in _SUFFIXES:  # "Charlotte city", as the census writes it
         keys.append("".join(words[:-1]))
     return tuple(dict.fromkeys(key for key in keys if key))

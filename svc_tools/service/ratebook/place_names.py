@@ -81,6 +81,13 @@ def is_place(book: Book, state: str, text: str) -> bool:
     return any(key in table for key in keys_of(names, text) for table in tables)
 
 
+def is_zip(book: Book, state: str, zip5: str) -> bool:
+    """Whether a ZIP lies in a state or reaches into it, as far as the book knows."""
+    if state not in book.states:
+        return False
+    return zip5 in book.zips.state(state) or bool(book.zips.touched(zip5, state))
+
+
 def keys_of(names: PlaceNames, text: str) -> list[str]:
     """The keys to try for what a caller wrote, the likeliest first.
 

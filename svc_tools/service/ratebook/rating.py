@@ -438,10 +438,11 @@ def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
     """A ZIP, name or point leads to areas with different rates; the lowest and the highest."""
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
+    known = ", as far as they are known" if any(option.lacks for option in rated) else ""
     return {
         "code": "zip_spans_jurisdictions",
         "message": f"{what[0].upper()}{what[1:]} lies in jurisdictions with {len(combined)}"
-        f" different rates, from {low} to {high}.",
+        f" different rates, from {low} to {high}{known}.",
         "candidates": len(combined),
         "lowest_combined_rate": low,
         "highest_combined_rate": high,

@@ -267,6 +267,7 @@ def test_a_county_behind_the_city_chooses_or_becomes_a_candidate(ask):
 
 
 def test_a_county_settles_a_name_that_means_several_places(ask, refused):
-    assert "give a ZIP or the county" in refused("AR", location="Oark").message
-    assert ask("AR", location="Oark, Madison County").chosen.combined == 10_000
-    assert ask("AR", street="1 Main St", city="Oark, Newton Co").chosen.combined == 7_500
+    assert "give a ZIP or the county" in refused("NC", location="Hurdle Mills").message
+    assert ask("NC", location="Hurdle Mills, Orange County").chosen.combined == 7_500
+    person = ask("NC", street="1 Main St", city="Hurdle Mills, Person Co")
+    assert (person.chosen.combined, person.confidence) == (6_750, "high")

@@ -6,6 +6,8 @@ from datetime import date
 
 import pytest
 
+from svc_tools.service.ratebook.names import name_key
+
 DAY = date(2026, 6, 30)
 
 
@@ -69,3 +71,77 @@ def test_a_zip_of_boxes_lies_where_its_city_lies(ask):
     assert (truckee.chosen.combined, truckee.confidence) == (9_000, "medium")
     alviso = ask("CA", zip="95002", as_of=DAY)  # no place: what the ZIP touches is San Jose
     assert (alviso.chosen.area.name, alviso.confidence) == ("San Jose", "medium")
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city"),
+    [
+        ("TX", "600 Congress Ave Austin", "Austin"),
+        ("TX", "100 Houston St Dallas", "Dallas"),
+        ("TX", "500 W Dallas St Houston", "Houston"),
+        ("TX", "500 Fort Worth Ave Dallas", "Dallas"),
+        ("TX", "600 Congress Ave Ste 200 Austin", "Austin"),
+        ("TX", "1200 Hwy 71 Bastrop", "Bastrop"),
+        ("TX", "12 Broadway San Antonio", "San Antonio"),
+        ("TX", "600 Congress Ave Austin Travis County", "Austin"),
+        ("TX", "600 Congress Ave Austin Travis County TX", "Austin"),
+        ("CA", "1 Market St San Francisco", "San Francisco"),
+        ("CA", "Pier 39 San Francisco", "San Francisco"),
+        ("CA", "100 Grand Ave South San Francisco", "South San Francisco"),
+        ("CA", "100 Camino Del Mar San Diego", "San Diego"),
+        ("CA", "12 Avenue of the Stars Los Angeles", "Los Angeles"),
+        ("WA", "400 Broad St Seattle", "Seattle"),
+        ("GA", "100 Main St E Point", "East Point"),
+    ],
+)
+def test_a_line_without_commas_and_zip_ends_in_its_city(ask, state, line, city):
+    answer = ask(state, address=line, as_of=DAY)
+    assert answer.location.via == "place"
+    named = ask(state, location=city, as_of=DAY)
+    assert answer.simple()["rate"] == named.simple()["rate"]
+    assert "address_not_matched" in [warning["code"] for warning in answer.advisories]
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        ("TX", "500 Dallas St"),
+        ("TX", "500 Dallas St, TX"),
+        ("TX", "500 Fort Worth Ave"),
+        ("TX", "500 W Dallas"),
+        ("TX", "75201 Dallas Pkwy"),
+        ("TX", "75201 Dallas Pkwy Suite 100"),
+        ("TX", "123 Austin Highway"),
+        ("TX", "123 Round Rock"),
+        ("CA", "12 Camino Del Mar"),
+        ("CA", "100 Via Escondido"),
+        ("CA", "12 N Hollywood"),
+        ("CA", "100 St Helena"),
+        ("MN", "12 N St Stephen"),
+        ("TN", "12 Shady Oak Rdg"),
+        ("NC", "100 Lazy Indian Trl"),
+        ("WA", "9 Green Mountlake Ter"),
+    ],
+)
+def test_a_street_called_like_a_city_names_no_city(refused, state, line):
+    reason = refused(state, address=line)
+    assert reason.code == "NOT_FOUND"
+    assert reason.message == (
+        "no ZIP and no city could be read from the address: write it as 'street, city, state ZIP'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "city"),
+    [
+        ("UT", "666 S 500 W Salt Lake City", "Salt Lake City"),
+        ("UT", "666 S 500 W West Jordan", "West Jordan"),
+        ("UT", "666 S 500 W, W Jordan", "West Jordan"),
+        ("ND", "620 S 500 W Fargo", "Fargo"),
+        ("ND", "620 5th St W Fargo", "West Fargo"),
+    ],
+)
+def test_the_direction_of_a_street_with_a_number_is_not_the_citys(ask, state, line, city):
+    found = ask(state, address=line).simple()["rate"]
+    assert name_key(found["city"]) == name_key(city)
+    assert found == ask(state, location=city).simple()["rate"]

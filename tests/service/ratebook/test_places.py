@@ -113,13 +113,13 @@ def test_a_name_of_zips_that_lie_in_one_city_leads_to_the_city(ask):
 
 
 def test_nothing_is_answered_where_nothing_decides(refused):
-    reason = refused("AR", location="Oark")  # its ZIP lies in three counties
+    reason = refused("NC", location="Hurdle Mills")  # its ZIP lies in three counties
     assert reason.code == "NOT_FOUND"
     rates = {c["name"]: c["combined_rate"] for c in reason.detail["candidates"]}
     assert rates == {
-        "Johnson County": "0.07500",
-        "Madison County": "0.10000",
-        "Newton County": "0.07500",
+        "Person County": "0.06750",
+        "Caswell County": "0.06750",
+        "Orange County": "0.07500",
     }
 
 
@@ -222,11 +222,13 @@ def test_towns_and_cities_of_one_name_in_vermont(ask, name, day, units):
         ("ID", "Boise", 6_000, "low"),
         ("CA", "Ventura", 7_750, "medium"),
         ("CA", "Paso Robles", 8_750, "medium"),
+        ("OK", "Pryor", 9_875, "high"),
     ],
 )
 def test_a_city_is_found_by_the_name_that_it_goes_by(ask, state, name, units, confidence):
     answer = ask(state, location=name)
-    assert (answer.chosen.combined, answer.location.city) == (units, name)
+    assert answer.chosen.combined == units
+    assert (answer.location.city or "").startswith(name)
     assert answer.confidence == confidence
 
 

@@ -258,3 +258,94 @@ def test_a_damaged_zip_leaves_it_to_the_city(line, damaged):
 @pytest.mark.parametrize("line", ["12 Main St, NC 150", "1 Hwy NC 150", "5 Elm St, Charlotte, 150"])
 def test_a_road_number_is_no_damaged_zip(line):
     assert read(line).damaged == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "parts"),
+    [
+        ("CA", "94107 San Francisco 1 Main St", ("94107", "San Francisco", "1 Main St")),
+        ("CA", "94107 San Francisco, 1 Main St", ("94107", "San Francisco", "1 Main St")),
+        ("CA", "94107 San Francisco CA 1 Main St", ("94107", "San Francisco", "1 Main St")),
+        ("CA", "94107, 1 Main St, San Francisco", ("94107", "San Francisco", "1 Main St")),
+        ("TX", "78701, 600 Congress Ave, Austin TX", ("78701", "Austin", "600 Congress Ave")),
+        ("TX", "78701-1234, 600 Congress Ave, Austin TX", ("78701", "Austin", "600 Congress Ave")),
+        ("TX", "78701 600 Congress Ave Austin", ("78701", "Austin", "600 Congress Ave")),
+        ("TX", "78701 Austin, TX, 600 Congress Ave", ("78701", "Austin", "600 Congress Ave")),
+        ("TX", "78701 600 Congress Ave", ("78701", "", "600 Congress Ave")),
+        ("TX", "Austin 78701, 600 Congress Ave", ("78701", "Austin", "600 Congress Ave")),
+        ("TX", "600 Congress Ave, 78701 Austin, TX", ("78701", "Austin", "600 Congress Ave")),
+        ("NY", "10001 New York 350 5th Ave", ("10001", "New York", "350 5th Ave")),
+        ("WI", "53202 Milwaukee 200 E Wells St", ("53202", "Milwaukee", "200 E Wells St")),
+    ],
+)
+def test_a_zip_that_stands_first_decides(ask, book, state, line, parts):
+    zip5, city, street = parts
+    read = parts_of(book, Query(state=state, address=line))
+    assert (read.zip, read.city, read.street) == parts
+    answer = ask(state, address=line)
+    assert answer.location.zip == zip5
+    last = f"{street}, {city}, {state} {zip5}" if city else f"{street}, {state} {zip5}"
+    assert answer.simple()["rate"] == ask(state, address=last).simple()["rate"]
+    assert "place_input_mismatch" not in [warning["code"] for warning in answer.advisories]
+
+
+@pytest.mark.parametrize(
+    ("state", "line", "zip5", "city"),
+    [
+        ("TX", "12345 Main St, Austin, TX 78701", "78701", "Austin"),
+        ("TX", "10001 Main St, Dallas TX", None, "Dallas"),
+        ("TX", "75201 Main St, Dallas TX", None, "Dallas"),
+        ("TX", "75201 Houston St, Dallas", None, "Dallas"),
+        ("TX", "77068 FM 1960 W, Houston", None, "Houston"),
+        ("FL", "45800 FM 1960 W Miami", None, "West Miami"),
+        ("TX", "75201 Dallas Pkwy, Dallas TX", None, "Dallas"),
+        ("TX", "78701 N Lamar Blvd, Austin TX 78753", "78753", "Austin"),
+        ("NY", "10001 New York Ave, Brooklyn", None, "Brooklyn"),
+        ("MI", "48219 8 Mile Rd, Detroit, MI", None, "Detroit"),
+        ("UT", "84101 500 S, Salt Lake City", None, "Salt Lake City"),
+        ("TX", "10001, 600 Congress Ave, Austin TX", None, "Austin"),
+    ],
+)
+def test_a_house_number_of_five_digits_is_no_zip(ask, state, line, zip5, city):
+    found = ask(state, address=line)
+    assert found.location.zip == zip5
+    assert found.location.city == city
+    assert "place_input_mismatch" not in [warning["code"] for warning in found.advisories]
+
+
+def test_a_zip_that_stands_first_in_a_line_of_another_state_is_refused(refused):
+    assert "names CA" in refused("TX", address="94107 San Francisco CA 1 Main St").message
+    assert "names TX" in refused("CA", address="78701, 600 Congress Ave, Austin TX").message
+
+
+@settings(max_examples=100, deadline=None)  # the first example reads tables
+@given(
+    number=st.integers(10_000, 99_999),
+    street=st.sampled_from(["Main St", "Houston St", "Old Mill Rd", "Dallas Pkwy", "Hwy 6 S"]),
+    data=st.data(),
+)
+def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
+    places = [place for place in book.zips.state("TX").values() if place.kind == "STANDARD"]
+    place = data.draw(st.sampled_from(places))
+    for line in (f"{number} {street}, {place.city}, TX", f"{number} {street}, {place.city}"):
+        assert parts_of(book, Query(state="TX", address=line)).zip == ""
+    line = f"{number} {street}, {place.city}, TX {place.zip}"
+    assert parts_of(book, Query(state="TX", address=line)).zip == place.zip
+
+
+@settings(max_examples=100, deadline=None)  # the first example reads tables
+@given(
+    state=st.sampled_from(["CA", "IL", "NC", "NY", "OH", "TX", "WA"]),
+    way=st.sampled_from(
+        ["{zip} {city} {street}", "{zip}, {city}, {street}", "{zip} {city}, {state}, {street}",
+         "{zip}, {street}, {city}", "{zip} {street}, {city}, {state}"]
+    ),
+    street=st.sampled_from(["1 Main St", "350 5th Ave", "12B Elm St Apt 4", "600 N Oak Dr"]),
+    data=st.data(),
+)  # fmt: skip
+def test_any_zip_that_stands_first_is_read(book, state, way, street, data):
+    place = data.draw(st.sampled_from(list(book.zips.state(state).values())))
+    line = way.format(zip=place.zip, city=place.city, state=state, street=street)
+    parts = parts_of(book, Query(state=state, address=line))
+    assert (parts.zip, parts.city) == (place.zip, place.city)
+    assert parts.street == street
