@@ -72,8 +72,8 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
 def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     """What a place leads to with the county that the caller names behind it.
 
-    The county chooses where counties decide the rate, or where nothing else did; one that the
-    place is not known to reach into becomes a candidate.
+    The county chooses among the areas of the place; one that the place is not known to reach into
+    becomes a candidate.
 
     Args:
         book: the book.
@@ -98,8 +98,7 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     if not here:
         more = [Option(area, "is the county given") for area in bases_of(book, state, fips)]
         return replace(found, options=(*found.options, *more), ambiguous=bool(more))
-    ambiguous = found.ambiguous and len(here) > 1
-    return replace(found, options=tuple(here), county=fips, ambiguous=ambiguous, tied=())
+    return replace(found, options=tuple(here), county=fips, tied=())
 
 
 def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
