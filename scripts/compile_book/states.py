@@ -16,6 +16,7 @@ from svc_tools.service.ratebook.formats.draft import (
     percent_text,
     quarter_end,
 )
+from svc_tools.service.ratebook.formats.places import RATE_FILES
 from svc_tools.service.ratebook.formats.sst import STATE, add_local_rates, rate_file_rows
 from svc_tools.service.ratebook.formats.states import (
     CALIFORNIA_BASE,
@@ -194,7 +195,10 @@ def read_sst(path: Path, draft: Draft) -> None:
         if row.kind == STATE:
             _add_older_state_rate(state, row, source, path.name, draft)
     local = [row for row in rows if row.kind != STATE]
-    add_local_rates(state, local, source, path.name, draft)
+    if state in RATE_FILES:
+        add_local_rates(state, local, source, path.name, draft)
+    else:
+        draft.report.add("left_out", path.name, state, f"{len(local)} local rows: not in this book")
 
 
 def _add_older_state_rate(
