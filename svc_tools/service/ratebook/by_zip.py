@@ -73,7 +73,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
             " there: give the place, the county or coordinates instead",
             {"zip": zip5, "state": state},
         )
-    if touched:
+    if touched and book.zips.has_shares(state):
         keys = (name_key(place.city),) if place else ()
         options = options_of_zip(book, state, zip5, counties, keys)
     else:
@@ -106,7 +106,10 @@ def _kind(options: Sequence[Option]) -> Iterator[object]:
 def _options_of_box(
     book: Book, state: str, place: ZipPlace | None, counties: Sequence[str]
 ) -> tuple[Option, ...]:
-    """The place that a ZIP without land is called after, or else what is left of its county."""
+    """The place that a ZIP is called after, or else what is left of its county.
+
+    For a ZIP without land, or a state of which it is not known which places its ZIPs touch.
+    """
     if place:
         key = name_key(place.city)
         for row in place_names(book, state).places.get(key, ()):
