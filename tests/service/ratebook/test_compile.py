@@ -289,4 +289,8 @@ def test_the_shipped_book_is_what_its_sources_compile_to(book_dir):
         assert (book_dir / name).read_bytes() == DATA.joinpath(name).read_bytes(), name
     shifted = [f for f in report.of_kind("left_out") if f.source.startswith("wa_dor")]
     assert len(shifted) == 14
+    assert [f.subject for f in report.of_kind("conflict")] == ["IL Island Lake"]
     assert not report.of_kind("missing")
+    cut, everything = report.render(), report.render(everything=True)
+    assert all(f.subject in everything for f in report.findings)
+    assert "more of this source (--all lists them)" in cut
