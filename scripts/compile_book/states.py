@@ -204,15 +204,18 @@ def read_sst(path: Path, draft: Draft) -> None:
 def _add_older_state_rate(
     state: str, row: RateFileRow, source: str, name: str, draft: Draft
 ) -> None:
-    """Add a state's rate of the days before its history; say where the two differ."""
+    """Add a state's rate and its day of law from before its history; say where the two differ."""
     first = draft.rates[state][0]
     if first.begin and row.begin < first.begin:
         end = min(row.end or date.max, first.begin - timedelta(days=1))
         draft.add_rate(state, row.units, source, begin=row.begin, end=end, effective=row.begin)
         draft.rates[state].sort(key=lambda one: one.begin or date.min)
-    for known in draft.rates[state]:
+    for number, known in enumerate(draft.rates[state]):
         begin = max(row.begin, known.begin or date.min)
         end = min(row.end or date.max, known.end or date.max)
+        same = (row.units, None) == (known.units, known.effective)
+        if same and begin == known.begin <= end:  # its law is older than the history knows
+            draft.rates[state][number] = replace(known, effective=row.begin)
         if begin <= end and known.units != row.units:
             draft.report.add(
                 "conflict",

@@ -1,4 +1,4 @@
-"""States where some cities are known only: what is whole, how sure it is, what is said of the rest."""
+"""States where some cities are known only: what is whole, and what is said of the rest."""
 
 from __future__ import annotations
 
