@@ -214,7 +214,7 @@ def _add_older_state_rate(
         begin = max(row.begin, known.begin or date.min)
         end = min(row.end or date.max, known.end or date.max)
         same = (row.units, None) == (known.units, known.effective)
-        if same and begin == known.begin <= end:  # its law is older than the history knows
+        if same and known.begin == begin and begin <= end:  # its law is older than the history knows
             draft.rates[state][number] = replace(known, effective=row.begin)
         if begin <= end and known.units != row.units:
             draft.report.add(
