@@ -59,17 +59,6 @@ def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, fields, r
     assert "address_districts_not_covered" not in codes(answer)
 
 
-def test_no_answer_on_a_third_hand_row_is_above_medium(ask, book):
-    """Every ninth area that a name leads to; of them the states of the table, and few others."""
-    seen = set()
-    for area in [area for area in book.areas.values() if area.cities][::9]:
-        answer = ask(area.state, location=f"{area.cities[0]}", as_of=date(2025, 12, 1))
-        if answer.chosen.third_hand:
-            seen.add(area.state)
-            assert answer.confidence in {"low", "medium"}, area.name
-    assert seen >= {"AZ", "CO", "MO", "NM", "TX"}
-
-
 @pytest.mark.parametrize(
     ("fields", "rate"),
     [
