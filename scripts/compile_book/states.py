@@ -213,8 +213,9 @@ def _add_older_state_rate(
     for number, known in enumerate(draft.rates[state]):
         begin = max(row.begin, known.begin or date.min)
         end = min(row.end or date.max, known.end or date.max)
+        # its law is older than the history knows
         same = (row.units, None) == (known.units, known.effective)
-        if same and known.begin == begin and begin <= end:  # its law is older than the history knows
+        if same and known.begin == begin and begin <= end:
             draft.rates[state][number] = replace(known, effective=row.begin)
         if begin <= end and known.units != row.units:
             draft.report.add(
