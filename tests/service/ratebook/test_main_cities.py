@@ -45,7 +45,6 @@ def test_listed_cities_are_whole_and_medium(ask, state, fields, rate):
         ("IL", {"location": "Joliet"}, 9_000, "districts_not_covered"),
         ("CO", {"location": "Jefferson County"}, 4_500, "districts_not_covered"),
         ("ID", {"location": "Boise"}, 6_000, "districts_not_covered"),
-        ("ID", {"lat": 43.68, "lng": -114.36}, 6_000, "districts_not_covered"),
         ("NM", {"location": "Santa Fe"}, 8_187, "districts_not_covered"),  # 8.1875 does not fit
         ("NM", {"zip": "87501"}, 8_187, "districts_not_covered"),
         ("NM", {"zip": "87801"}, 4_875, "local_rates_not_covered"),
@@ -57,6 +56,15 @@ def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, fields, r
     assert (answer.chosen.combined, answer.confidence) == (rate, "low")
     assert warning in codes(answer)
     assert "address_districts_not_covered" not in codes(answer)
+
+
+@pytest.mark.parametrize("fields", [{"zip": "83340"}, {"lat": 43.68, "lng": -114.36}])
+def test_a_town_that_lies_in_one_large_zip_is_no_sliver_of_it(ask, fields):
+    """Ketchum: 3 of 500 square miles of the ZIP that is called after it."""
+    answer = ask("ID", as_of=DAY, **fields)
+    assert (answer.chosen.combined, answer.confidence) == (8_000, "low")
+    told = next(w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions")
+    assert told["lowest_combined_rate"] == "0.06000"
 
 
 @pytest.mark.parametrize(
