@@ -80,11 +80,14 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
     """Add the counties and places that every ZIP touches, and the places that counties divide.
 
     Territories and unknown codes are left out and listed. A share of a ZIP's land under 1 % is
-    left out: the maps of ZIPs and of places do not agree that closely.
+    left out, as the maps of ZIPs and of places do not agree that closely; but not a small town
+    that lies in the one ZIP with most of its land.
     """
     counties = _counties_of_zips(crosswalk, draft)
     known = {(place.state, place.fips): place for place in draft.places}
     places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    parts: list[tuple[str, str, str, int, float]] = []
+    in_zips: dict[tuple[str, str], float] = defaultdict(float)
     land: dict[tuple[str, str], float] = defaultdict(float)
     beyond: dict[tuple[str, str, str], float] = defaultdict(float)
     with shares.open(newline="", encoding="utf-8") as file:
@@ -93,13 +96,16 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
             if (state, place) not in known:
                 continue
             share = round(float(row["share_of_zip_land"]) * 1000)
-            if share >= _SLIVER:
-                places[row["zip5"], state].append((-share, place))
+            miles = float(row["land_sqmi_in_zip"])
+            in_zips[state, place] += miles
+            parts.append((row["zip5"], state, place, share, miles))
             touched = counties.get((row["zip5"], state), ())
             if len(touched) == 1:  # of a ZIP in several, the counties' shares are not known
-                miles = float(row["land_sqmi_in_zip"])
                 land[state, place] += miles
                 beyond[state, place, touched[0]] += miles
+    for zip5, state, place, share, miles in parts:
+        if share >= _SLIVER or miles > in_zips[state, place] / 2:
+            places[zip5, state].append((-max(share, 1), place))
     for (state, place, county), miles in beyond.items():
         main = known[state, place].counties.split()[0]
         if county != main and miles >= _DIVIDED * land[state, place]:

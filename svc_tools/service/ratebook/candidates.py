@@ -64,7 +64,8 @@ def areas_of_place(
             where it lies in none of them.
     """
     own = _index(book, state).get(place.fips, ())
-    every = place.counties.split()
+    parts = (fips for area in own for fips in area.counties)  # the Census may not name them all
+    every = list(dict.fromkeys((*place.counties.split(), *parts)))
     counties = [fips for fips in every if fips in within] or every
     found: list[Area] = []
     for fips in counties:
