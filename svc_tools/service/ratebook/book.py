@@ -311,10 +311,6 @@ class ZipIndex:
             return []
         return [(one[:5], int(one[6:])) for one in row.places.split(" ")]  # 43000:995
 
-    def has_shares(self, state: str) -> bool:
-        """Whether it is known which places the ZIPs of a state touch: not of Alaska's."""
-        return any(row.places for row in self.areas(state).values())
-
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""
         row = self.areas(state).get(zip5)
