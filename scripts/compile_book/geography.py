@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
 _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two maps
-_MOST = 0.5
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
@@ -81,13 +80,14 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
     """Add the counties and places that every ZIP touches, and the places that counties divide.
 
     Territories and unknown codes are left out and listed. A share of a ZIP's land under 1 % is
-    left out, since the maps of ZIPs and of places do not agree that closely, unless the ZIP holds
-    most of the place: a village in the midst of a large ZIP.
+    left out, as the maps of ZIPs and of places do not agree that closely; but not a small town
+    that lies in the one ZIP with most of its land.
     """
     counties = _counties_of_zips(crosswalk, draft)
     known = {(place.state, place.fips): place for place in draft.places}
-    shared: list[tuple[str, str, str, int, float]] = []
-    whole: dict[tuple[str, str], float] = defaultdict(float)
+    places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    parts: list[tuple[str, str, str, int, float]] = []
+    in_zips: dict[tuple[str, str], float] = defaultdict(float)
     land: dict[tuple[str, str], float] = defaultdict(float)
     beyond: dict[tuple[str, str, str], float] = defaultdict(float)
     with shares.open(newline="", encoding="utf-8") as file:
@@ -97,16 +97,15 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
                 continue
             share = round(float(row["share_of_zip_land"]) * 1000)
             miles = float(row["land_sqmi_in_zip"])
-            shared.append((row["zip5"], state, place, share, miles))
-            whole[state, place] += miles
+            in_zips[state, place] += miles
+            parts.append((row["zip5"], state, place, share, miles))
             touched = counties.get((row["zip5"], state), ())
             if len(touched) == 1:  # of a ZIP in several, the counties' shares are not known
                 land[state, place] += miles
                 beyond[state, place, touched[0]] += miles
-    places: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-    for zip5, state, place, share, miles in shared:
-        if share >= _SLIVER or miles >= _MOST * whole[state, place] > 0:
-            places[zip5, state].append((-share, place))
+    for zip5, state, place, share, miles in parts:
+        if share >= _SLIVER or miles > in_zips[state, place] / 2:
+            places[zip5, state].append((-max(share, 1), place))
     for (state, place, county), miles in beyond.items():
         main = known[state, place].counties.split()[0]
         if county != main and miles >= _DIVIDED * land[state, place]:

@@ -430,6 +430,11 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
         rows[-1] = replace(last, end=until)
     added: list[RateRow] = []
     for span in area.spans:
+        if span.use == "partial" and not (area.of_place or span.end):
+            # cities of the county with rates of their own are whole: the rest of it is not
+            since = found.lacks_from if found.lacks else max(span.begin, until + _DAY)
+            draft.flag_area(found.id, "districts", since)
+            span = span._replace(use="", note="")  # noqa: PLW2901 - one of many
         for begin, end in _pieces(span, [*others, own, area.state], until, draft):
             total = _others(draft, area.state, others, begin)
             row = _row_on(rows, begin)

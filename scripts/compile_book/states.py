@@ -16,6 +16,7 @@ from svc_tools.service.ratebook.formats.draft import (
     percent_text,
     quarter_end,
 )
+from svc_tools.service.ratebook.formats.places import RATE_FILES
 from svc_tools.service.ratebook.formats.sst import STATE, add_local_rates, rate_file_rows
 from svc_tools.service.ratebook.formats.states import (
     CALIFORNIA_BASE,
@@ -194,21 +195,28 @@ def read_sst(path: Path, draft: Draft) -> None:
         if row.kind == STATE:
             _add_older_state_rate(state, row, source, path.name, draft)
     local = [row for row in rows if row.kind != STATE]
-    add_local_rates(state, local, source, path.name, draft)
+    if state in RATE_FILES:
+        add_local_rates(state, local, source, path.name, draft)
+    else:
+        draft.report.add("left_out", path.name, state, f"{len(local)} local rows: not in this book")
 
 
 def _add_older_state_rate(
     state: str, row: RateFileRow, source: str, name: str, draft: Draft
 ) -> None:
-    """Add a state's rate of the days before its history; say where the two differ."""
+    """Add a state's rate and its day of law from before its history; say where the two differ."""
     first = draft.rates[state][0]
     if first.begin and row.begin < first.begin:
         end = min(row.end or date.max, first.begin - timedelta(days=1))
         draft.add_rate(state, row.units, source, begin=row.begin, end=end, effective=row.begin)
         draft.rates[state].sort(key=lambda one: one.begin or date.min)
-    for known in draft.rates[state]:
+    for number, known in enumerate(draft.rates[state]):
         begin = max(row.begin, known.begin or date.min)
         end = min(row.end or date.max, known.end or date.max)
+        # its law is older than the history knows
+        same = (row.units, None) == (known.units, known.effective)
+        if same and known.begin == begin and begin <= end:
+            draft.rates[state][number] = replace(known, effective=row.begin)
         if begin <= end and known.units != row.units:
             draft.report.add(
                 "conflict",

@@ -110,8 +110,8 @@ def test_what_is_missing_or_wrong_never_looks_like_a_rate(calc):
         '=SVC_RATE("CA";94105;"03/04/2026")',
         "=SVC_RATE()",
         f'=SVC_RATE("CA";98101;{DAY})',  # of another state
-        f'=SVC_RATE("CO";80202;{DAY})',
-        f'=SVC_RATE("CO";80202;{DAY};"partial")>0',
+        f'=SVC_RATE("LA";70112;{DAY})',
+        f'=SVC_RATE("LA";70112;{DAY};"partial")>0',
         '=SVC_RATE("TX";A4)',
         '=SVC_RATE("TX";A5)',
         cells=cells,
@@ -128,7 +128,7 @@ def test_errors_are_caught_and_words_are_branched_on(calc):
         '=IFERROR(SVC_RATE("CA";"none");"caught")',
         f'=ISNA(SVC_RATE("CA";98101;{DAY}))',
         '=ISNA(SVC_RATE("CA";"none"))',
-        f'=IF(SVC_STATUS("CO";80202;{DAY})="partial";"look";"fine")',
+        f'=IF(SVC_STATUS("LA";70112;{DAY})="partial";"look";"fine")',
         f'=SVC_STATUS("CA";94105;{DAY})="ok"',
         f'=LEFT(SVC_WARNINGS("CA";98101;{DAY});29)',
         '=SVC_NEXUS_STATUS("TX")',
@@ -160,7 +160,7 @@ def test_sums_are_exact_and_refuse_what_sum_passes_over(calc):
 
 def test_ranges_give_a_cell_each_with_errors_where_they_belong(calc):
     cells = {"A1": "CA", "B1": 94105, "A2": "CA", "B2": 98101, "A3": "CA", "B3": "none"}
-    cells |= {"A4": "", "A5": "CO", "B5": 80202, "A6": "OR", "B6": 97201}
+    cells |= {"A4": "", "A5": "LA", "B5": 70112, "A6": "OR", "B6": 97201}
     calc.do("open")
     calc.do("fill", cells=cells)
     arrays = {
@@ -199,7 +199,7 @@ def test_the_example_workbook_is_computed_whole(calc, folder):
     assert calc.do("open", url=example.as_uri()) == ["Start", "Lookup", "Orders", "Nexus"]
     calc.do("calculate")
     orders = {row[0]: row for row in calc.do("block", address="A9:J20", sheet=2)}
-    assert orders["EX-1001"][5:9] == ["8.625%", "106.95", "ok", "medium"]
+    assert orders["EX-1001"][5:9] == ["8.625%", "106.95", "ok", "high"]
     assert orders["EX-1007"][6] == "0.25"
     assert orders["EX-1008"][5:7] == ["0.000%", "0.00"]
     assert orders["EX-1010"][6] == "-3.60"

@@ -88,10 +88,9 @@ def test_a_row_without_an_answer_still_says_what_became_of_it(desk):
 
 def test_a_part_that_an_answer_lacks_is_marked_and_one_that_is_whole_is_told(desk):
     fields = [["state_rate", "county_rate", "combined_district_rate", "combined_rate"]]
-    colorado, texas = shown(desk, "SVC_LOOKUP", [["CO", "80202"], ["TX", "78701"]], fields)
-    assert colorado == [0.029, "#PARTIAL", "#PARTIAL", "#PARTIAL"]
-    assert texas[0] == 0.0625
-    assert texas[2:] == ["#PARTIAL", "#PARTIAL"]  # districts are told, and not all of them
+    louisiana, idaho = shown(desk, "SVC_LOOKUP", [["LA", "70112"], ["ID", "83702"]], fields)
+    assert louisiana == [0.05, "#PARTIAL", "#PARTIAL", "#PARTIAL"]
+    assert idaho == [0.06, 0.0, "#PARTIAL", "#PARTIAL"]
 
 
 def test_a_part_that_the_answer_does_not_say_is_an_error_and_no_zero(faults, scripted):

@@ -20,21 +20,21 @@ def test_every_function_of_the_registry_is_computed_and_no_other():
     assert list(COMPUTED) == [one.name for one in FUNCTIONS]
 
 
-@pytest.mark.parametrize("state", ["TX", "CO"])
+@pytest.mark.parametrize("state", ["ID", "LA"])
 def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state, desk):
-    zip_code = {"TX": "78701", "CO": "80202"}[state]
+    zip_code = {"ID": "83702", "LA": "70112"}[state]
     assert shown(desk, "SVC_STATUS", state, zip_code, DAY) == "partial"
     assert shown(desk, "SVC_RATE", state, zip_code, DAY) == "#PARTIAL"
     assert shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY) == "#PARTIAL"
     for name in ("combined_rate", "rate_low", "rate_high", "combined_district_rate"):
         assert shown(desk, "SVC_FIELD", name, state, zip_code, DAY) == "#PARTIAL"
     rate = shown(desk, "SVC_RATE", state, zip_code, DAY, " Partial")
-    assert rate >= 0.029
+    assert rate >= 0.05
     tax = shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY, OMITTED, "partial")
     assert tax == round(rate * 100, 2)
     assert shown(desk, "SVC_RATE", state, zip_code, DAY, None) == "#PARTIAL"
-    assert shown(desk, "SVC_FIELD", "state_rate", state, zip_code, DAY) == 0.0625 or state == "CO"
-    assert "part" in shown(desk, "SVC_WARNINGS", state, zip_code, DAY) or state == "TX"
+    assert shown(desk, "SVC_FIELD", "state_rate", state, zip_code, DAY) == rate
+    assert shown(desk, "SVC_WARNINGS", state, zip_code, DAY)
 
 
 @pytest.mark.parametrize("accept", ["yes", True, 1.0, "partially"])

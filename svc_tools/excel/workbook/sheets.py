@@ -280,7 +280,7 @@ _FIELDS = (
     "looked_up_at",
 )
 _TALL_FIELDS = {"warnings", "lookup_review_reason", "lookup_source"}
-_PLACES = (("NC", "27601"), ("NJ", "07030"), ("CO", "80202"))
+_PLACES = (("NC", "27601"), ("NJ", "07030"), ("LA", "70112"))
 _EMPTY_LOOKUP_ROWS = 4
 _QUERY_CELLS = "$A$5:$F$6"
 _FIRST_FIELD = 12
@@ -383,7 +383,7 @@ EXAMPLES: tuple[tuple[str, date, str, str | int, Decimal], ...] = (
     ("EX-1008", date(2026, 8, 11), "OR", "97201", Decimal("120.00")),
     ("EX-1009", date(2026, 8, 11), "New Jersey", "07030-5802", Decimal("18.75")),
     ("EX-1010", date(2026, 8, 12), "PA", "19103", Decimal("-45.00")),
-    ("EX-1011", date(2026, 8, 12), "CO", "80202", Decimal("212.00")),
+    ("EX-1011", date(2026, 8, 12), "LA", "70112", Decimal("212.00")),
     ("EX-1012", date(2026, 8, 12), "CA", "98101", Decimal("75.00")),
 )
 """Made-up lines with what real ones have: a ZIP that lost its leading zero, a state by its name, a

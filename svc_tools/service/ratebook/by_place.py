@@ -305,7 +305,8 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Loca
                 known = found.get(option.area.id, option._replace(share=0))
                 found[option.area.id] = known._replace(share=known.share + option.share)
     if not found:
-        raise _no_county(text, state)
+        county = next((one.county for one in standard if one.county), "")
+        raise no_rate(book, state, county) if county else _no_county(text, state)
     options = sorted(found.values(), key=lambda option: -option.share)
     shares = [option.share * WHOLE // (WHOLE * len(standard)) for option in options]
     options = [one._replace(share=share) for one, share in zip(options, shares, strict=True)]

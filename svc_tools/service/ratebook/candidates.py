@@ -66,7 +66,8 @@ def areas_of_place(
             where it lies in none of them.
     """
     own = _index(book, state).get(place.fips, ())
-    every = place.counties.split()
+    parts = (fips for area in own for fips in area.counties)  # the Census may not name them all
+    every = list(dict.fromkeys((*place.counties.split(), *parts)))
     counties = [fips for fips in every if fips in within] or every
     found: list[Area] = []
     for fips in counties:
@@ -116,8 +117,7 @@ def options_of_zip(
 ) -> tuple[Option, ...]:
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
-    A place with less than 1 % of the land does not count, unless the ZIP is called after it. Of
-    Alaska no share is known: a place counts that the ZIP is called after.
+    Of Alaska no share is known: a place counts that the ZIP is called after.
 
     Args:
         book: the book.
@@ -142,8 +142,6 @@ def options_of_zip(
     for fips, share in shares:
         place = places[fips]
         named = _is_called(place, name)
-        if share < _SLIVER and not named:
-            continue
         left -= share
         areas = areas_of_place(book, state, place, counties)
         why = f"holds {place.name}"

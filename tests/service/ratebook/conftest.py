@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from compile_book.facts import TIERS
+from support.compiled import LEAST
 
 from svc_tools.service.ratebook import Answer, NotResolved, Query, load_book, resolve
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TODAY = date(2026, 11, 21)
-DATED = {"DC": "6.5", "LA": "5.0", "NM": "4.875", "SD": "4.2"}
+RATES = {"CA": "0.07250", "MN": "0.06875", "WA": "0.06500"}
 
 
 @pytest.fixture(scope="session")
@@ -48,16 +48,14 @@ def refused(ask) -> Callable[..., NotResolved]:
 
 @pytest.fixture
 def source_dir(tmp_path) -> Path:
-    """The least a book is compiled from: 51 state rates at 5 %, and one ZIP."""
+    """The least a book is compiled from: state rates, 5 % but for three, and one ZIP."""
     folder = tmp_path / "sources"
     folder.mkdir()
     states = " ".join(TIERS.values()).split()
-    with (folder / "state_rates_2026-07.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        header = "code,name,state_rate_pct,scheduled_change_date,scheduled_change_pct"
-        writer.writerow(header.split(","))
-        writer.writerows([code, f"Name of {code}", DATED.get(code, "5"), "", ""] for code in states)
-    (folder / "zip_county_zcta2020.csv").write_text("zip5,state,county_fips3\n53202,WI,079\n")
+    history = [f"{code},{RATES.get(code, '0.05000')},2015-01-01,,certain,law" for code in states]
+    head = "state,rate,effective_from,effective_to,certainty,from_kind"
+    for name, text in {**LEAST, "state_rate_history.csv": "\n".join([head, *history])}.items():
+        (folder / name).write_text(f"{text}\n")
     return folder
 
 

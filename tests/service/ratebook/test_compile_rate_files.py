@@ -33,6 +33,9 @@ DAY = date(2026, 5, 1)
 
 @pytest.fixture
 def minnesota(source_dir, book_dir):
+    places = source_dir / "place_counties.csv"
+    places.write_text(places.read_text() + "MN,57220,St. Louis Park,city,27053,27053,\n")
+
     def minnesota(rows=MN_ROWS):
         (source_dir / MN_FILE).write_text(rows)
         return compile_book(source_dir, book_dir)
@@ -58,14 +61,7 @@ def test_a_city_without_a_row_has_what_its_county_has(minnesota, book_dir):
     minnesota()
     found = answer(book_dir, "MN", location="St. Louis Park", as_of=DAY)
     assert found.chosen[2:7] == (6_875, 150, 0, 1_500, 8_525)
-    assert found.chosen.area.name == "St. Louis Park"
-
-
-def test_a_city_that_comes_to_levy_a_rate_is_not_left_with_its_countys(minnesota, book_dir):
-    minnesota(MN_ROWS + "27,01,57220,0.005,0.005,,,20260401,29991231\n")
-    after = rate(book_dir, "MN", location="St. Louis Park", as_of=DAY)
-    before = rate(book_dir, "MN", location="St. Louis Park", as_of=date(2026, 3, 31))
-    assert (after.city, before.city) == (500, 0)
+    assert (found.location.city, found.chosen.area.name) == ("St. Louis Park", "Hennepin County")
 
 
 @pytest.mark.parametrize(
@@ -116,18 +112,18 @@ def test_a_district_that_is_not_the_published_one_is_left_out(minnesota, book_di
     told = answer(book_dir, "MN", location="Minneapolis", as_of=DAY)
     assert told.confidence == "low"
     warning = next(w for w in told.advisories if w["code"] == "districts_not_covered")
-    assert warning["message"].startswith("Special districts of Name of MN have rates")
     assert "until" not in warning
-    assert load_book(book_dir).freshness()["states"][23]["state"] == "MN"
 
 
-def test_local_rows_of_a_state_that_the_book_does_not_take_are_reported(source_dir, book_dir):
+def test_of_other_files_the_state_rate_before_the_history_is_taken(source_dir, book_dir):
     (source_dir / "IAR2026Q2FEB18.csv").write_text(
         "19,45,19,0.06,0.06,,,20080701,29991231\n19,00,153,0.01,0.01,,,20080701,29991231\n"
     )
     report = compile_book(source_dir, book_dir)
     assert "IA: 1 local rows: not in this book" in messages(report, "left_out")
-    assert rate(book_dir, "IA", location="Des Moines", as_of=DAY).combined == 6_000
+    assert "history 5.00 %, which answers" in messages(report, "conflict")[0]
+    for day, rate_then in ((date(2014, 12, 31), 6_000), (date(2015, 1, 1), 5_000)):
+        assert rate(book_dir, "IA", location="Des Moines", as_of=day).combined == rate_then
 
 
 DAYS = st.dates(date(2020, 1, 1), date(2020, 3, 31))

@@ -10,7 +10,6 @@ from svc_tools.service.ratebook.formats.places import (
     DISTRICTS,
     PLACES,
     UNPLACED,
-    UNTAXED,
     places_of,
 )
 from svc_tools.service.ratebook.names import name_key
@@ -34,7 +33,7 @@ def test_census_codes_are_in_the_order_of_the_names(state):
     """The Census numbers the places of a state by their names: a slip breaks the order."""
     places = [place for place in PLACES[state] if place.code != "05000"]
     members = [m for d in DISTRICTS if d.state == state for m in d.members]
-    listed = sorted((one.code, name_key(one.name)) for one in (*places, *UNTAXED[state], *members))
+    listed = sorted((one.code, name_key(one.name)) for one in (*places, *members))
     assert [name for _, name in listed] == sorted(name for _, name in listed)
     assert all(len(code) == 5 and code.isdigit() for code, _ in listed)
 
@@ -66,87 +65,63 @@ def test_every_city_of_a_file_is_an_area_in_its_county(book):
 
 
 @pytest.mark.parametrize(
-    ("state", "fields", "rate", "confidence"),
+    ("state", "fields", "rate"),
     [
-        ("MN", {"address": "350 S 5th St, Minneapolis, MN 55415"}, 9_025, "medium"),
-        ("MN", {"zip": "55401"}, 9_025, "low"),
-        ("MN", {"location": "Duluth"}, 8_875, "medium"),
-        ("MN", {"location": "Hennepin County"}, 8_525, "medium"),
-        ("MN", {"location": "Eagan"}, 8_125, "medium"),
-        ("MN", {"location": "St. Cloud", "as_of": date(2025, 3, 31)}, 7_625, "low"),
-        ("MN", {"location": "St. Cloud"}, 8_000, "low"),
-        ("MN", {"location": "Waite Park"}, 8_500, "medium"),
-        ("MN", {"location": "Grand Marais"}, 8_375, "medium"),
-        ("MN", {"location": "Winona"}, 7_625, "medium"),
-        ("MN", {"location": "Bemidji", "as_of": date(2024, 6, 30)}, 7_875, "medium"),
-        ("MN", {"location": "Bemidji"}, 8_500, "medium"),
-        ("MN", {"location": "Lanesboro", "as_of": date(2024, 12, 31)}, 7_875, "medium"),
-        ("MN", {"location": "Lanesboro"}, 7_375, "medium"),
-        ("MN", {"location": "Red Lake County"}, 6_875, "medium"),
-        ("GA", {"address": "55 Trinity Ave SW, Atlanta, GA 30303"}, 8_900, "medium"),
-        ("GA", {"zip": "30303"}, 8_900, "low"),
-        ("GA", {"zip": "31401"}, 7_000, "medium"),
-        ("GA", {"location": "Roswell"}, 7_750, "medium"),
-        ("GA", {"location": "DeKalb County"}, 8_000, "medium"),
-        ("GA", {"location": "DeKalb County", "as_of": date(2018, 3, 31)}, 7_000, "medium"),
-        ("GA", {"location": "East Point"}, 8_750, "low"),
-        ("GA", {"location": "Bibb County", "as_of": date(2012, 6, 1)}, 7_000, "medium"),
+        ("MN", {"address": "350 S 5th St, Minneapolis, MN 55415"}, 9_025),
+        ("MN", {"zip": "55401"}, 9_025),
+        ("MN", {"location": "Duluth"}, 8_875),
+        ("MN", {"location": "Hennepin County"}, 8_525),
+        ("MN", {"location": "Eagan"}, 8_125),
+        ("MN", {"location": "St. Cloud", "as_of": date(2025, 3, 31)}, 7_625),
+        ("MN", {"location": "St. Cloud"}, 8_000),
+        ("MN", {"location": "Waite Park"}, 8_500),
+        ("MN", {"location": "Grand Marais"}, 8_375),
+        ("MN", {"location": "Winona"}, 7_625),
+        ("MN", {"location": "Bemidji", "as_of": date(2024, 6, 30)}, 7_875),
+        ("MN", {"location": "Bemidji"}, 8_500),
+        ("MN", {"location": "Lanesboro", "as_of": date(2024, 12, 31)}, 7_875),
+        ("MN", {"location": "Lanesboro"}, 7_375),
+        ("MN", {"location": "Red Lake County"}, 6_875),
+        ("GA", {"address": "55 Trinity Ave SW, Atlanta, GA 30303"}, 8_900),
+        ("GA", {"zip": "30303"}, 8_900),
+        ("GA", {"zip": "31401"}, 7_000),
+        ("GA", {"location": "Roswell"}, 7_750),
+        ("GA", {"location": "DeKalb County"}, 8_000),
+        ("GA", {"location": "DeKalb County", "as_of": date(2018, 3, 31)}, 7_000),
+        ("GA", {"location": "East Point"}, 8_750),
+        ("GA", {"location": "Bibb County", "as_of": date(2012, 6, 1)}, 7_000),
+        ("GA", {"location": "Sandy Springs"}, 7_750),
+        ("GA", {"location": "Dunwoody"}, 8_000),
+        ("MN", {"location": "St. Louis Park"}, 8_525),
+        ("MN", {"location": "Maplewood"}, 8_375),
+        ("MN", {"location": "Columbia Heights"}, 8_125),
     ],
 )
-def test_what_adds_up(ask, state, fields, rate, confidence):
+def test_what_adds_up(ask, state, fields, rate):
     answer = ask(state, **{"as_of": DAY, **fields})
-    assert (answer.chosen.combined, answer.confidence) == (rate, confidence)
+    assert answer.chosen.combined == rate
+    divided = fields.get("location") == "St. Cloud"  # by three counties
+    assert answer.confidence == ("medium" if divided else "high")
 
 
 @pytest.mark.parametrize("city", ["College Park", "East Point", "Hapeville"])
-def test_a_city_whose_rate_can_be_read_two_ways_gives_both_and_is_low(ask, city):
-    answer = ask("GA", location=city, as_of=DAY)
-    assert (answer.chosen.combined, answer.chosen.city, answer.confidence) == (8_750, 1_750, "low")
-    (told,) = [note for note in answer.advisories if note["code"] == "source_conflict"]
-    assert (told["rate"], told["other_rate"]) == ("0.01750", "0.02500")
-    assert "Fulton County's transportation tax of 0.75 % already is an inference" in told["message"]
-    assert "1.75 %" in told["message"]
-    assert "2.50 %" in told["message"]
+def test_cities_that_came_to_share_a_district_have_no_doubt_left(ask, city):
+    for day, rate in ((date(2022, 6, 1), 7_750), (DAY, 8_750), (date(2026, 11, 22), 8_750)):
+        answer = ask("GA", location=city, as_of=day)
+        assert (answer.chosen.combined, answer.confidence, codes(answer)) == (rate, "high", [])
 
 
-def test_atlanta_and_the_county_around_those_cities_are_not_in_doubt(ask):
-    for place in ("Atlanta", "Roswell", "Fulton County"):
-        answer = ask("GA", location=place, as_of=DAY)
-        assert "source_conflict" not in [note["code"] for note in answer.advisories]
-
-
-@pytest.mark.parametrize(
-    ("state", "city", "rate"),
-    [
-        ("GA", "Sandy Springs", 7_750),
-        ("GA", "South Fulton", 7_750),
-        ("GA", "Dunwoody", 8_000),
-        ("GA", "Brookhaven", 8_000),
-        ("MN", "St. Louis Park", 8_525),
-        ("MN", "Plymouth", 8_525),
-        ("MN", "Maplewood", 8_375),
-        ("MN", "Columbia Heights", 8_125),
-    ],
-)
-def test_a_city_without_a_rate_has_its_countys_and_not_its_post_offices(ask, state, city, rate):
-    answer = ask(state, location=city, as_of=DAY)
-    assert (answer.chosen.combined, answer.location.city) == (rate, city)
-    assert answer.confidence in {"medium", "low"}
-    assert answer.chosen.city == 0
-
-
-def test_the_post_offices_city_still_answers_under_its_own_name(ask):
-    for state, zip5, city, other in (
-        ("GA", "30328", "Atlanta", "Sandy Springs"),
-        ("MN", "55416", "Minneapolis", "St. Louis Park"),
+def test_a_city_of_the_post_office_beside_a_zip_answers_where_the_zip_reaches_into_it(ask):
+    """ZIP 30328 is all Sandy Springs, whatever its mail says; 55416 reaches into Minneapolis."""
+    for state, zip5, city, rate, low, high in (
+        ("GA", "30328", "Atlanta", 7_750, "", ""),
+        ("MN", "55416", "Minneapolis", 9_025, "0.08525", "0.09775"),
+        ("MN", "55416", "St. Louis Park", 8_525, "0.08525", "0.09775"),
     ):
-        there = ask(state, street="1 Main St", city=city, zip=zip5, as_of=DAY)
-        beside = ask(state, street="1 Main St", city=other, zip=zip5, as_of=DAY)
-        assert there.chosen.combined > beside.chosen.combined
-        for answer in (there, beside):
-            (told,) = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
-            assert float(told["lowest_combined_rate"]) <= beside.chosen.combined / 100_000
-            assert float(told["highest_combined_rate"]) >= there.chosen.combined / 100_000
+        answer = ask(state, street="1 Main St", city=city, zip=zip5, as_of=DAY)
+        told = [w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions"]
+        ends = [(w["lowest_combined_rate"], w["highest_combined_rate"]) for w in told]
+        assert (answer.chosen.combined, ends) == (rate, [(low, high)] if low else [])
 
 
 def test_minneapolis_part_by_part(ask):
@@ -181,7 +156,7 @@ def test_a_city_over_a_county_line_adds_up_with_each_county(ask, book):
     }
     assert all("MN:district:80001" in parts for parts in cloud.values())
     there = ask("MN", zip="56304", as_of=DAY)  # across the river, in Sherburne and Benton County
-    assert there.chosen.area.counties == ("141",)
+    assert set(there.chosen.area.counties) < {"009", "141"}
     assert there.chosen.combined == 6_875 + 500 + 500
 
 
@@ -193,6 +168,12 @@ def test_a_district_that_may_apply_is_said(ask):
     assert "districts_not_covered" not in codes(ask("MN", location="Brainerd", as_of=DAY))
     before = ask("MN", location="Mille Lacs County", as_of=date(2017, 12, 31))
     assert "districts_not_covered" not in codes(before)
+
+
+def test_a_tax_that_is_in_a_part_of_some_counties_makes_them_a_lower_bound_from_its_day(ask):
+    for day, county in ((date(2026, 6, 30), "high"), (date(2026, 7, 1), "low")):
+        for name, level in (("Lyon County", county), ("Marshall", "high")):
+            assert ask("MN", location=name, as_of=day).confidence == level, (name, day)
 
 
 def test_a_district_that_no_published_total_has_is_missing_and_in_no_answer(ask, book):

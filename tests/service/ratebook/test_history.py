@@ -16,43 +16,49 @@ def warning(answer, code):
     return found[0] if found else None
 
 
-def test_before_the_oldest_row(ask):
-    answer = ask("NJ", zip="07030", as_of=date(2025, 1, 1))
-    told = warning(answer, "as_of_before_history")
-    assert (told["oldest"], answer.confidence) == ("2026-07-01", "low")
-    assert answer.chosen.combined == 6_625
-    assert answer.simple()["meta"]["effective_date_basis"] == "edition_only"
-
-
-def test_no_legal_date_is_given_for_a_day_before_it(ask):
-    answer = ask("LA", zip="70112", as_of=date(2020, 1, 1))
-    assert warning(answer, "as_of_before_history")["oldest"] == "2025-01-01"
-    assert answer.simple()["meta"]["effective_date"] is None
-
-
-def test_before_a_rate_whose_start_is_not_known(ask):
-    told = warning(ask("SD", zip="57104", as_of=date(2010, 1, 1)), "as_of_before_history")
-    assert told["oldest"] == "2023-07-01"
+@pytest.mark.parametrize(
+    ("state", "fields", "first"),
+    [
+        ("NJ", {"zip": "07030"}, date(2006, 7, 15)),
+        ("LA", {"zip": "70112"}, date(2001, 1, 1)),
+        ("CT", {"location": "Hartford"}, date(2011, 7, 1)),
+        ("TN", {"location": "Memphis"}, date(2022, 1, 1)),
+        ("SD", {"zip": "57104"}, date(2022, 1, 1)),
+        ("WA", {"location": "Seattle"}, date(2022, 1, 1)),
+        ("GA", {"location": "Savannah"}, date(2011, 1, 1)),
+        ("MN", {"location": "Hennepin County"}, date(2021, 10, 1)),
+        ("CA", {"location": "Los Angeles"}, date(2026, 1, 1)),
+        ("CO", {"location": "Denver"}, date(2025, 7, 1)),
+        ("AZ", {"location": "Phoenix"}, date(2026, 7, 1)),
+    ],
+)
+def test_before_history_only_where_the_rate_is_unknown(ask, state, fields, first):
+    known, before = ask(state, as_of=first, **fields), ask(state, as_of=first - DAY, **fields)
+    assert warning(known, "as_of_before_history") is None
+    told = warning(before, "as_of_before_history")
+    assert (told["oldest"], before.confidence) == (first.isoformat(), "low")
+    assert before.simple()["meta"]["effective_date"] is None
 
 
 @pytest.mark.parametrize(
     ("state", "fields", "end", "levels"),
     [
+        ("NJ", {"zip": "07030"}, date(2027, 6, 30), ("high", "medium")),
+        ("HI", {"location": "Honolulu"}, date(2027, 6, 30), ("high", "medium")),  # its state rate
+        ("SC", {"location": "Charleston"}, date(2027, 4, 30), ("high", "medium")),
         ("NC", {"zip": "28202"}, date(2026, 12, 31), ("high", "medium")),
-        ("WI", {"location": "Dane County"}, date(2026, 6, 30), ("high", "medium")),
-        ("WA", {"location": "Seattle"}, date(2026, 6, 30), ("medium", "low")),
-        ("NJ", {"zip": "07030"}, date(2026, 12, 31), ("high", "medium")),
-        ("FL", {"location": "Miami"}, date(2026, 10, 20), ("medium", "low")),
-        ("CA", {"location": "Los Angeles"}, date(2026, 3, 31), ("medium", "low")),
-        ("CA", {"location": "San Jose"}, date(2026, 6, 30), ("medium", "low")),
-        ("OH", {"location": "Cuyahoga County"}, date(2026, 3, 31), ("high", "medium")),
-        ("NV", {"location": "Clark County"}, date(2025, 12, 31), ("high", "medium")),
-        ("GA", {"location": "Savannah"}, date(2026, 6, 30), ("medium", "low")),
-        ("MN", {"location": "Duluth"}, date(2026, 6, 30), ("medium", "low")),
-        ("NY", {"location": "Albany"}, date(2026, 10, 20), ("medium", "low")),
-        ("TX", {"location": "Austin"}, date(2026, 10, 20), ("low", "low")),
-        ("TX", {"location": "Dallas"}, date(2026, 9, 30), ("low", "low")),
+        ("FL", {"location": "Miami"}, date(2026, 12, 31), ("high", "medium")),
+        ("WI", {"location": "Dane County"}, date(2026, 12, 31), ("high", "medium")),
+        ("WA", {"location": "Seattle"}, date(2026, 12, 31), ("high", "medium")),
+        ("GA", {"location": "Savannah"}, date(2026, 12, 31), ("high", "medium")),
+        ("MN", {"location": "Duluth"}, date(2026, 12, 31), ("high", "medium")),
+        ("IA", {"location": "Des Moines"}, date(2026, 12, 31), ("medium", "low")),
+        ("IL", {"location": "Chicago"}, date(2026, 12, 31), ("medium", "low")),
+        ("CA", {"location": "San Jose"}, date(2026, 9, 30), ("high", "medium")),
+        ("TX", {"location": "Dallas"}, date(2026, 9, 30), ("medium", "low")),
+        ("TX", {"location": "Belton"}, date(2026, 10, 20), ("medium", "low")),
         ("AK", {"location": "Juneau"}, date(2026, 10, 20), ("low", "low")),
+        ("CO", {"location": "Denver"}, date(2025, 12, 31), ("medium", "low")),
     ],
 )
 def test_after_the_edition_one_step_less(ask, state, fields, end, levels):
@@ -63,35 +69,41 @@ def test_after_the_edition_one_step_less(ask, state, fields, end, levels):
 
 
 def test_today_is_after_the_edition_too(ask):
-    answer = ask("WA", location="Seattle")
-    assert warning(answer, "as_of_after_edition")["as_of"] == "2026-11-21"
-    assert answer.confidence == "low"
+    assert warning(ask("TX", location="Dallas"), "as_of_after_edition")["as_of"] == "2026-11-21"
 
 
-def test_the_legal_date_is_the_latest_of_all_parts(ask):
-    dates = {
-        as_of: ask("WI", location="Milwaukee", as_of=as_of).simple()["meta"]["effective_date"]
-        for as_of in (date(2023, 12, 31), date(2024, 1, 1), date(2026, 5, 1))
-    }
-    assert list(dates.values()) == [None, "2024-01-01", "2024-01-01"]
-
-
-def test_no_legal_date_where_one_part_has_none(ask):
-    answer = ask("NC", location="Mecklenburg County")  # the county's is known, the state's not
-    assert [part["effective_date"] for part in answer.full()["components"]] == [None, "2026-07-01"]
-    assert answer.simple()["meta"]["effective_date"] is None
-
-
-def test_dates_of_copied_tables_are_not_passed_off_as_law(ask):
-    answer = ask("OH", location="Cuyahoga County", as_of=date(2025, 1, 1))
-    assert answer.simple()["meta"]["effective_date"] is None
-    assert answer.confidence == "high"
+@pytest.mark.parametrize(
+    ("place", "day", "effective", "basis"),
+    [
+        ("Hartford CT", "2022-03-01", "2011-07-01", "publisher_effective_date"),
+        ("Milwaukee WI", "2023-12-31", None, "edition_only"),
+        ("Milwaukee WI", "2024-01-01", "2024-01-01", "publisher_effective_date"),
+        ("Milwaukee WI", "2026-11-01", "2024-01-01", "publisher_effective_date"),
+        ("Nashville TN", "2025-01-31", None, "no_published_date"),
+        ("Nashville TN", "2025-02-01", "2025-02-01", "publisher_effective_date"),
+        ("Mecklenburg County NC", "2026-07-01", "2026-07-01", "publisher_effective_date"),
+        ("Cuyahoga County OH", "2025-01-01", None, "no_published_date"),
+        ("Los Angeles CA", "2026-02-01", None, "edition_only"),
+        ("San Jose CA", "2026-04-01", "2026-04-01", "publisher_effective_date"),
+        ("Yonkers NY", "2026-09-01", None, "no_published_date"),
+        ("Phoenix AZ", "2026-09-01", None, "no_published_date"),
+        ("Austin TX", "2026-09-01", None, "edition_only"),
+        ("Chicago IL", "2026-07-31", None, "edition_only"),
+        ("Chicago IL", "2026-08-01", "2026-08-01", "publisher_effective_date"),
+    ],
+)
+def test_the_day_of_law_is_the_latest_of_the_parts_and_none_where_it_is_not_known(
+    ask, place, day, effective, basis
+):
+    answer = ask(place[-2:], location=place[:-3], as_of=date.fromisoformat(day))
+    meta = answer.simple()["meta"]
+    assert (meta["effective_date"], meta["effective_date_basis"]) == (effective, basis)
 
 
 @pytest.mark.parametrize(
     ("county", "day", "rate", "effective"),
     [
-        ("Milwaukee", date(1995, 12, 31), 5_500, None),
+        ("Milwaukee", date(1995, 12, 31), 5_500, "1991-04-01"),
         ("Milwaukee", date(1996, 1, 1), 5_600, "1996-01-01"),
         ("Washington", date(2020, 3, 31), 5_600, "1999-01-01"),
         ("Washington", date(2020, 4, 1), 5_500, "2020-04-01"),
@@ -127,18 +139,8 @@ def test_atlanta_over_the_years(ask, day, rate, effective):
     assert meta["effective_date_basis"] == "publisher_effective_date"
 
 
-def test_a_rate_of_a_table_has_no_day_of_law_but_where_one_is_published(ask):
-    for state, place in (("NY", "Yonkers"), ("AZ", "Phoenix"), ("TX", "Austin")):
-        meta = ask(state, location=place, as_of=date(2026, 9, 1)).simple()["meta"]
-        assert (meta["effective_date"], meta["effective_date_basis"]) == (None, "edition_only")
-    parts = ask("IL", location="Chicago", as_of=date(2026, 9, 1)).full()["components"]
-    assert [part["effective_date"] for part in parts] == [None, None, None, "2026-08-01"]
-
-
-def test_a_damaged_row_is_not_bridged(ask, refused):
-    reason = refused("WA", location="Spokane", as_of=date(2023, 2, 1))
-    assert "damaged" in reason.message
-    for day in (date(2022, 12, 31), date(2023, 4, 1)):
+def test_a_damaged_row_is_filled_by_the_list(ask):
+    for day in (date(2022, 12, 31), date(2023, 2, 1), date(2023, 4, 1)):
         assert ask("WA", location="Spokane", as_of=day).chosen.combined == 9_000
 
 
@@ -149,15 +151,18 @@ def test_a_location_that_did_not_exist_yet_or_no_longer(refused, ask):
 
 
 def test_sources_in_conflict(ask):
-    dc = ask("DC", zip="20001", as_of=date(2026, 1, 1))
+    for day, level in ((date(2026, 9, 30), "high"), (date(2026, 10, 1), "low")):
+        dc = ask("DC", zip="20001", as_of=day)
+        assert (dc.chosen.combined, dc.confidence) == (6_000, level)
     told = warning(dc, "source_conflict")
-    assert (told["rate"], told["other_rate"], dc.confidence) == ("0.06000", "0.06500", "low")
-    ca = ask("CA", location="San Jose", as_of=date(2026, 4, 1))
-    told = warning(ca, "source_conflict")
-    assert (told["rate"], told["other_rate"], ca.confidence) == ("0.02750", "0.02125", "medium")
-    assert (
-        warning(ask("CA", location="San Jose", as_of=date(2026, 3, 31)), "source_conflict") is None
-    )
+    assert (told["rate"], told["other_rate"]) == ("0.06000", "0.07000")
+
+
+def test_a_rate_last_published_in_2024_is_stale_since(ask):
+    for day, level in ((date(2024, 6, 30), "high"), (date(2024, 7, 1), "medium")):
+        answer = ask("IA", location="Des Moines", as_of=day)
+        assert (answer.chosen.combined, answer.confidence) == (7_000, level)
+    assert warning(answer, "stale_rate")["last_confirmed"] == "2024-06-30"
 
 
 @settings(deadline=None)  # the first example reads tables
