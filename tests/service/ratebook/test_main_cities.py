@@ -111,7 +111,7 @@ def test_the_rta_rate_rose_on_its_day(ask):
         ask("IL", location="Chicago", as_of=date(2026, *day)) for day in ((7, 31), (8, 1))
     )
     assert (before.chosen.district, after.chosen.district) == (1_000, 1_250)
-    row = after.chosen.components[2].row
+    row = after.chosen.components[-1].row  # districts stand last
     assert (row.effective, row.begin) == (date(2026, 8, 1), date(2026, 8, 1))
 
 
