@@ -212,7 +212,7 @@ def _show_full(console: Console, response: TaxResponse) -> None:
         print_table(console, _COMPONENT, map(_component, components), indent=2)
     if len(candidates) > 1:
         print_text(console)
-        print_text(console, ("Candidates, the one responseed first", "bold"))
+        print_text(console, ("Candidates, the one used first", "bold"))
         print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
     elif candidates:
         print_text(console)
