@@ -98,7 +98,9 @@ def test_a_code_of_the_census_says_where_a_city_lies(take, file, ask, query):
 
 
 def test_a_city_in_several_counties_has_the_rate_of_each(take, file, ask):
-    rows = "40,45,40,0.045,0.045,,,19900101,29991231\n40,1,55000,0.04125,0.04125,,,20180101,29991231\n"
+    rows = (
+        "40,45,40,0.045,0.045,,,19900101,29991231\n40,1,55000,0.04125,0.04125,,,20180101,29991231\n"
+    )
     rows += "40,0,027,0.0025,0.0025,,,20180101,29991231\n"
     take(file("OKR2026Q2MAY1.csv", rows))
     for county, combined in (("Oklahoma County", 8625), ("Cleveland County", 8875)):

@@ -61,7 +61,9 @@ def test_outside_the_cities_the_county_answers_and_districts_may_be_missing(take
 def test_a_city_in_two_counties_is_found_in_both(take, file, own):
     take(file("taxrates.txt", TEXAS))
     book = load_book(own=own)
-    abilene = [area for area in book.areas.values() if area.cities == ("Abilene",) and area.state == "TX"]
+    abilene = [
+        area for area in book.areas.values() if area.cities == ("Abilene",) and area.state == "TX"
+    ]
     assert {area.counties for area in abilene} == {("253",), ("441",)}
 
 
