@@ -192,6 +192,23 @@ def test_a_list_of_california_answers_from_its_quarter_on(take, file, ask):
     assert [finding.subject for finding in done.findings] == ["line 5 (Kern County)"]
 
 
+@pytest.mark.parametrize(
+    ("location", "zip5", "place"),
+    [
+        ("San Jose", "95112", "68000"),
+        ("Angels Camp", "95222", "02112"),  # the Census calls it Angels
+    ],
+)
+def test_a_city_of_the_list_is_found_once_and_by_its_zip(take, file, ask, location, zip5, place):
+    text = f"{CALIFORNIA}Angels Camp,0.0975,Calaveras,City\n"
+    take(file("SalesTaxRates7-1-26.csv", text.encode("cp1252")))
+    day = date(2026, 7, 1)
+    for asked in ({"location": location}, {"zip": zip5}):
+        answer = ask("CA", **asked, day=day)
+        assert answer.chosen.area.place == place
+        assert answer.simple()["meta"]["edition"] == "2026Q3"
+
+
 def test_what_is_known_to_begin_after_an_imported_list_stays(take, official, ask):
     (done,) = take(official("ca_cdtfa_2026-01-01.csv"))
     assert done.changes.rates == ()
