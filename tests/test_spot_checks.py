@@ -39,9 +39,9 @@ def test_the_rate_is_the_published_one(client, state, arguments, rate):
     assert answer.rate.state == state
 
 
-@pytest.mark.parametrize(("day", "warned"), [("2026-05-01", False), (None, True)])
+@pytest.mark.parametrize(("day", "warned"), [("2026-05-01", False), ("2027-02-01", True)])
 def test_a_day_after_the_edition_is_said(client, day, warned):
     answer = client.lookup("WA", location="Seattle", as_of=day)
     codes = [warning.code for warning in answer.warnings]
     assert ("as_of_after_edition" in codes) is warned
-    assert answer.confidence == ("low" if warned else "medium")
+    assert answer.confidence == ("medium" if warned else "high")
