@@ -31,7 +31,7 @@ from svc_tools.service.ratebook.imports.importer import import_files
 
 start, cpu = time.perf_counter(), time.process_time()
 own, *files = map(Path, sys.argv[1:])
-list(import_files(files, own, today=date(2026, 5, 2), fewer=True))
+list(import_files(files, own, today=date(2026, 5, 2), fewer=True, force=True))
 took = [time.perf_counter() - start, time.process_time() - cpu]
 status = Path("/proc/self/status")
 if status.is_file():  # ru_maxrss counts the process before exec too

@@ -44,12 +44,12 @@ def ran(tmp_path_factory):
         name: str(folder / "home")
         for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
     }
-    (folder / "MNR2026Q2FEB18.csv").write_text(rate_file("MN"))
+    (folder / "MNR2026Q4AUG18.csv").write_text(rate_file("MN"))
     records = [
         line("4", zips="55101-55101", plus4="2370-2370", county="123", specials=METRO),
         line("Z", zips="55401-55401", **MINNEAPOLIS),
     ]
-    (folder / "MNB2026Q2FEB18.csv").write_text("\n".join(records) + "\n")
+    (folder / "MNB2026Q4AUG18.csv").write_text("\n".join(records) + "\n")
     (folder / "known.csv").write_text("state,city,zip,expected_rate\nMA,Boston,02108,6.25\n")
     printed = {}
     for command in COMMANDS:

@@ -104,14 +104,18 @@ def read_state_history(path: Path, draft: Draft) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             sure = row["certainty"] == "certain"
-            begin = iso_date(row["effective_from"])
+            begin, units = iso_date(row["effective_from"]), fraction_units(row["rate"])
+            law = begin if row["from_kind"] in {"law", "scheduled"} else None
+            before = draft.rates.get(row["state"])
+            if before and before[-1].units == units:  # the law went on
+                law = before[-1].effective
             draft.add_rate(
                 row["state"],
-                fraction_units(row["rate"]),
+                units,
                 _HISTORY,
                 begin=begin,
                 end=iso_date(row["effective_to"]) if row["effective_to"] else None,
-                effective=begin if row["from_kind"] in {"law", "scheduled"} else None,
+                effective=law,
                 conflict_cap="" if sure else "low",
                 conflict_units=None if sure else _DC_CODE,
                 note="" if sure else _DC_NOTE,

@@ -13,9 +13,11 @@ import pytest
 from support.command import svc_tools
 from support.faults import KEY
 
-IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,001,0.01,0.01,0.01,0.01,20120101,29991231\n"
-NEXT = IOWA.replace("0.01,0.01,0.01,0.01,20120101", "0.015,0.015,,,20120101") + (
-    "19,00,003,0.01,0.01,,,20260701,29991231\n19,00,005,0.01,0.02,,,20260701,29991231\n"
+INDIANA = (
+    "18,45,18,0.07,0.07,0,0,20080401,29991231\n18,00,001,0.01,0.01,0.01,0.01,20120101,29991231\n"
+)
+NEXT = INDIANA.replace("0.01,0.01,0.01,0.01,20120101", "0.015,0.015,,,20120101") + (
+    "18,00,003,0.01,0.01,,,20260701,29991231\n18,00,005,0.01,0.02,,,20260701,29991231\n"
 )
 
 
@@ -27,8 +29,8 @@ def home(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    first, second = tmp_path / "IAR2026Q2FEB1.csv", tmp_path / "IAR2026Q3MAY1.csv"
-    first.write_text(IOWA)
+    first, second = tmp_path / "INR2026Q2FEB1.csv", tmp_path / "INR2026Q3MAY1.csv"
+    first.write_text(INDIANA)
     second.write_text(NEXT)
     return first, second
 
@@ -36,30 +38,30 @@ def files(tmp_path):
 def test_an_import_says_what_changed_and_the_next_lookup_answers_with_it(home, files):
     done = svc_tools("book", "import", files[0], **home)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "IA rates  2026Q2, 2 rows of IAR2026Q2FEB1.csv" in done.stdout
+    assert "IN rates  2026Q2, 2 rows of INR2026Q2FEB1.csv" in done.stdout
     done = svc_tools("book", "import", files[1], **home)
     for text in (
         "2026Q2 -> 2026Q3",
-        "2 jurisdictions added: Adams County, Allamakee County",
+        "2 jurisdictions added: Allen County, Bartholomew County",
         "1 rate changed:",
-        "2012-01-01   Adair County   1.00 %   1.50 %",
+        "2012-01-01   Adams County   1.00 %   1.50 %",
         "line 4: 005: intrastate 0.01 and interstate 0.02 differ",
         "no restart is needed",
     ):
         assert text in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     answer = svc_tools(
-        "lookup", "IA", "--location", "Adair County", "--as-of", "2026-08-01", "--embedded", **home
+        "lookup", "IN", "--location", "Adams County", "--as-of", "2026-08-01", "--embedded", **home
     )
-    assert "7.50 %" in answer.stdout
+    assert "8.50 %" in answer.stdout
 
 
 def test_those_known_by_their_codes_only_are_counted(home, files):
     with files[0].open("a") as file:
-        file.write("19,01,12345,0.01,0.01,,,20120101,29991231\n")
-        file.write("19,63,80001,0.01,0.01,,,20120101,29991231\n")
+        file.write("18,01,12345,0.01,0.01,,,20120101,29991231\n")
+        file.write("18,63,80001,0.01,0.01,,,20120101,29991231\n")
     done = svc_tools("book", "import", files[0], **home)
-    said = "3 jurisdictions added: Adair County; 2 by code only, for boundary files"
+    said = "3 jurisdictions added: Adams County; 2 by code only, for boundary files"
     assert said in " ".join(done.stdout.split())
 
 
@@ -71,14 +73,14 @@ def test_the_same_file_again_promises_no_change(home, files):
 
 
 def test_a_file_cut_off_leaves_the_book_as_it_is_unless_it_is_forced(home, tmp_path):
-    rows = [f"19,00,{fips:03},0.01,0.01,,,20120101,29991231\n" for fips in range(1, 99, 2)]
-    whole, part = tmp_path / "IAR2026Q2FEB1.csv", tmp_path / "IAR2026Q3MAY1.csv"
-    whole.write_text(IOWA.splitlines(keepends=True)[0] + "".join(rows))
-    part.write_text(IOWA)
+    rows = [f"18,00,{fips:03},0.01,0.01,,,20120101,29991231\n" for fips in range(1, 99, 2)]
+    whole, part = tmp_path / "INR2026Q2FEB1.csv", tmp_path / "INR2026Q3MAY1.csv"
+    whole.write_text(INDIANA.splitlines(keepends=True)[0] + "".join(rows))
+    part.write_text(INDIANA)
     svc_tools("book", "import", whole, **home)
     done = svc_tools("book", "import", part, **home)
     assert done.returncode == 2
-    assert "1 place with a local tax, where the book has 49 for IA" in done.stderr
+    assert "1 place with a local tax, where the book has 49 for IN" in done.stderr
     assert "49" not in svc_tools("book", "import", part, "--force", **home).stderr
     assert "2026Q3" in svc_tools("book", "list", **home).stdout
 
@@ -87,11 +89,11 @@ def test_the_list_shows_it_and_removing_it_goes_back_to_the_shipped_figures(home
     assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
     svc_tools("book", "import", files[0], **home)
     listed = svc_tools("book", "list", **home).stdout
-    assert re.search(r"IA +rates +2026Q2 +IAR2026Q2FEB1.csv +2 +\d{4}-\d\d-\d\d", listed)
-    gone = svc_tools("book", "remove", "ia", **home)
-    assert "Removed IA rates 2026Q2 (IAR2026Q2FEB1.csv)." in gone.stdout
+    assert re.search(r"IN +rates +2026Q2 +INR2026Q2FEB1.csv +2 +\d{4}-\d\d-\d\d", listed)
+    gone = svc_tools("book", "remove", "in", **home)
+    assert "Removed IN rates 2026Q2 (INR2026Q2FEB1.csv)." in gone.stdout
     assert "Nothing is imported" in svc_tools("book", "list", **home).stdout
-    again = svc_tools("book", "remove", "IA", **home)
+    again = svc_tools("book", "remove", "IN", **home)
     assert (again.returncode, "no file is imported" in again.stderr) == (2, True)
 
 
@@ -100,21 +102,21 @@ def test_the_list_says_where_the_shipped_figures_are_newer(home, tmp_path):
     old.write_text("55,45,55,0.05,0.05,0,0,19820501,99991231\n")
     assert svc_tools("book", "import", old, "--force", **home).returncode == 0
     listed = svc_tools("book", "list", **home).stdout
-    assert "The shipped book has 2026Q2 for WI, newer than WIR2020Q1FEB1.csv" in listed
+    assert "The shipped book has 2026Q4 for WI, newer than WIR2020Q1FEB1.csv" in listed
 
 
 def test_a_broken_line_is_an_error_of_the_command_and_what_was_done_before_is_said(
     home, files, tmp_path
 ):
-    broken = tmp_path / "KSR2026Q2FEB1.csv"
-    broken.write_text("20,45,20,0.065,0.065,0,0,20150701,99991231\n20,45,20,six,0,0,0,2,3\n")
+    broken = tmp_path / "KYR2026Q2FEB1.csv"
+    broken.write_text("21,45,21,0.06,0.06,0,0,20150701,99991231\n21,45,21,six,0,0,0,2,3\n")
     done = svc_tools("book", "import", files[0], broken, **home)
     assert done.returncode == 2
-    assert "KSR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
+    assert "KYR2026Q2FEB1.csv, line 2: column 4 (rate) is 'six'; expected a fraction" in done.stderr
     assert "Nothing of it is kept" in done.stderr
-    assert "Imported before that, and kept: IAR2026Q2FEB1.csv." in done.stdout
-    assert "Not imported: KSR2026Q2FEB1.csv." in done.stdout
-    assert "KS" not in svc_tools("book", "list", **home).stdout
+    assert "Imported before that, and kept: INR2026Q2FEB1.csv." in done.stdout
+    assert "Not imported: KYR2026Q2FEB1.csv." in done.stdout
+    assert "KY" not in svc_tools("book", "list", **home).stdout
 
 
 def test_an_older_edition_needs_force_and_a_quarter_that_is_missing_is_asked_for(
@@ -133,8 +135,8 @@ def test_an_older_edition_needs_force_and_a_quarter_that_is_missing_is_asked_for
 
 
 def test_two_imports_at_once_both_come_to_their_end(home, files, tmp_path):
-    other = tmp_path / "KSR2026Q2FEB1.csv"
-    other.write_text("20,45,20,0.065,0.065,0,0,20150701,99991231\n")
+    other = tmp_path / "KYR2026Q2FEB1.csv"
+    other.write_text("21,45,21,0.06,0.06,0,0,20150701,99991231\n")
     command = [sys.executable, "-m", "svc_tools", "book", "import"]
     running = [
         subprocess.Popen([*command, path], env=environ | home, stdout=subprocess.DEVNULL)
@@ -142,8 +144,8 @@ def test_two_imports_at_once_both_come_to_their_end(home, files, tmp_path):
     ]
     assert [process.wait(60) for process in running] == [0, 0]
     listed = svc_tools("book", "list", **home).stdout
-    assert "IAR2026Q2FEB1.csv" in listed
-    assert "KSR2026Q2FEB1.csv" in listed
+    assert "INR2026Q2FEB1.csv" in listed
+    assert "KYR2026Q2FEB1.csv" in listed
 
 
 @pytest.fixture
@@ -164,16 +166,16 @@ def serving(home, tmp_path):
 
 def test_a_service_that_runs_answers_with_it_without_a_restart(serving, home, files):
     def rate():
-        query = {"location": "Adair County", "as_of": "2026-05-01"}
-        return serving.get("/v1/tax/IA", params=query).json()["rate"]["combined_rate"]
+        query = {"location": "Adams County", "as_of": "2026-05-01"}
+        return serving.get("/v1/tax/IN", params=query).json()["rate"]["combined_rate"]
 
     def soon(expected):
         deadline = time.monotonic() + 30
         while rate() != expected:
             assert time.monotonic() < deadline
 
-    assert rate() == "0.06000"
+    assert rate() == "0.07000"
     svc_tools("book", "import", files[0], **home)
+    soon("0.08000")
+    svc_tools("book", "remove", "IN", **home)
     soon("0.07000")
-    svc_tools("book", "remove", "IA", **home)
-    soon("0.06000")

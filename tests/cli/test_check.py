@@ -7,7 +7,7 @@ import json
 import pytest
 from support.command import svc_tools
 
-GOOD = "state,city,zip,rate\nNJ,Hoboken,07030,6.625\nUT,,84101,8.45\n"
+GOOD = "state,city,zip,rate\nNJ,Hoboken,07030,6.625\nLA,,70112,10\n"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_a_person_reads_agreement_by_state_and_confidence(checked):
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["NJ", "1", "1", "0", "0", "0", "0", "100.0"] in lines
-    assert ["UT", "1", "0", "0", "0", "1", "0", "0.0"] in lines
+    assert ["LA", "1", "0", "0", "0", "1", "0", "0.0"] in lines
     assert ["high", "1", "1", "0", "0", "0", "0", "100.0"] in lines
     assert ["All", "2", "1", "0", "0", "1", "0", "50.0"] in lines
     assert "as of 2026-08-01" in done.stdout

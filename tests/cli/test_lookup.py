@@ -68,14 +68,14 @@ def test_a_quarter_is_said_with_its_first_day():
 
 def test_a_full_answer_shows_components_and_candidates():
     done = svc_tools(
-        *("lookup", "WA", "--location", "Seattle", "--as-of", "2026-05-01", "--full", "--embedded")
+        *("lookup", "WA", "--zip", "98133", "--as-of", "2026-05-01", "--full", "--embedded")
     )
     components, candidates = done.stdout.split("Components\n")[1].split("Candidates")
     assert "6.50 %" in components
     assert "4.05 %" in components
     assert "2026Q2" in components
     assert "10.55 %" in candidates
-    assert "Kitsap County" in candidates
+    assert "Shoreline" in candidates
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -111,13 +111,13 @@ def test_colour_is_for_meaning_never_for_digits_in_a_sentence():
 
 
 def test_rates_in_the_warnings_are_percentages_too():
-    done = svc_tools("lookup", "GA", "--zip", "30303", "--as-of", "2026-05-01", "--embedded")
-    assert "with rates from 7.75 % to 8.90 %." in " ".join(done.stdout.split())
+    done = svc_tools("lookup", "GA", "--zip", "30349", "--as-of", "2026-05-01", "--embedded")
+    assert "different rates, from 7.75 % to 8.75 %." in " ".join(done.stdout.split())
     assert not re.search(r"0\.0\d{4}", done.stdout)
 
 
 def test_a_partial_rate_never_looks_whole():
-    done = svc_tools("lookup", "UT", "--zip", "84101", "--embedded")
+    done = svc_tools("lookup", "LA", "--zip", "70112", "--embedded")
     assert "PARTIAL" in done.stdout
     assert "combined" not in done.stdout
     assert "0.00 %" not in done.stdout

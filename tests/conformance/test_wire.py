@@ -279,7 +279,7 @@ def test_what_decided(spec, ask):
                 {"customer_input_place", "resolved_place_name"},
             ),
             "zip_spans_jurisdictions": (
-                {"zip": "53202"},
+                {"zip": "53017"},
                 {"candidates", "lowest_combined_rate", "highest_combined_rate"},
             ),
             "as_of_before_history": (
@@ -303,8 +303,10 @@ def test_our_warnings_carry_codes(spec, expected, ask):
         (found,) = [one for one in warnings if one["code"] == code]
         assert fields | {"message"} <= set(found)
     elsewhere = {
-        "local_rates_not_covered": ("UT", {"zip": "84101"}),
-        "districts_not_covered": ("TX", {"location": "Austin"}),
+        "local_rates_not_covered": ("LA", {"zip": "70112"}),
+        "districts_not_covered": ("TX", {"location": "Waller County"}),
+        "address_districts_not_covered": ("IL", {"location": "Chicago"}),
+        "stale_rate": ("IA", {"location": "Adair County"}),
         "source_conflict": ("DC", {"zip": "20001"}),
     }
     for code, (state, given) in elsewhere.items():

@@ -73,7 +73,7 @@ def test_statuses_are_what_the_rows_deserve(enriched_rows):
     for row in enriched_rows:
         by_state.setdefault(row["state"].strip(), set()).add(row["lookup_status"])
     assert by_state["NJ"] == {"ok"}
-    assert by_state["IA"] == {"partial"}
+    assert by_state["LA"] == {"partial"}
     assert by_state["AK"] == {"unresolved"}
     assert by_state["PR"] == by_state["AE"] == by_state["ON"] == {"unsupported"}
     assert not {"failed", "not_attempted"} & {row["lookup_status"] for row in enriched_rows}

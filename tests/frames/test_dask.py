@@ -27,9 +27,18 @@ LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(
     {
         "order": [f"o{number}" for number in range(8)],
-        "state": ["CA", "New Jersey", "tx", "PR", "OR", None, "CA", "WA"],
-        "zip": ["94105", "7030", "78701", "00901", "97201.0", "see notes", "94105", None],
-        "city": ["San Francisco", "Hoboken", "Austin", "San Juan", "Seattle", None, "Oakland", ""],
+        "state": ["CA", "New Jersey", "la", "PR", "OR", None, "CA", "WA"],
+        "zip": ["94105", "7030", "70112", "00901", "97201.0", "see notes", "94105", None],
+        "city": [
+            "San Francisco",
+            "Hoboken",
+            "New Orleans",
+            "San Juan",
+            "Seattle",
+            None,
+            "Oakland",
+            "",
+        ],
         "sold": ["2026-02-01", "2026-02-01", "2026-01-31", None, "2026-02-01", "", *LATER],
         "amount": [10.0, 20.25, 0.07, 1.0, 3.0, 4.0, -12.5, 1.005],
     },

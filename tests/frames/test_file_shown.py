@@ -17,7 +17,7 @@ from svc_tools.frames import enrich_file
 ROWS = """\
 state,zip,date,amount
 NJ,07030,2026-08-03,129.99
-TX,78701,2026-08-03,10.00
+LA,70112,2026-08-03,10.00
 NJ,<b>no,2026-08-03,5.00
 """
 

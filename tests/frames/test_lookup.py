@@ -20,9 +20,9 @@ from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 MIXED = pd.DataFrame(
     {
         "order": ["a", "b", "c", "d", "e", "f"],
-        "state": ["CA", "New Jersey", "tx", "PR", "OR", None],
-        "zip": ["94105", "7030", "78701", "00901", "97201.0", "see notes"],
-        "city": ["San Francisco", "Hoboken", "Austin", "San Juan", "Seattle", None],
+        "state": ["CA", "New Jersey", "la", "PR", "OR", None],
+        "zip": ["94105", "7030", "70112", "00901", "97201.0", "see notes"],
+        "city": ["San Francisco", "Hoboken", "New Orleans", "San Juan", "Seattle", None],
     },
     index=[10, 10, 7, 5, 3, 1],
 )
@@ -56,7 +56,7 @@ def test_every_row_has_its_own_outcome(mixed):
     assert "territory" in errors.iloc[3]
     assert "see notes" in errors.iloc[5]
     assert errors.iloc[:2].isna().all()
-    assert errors.iloc[2] == "districts_not_covered"
+    assert errors.iloc[2] == "local_rates_not_covered"
 
 
 def test_who_answered_and_from_what_stands_in_every_answered_row(mixed):
@@ -72,7 +72,7 @@ def test_rates_are_exact_and_the_parts_add_up(mixed):
     parts = ["state_rate", "county_rate", "city_rate", "combined_district_rate"]
     assert (there[parts].sum(axis=1) == there["combined_rate"]).all()
     assert mixed["freight_taxable"].dtype == "boolean"
-    assert list(mixed["resolved_state"].dropna()) == ["CA", "NJ", "TX", "OR"]
+    assert list(mixed["resolved_state"].dropna()) == ["CA", "NJ", "LA", "OR"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from svc_tools.lookup.many import lookup_many
 
 @pytest.fixture(scope="module")
 def outcomes(service):
-    asked = {"NJ": "07030", "TX": "78701", "CA": "10001", "PR": "00901"}
+    asked = {"NJ": "07030", "LA": "70112", "TX": "75703", "CA": "10001", "PR": "00901"}
     places = [{"state": state, "zip": asked[state], "as_of": "2026-08-03"} for state in asked]
     with Svc(KEY, base_url=service) as client:
         return {item["state"]: one for item, one in lookup_many(places, client=client)}
@@ -41,10 +41,13 @@ def test_a_whole_rate_is_shown_digit_for_digit_with_its_confidence(outcomes):
 
 
 def test_a_partial_rate_is_never_shown_as_a_whole_one(outcomes):
-    told = cells(outcomes["TX"])
-    assert told[0] == "partial: 0.08250 is known, and lacks a part of the rate"
-    assert told[1] == "districts_not_covered"
-    assert after(outcomes["TX"], "May lie between") == "0.06250 to 0.08250"
+    told = cells(outcomes["LA"])
+    assert told[0] == "partial: 0.05000 is known, and lacks a part of the rate"
+    assert told[1] == "local_rates_not_covered"
+
+
+def test_a_rate_beside_others_is_shown_with_the_lowest_and_the_highest(outcomes):
+    assert after(outcomes["TX"], "May lie between") == "0.06750 to 0.08250"
 
 
 def test_a_part_that_is_not_known_is_a_dash_and_no_zero(outcomes):

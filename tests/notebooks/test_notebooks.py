@@ -62,10 +62,9 @@ def test_a_first_lookup_shows_its_rate_and_what_to_doubt(tmp_path):
     assert Decimal("129.99") * Decimal("0.06625") == Decimal("8.6118375")
     assert "street address was not matched" in ran.shown("advisory.message")
     history = ran.shown("days.svc.lookup")
-    assert history.count(" verified") == 3
+    assert history.count(" verified") == 4
     assert history.count("as_of_before_history unverified") == 1
-    assert history.count("as_of_after_edition unverified") == 1
-    assert "partial 0.08250 <NA>" in ran.shown("sale.svc.lookup")
+    assert "partial 0.05000 <NA>" in ran.shown("sale.svc.lookup")
     refused = ran.shown('zip="10001"')
     assert "NotFoundError: ZIP 10001 is not in California" in refused
     assert "ValueError: give exactly one of" in refused

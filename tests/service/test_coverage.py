@@ -39,7 +39,7 @@ def test_sources_and_what_is_missing_are_told_once(told, service):
         assert f"{state['source']}; {state['edition']}" in text
         assert state["missing"] in text
     assert text.count("Local rates are not covered: an answer is the state part only.") == 1
-    assert "AL, AR, CO," in text
+    assert "AL, AZ, CO, ID, IL, MO, NM, TX" in text
     assert "17780" in text
 
 

@@ -15,7 +15,7 @@ from svc_tools.service.ratebook.imports.common import OwnBookChanged
 from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
 
-IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,{county},0.01,0.01,,,20120101,29991231\n"
+INDIANA = "18,45,18,0.07,0.07,0,0,20080401,29991231\n18,00,{county},0.01,0.01,,,20120101,29991231\n"
 TODAY = date(2026, 11, 21)
 
 
@@ -27,11 +27,11 @@ def own(tmp_path):
 
 @pytest.fixture
 def take(own, tmp_path):
-    """Imports a rate file of Iowa that knows one county."""
+    """Imports a rate file of Indiana that knows one county."""
 
     def take(name, county):
         path = tmp_path / name
-        path.write_text(IOWA.format(county=county))
+        path.write_text(INDIANA.format(county=county))
         return list(import_files([path], own, today=TODAY))
 
     return take
@@ -44,41 +44,41 @@ def service(run, own, monkeypatch):
     return run(books=keep_book(own))
 
 
-def iowa(service, county="Adair County"):
-    response = service.client.get("/v1/tax/IA", params={"location": county, "as_of": "2026-05-01"})
+def indiana(service, county="Adams County"):
+    response = service.client.get("/v1/tax/IN", params={"location": county, "as_of": "2026-05-01"})
     return response.json()["rate"]["county_rate"] if response.is_success else response.status_code
 
 
 def test_an_import_shows_at_the_next_lookup_and_its_removal_too(service, own, take):
-    shipped = iowa(service)
+    shipped = indiana(service)
     digest = service.client.get("/v1/freshness").json()["book"]["digest"]
-    take("IAR2026Q2FEB1.csv", "001")
-    assert (shipped, iowa(service)) == ("0.00000", "0.01000")
+    take("INR2026Q2FEB1.csv", "001")
+    assert (shipped, indiana(service)) == ("0.00000", "0.01000")
     freshness = service.client.get("/v1/freshness").json()
     assert freshness["book"]["digest"] != digest
-    (state,) = [one for one in freshness["states"] if one["state"] == "IA"]
+    (state,) = [one for one in freshness["states"] if one["state"] == "IN"]
     assert "2026Q2" in state["edition"]
-    remove_editions(own, "IA")
-    assert iowa(service) == shipped
+    remove_editions(own, "IN")
+    assert indiana(service) == shipped
     assert service.client.get("/v1/freshness").json()["book"]["digest"] == digest
 
 
 def test_an_import_shows_within_two_seconds(run, own, take):
     service = run(books=keep_book(own))
-    before = iowa(service)
-    take("IAR2026Q2FEB1.csv", "001")
+    before = indiana(service)
+    take("INR2026Q2FEB1.csv", "001")
     deadline = time.monotonic() + 2
-    while (after := iowa(service)) == before and time.monotonic() < deadline:
+    while (after := indiana(service)) == before and time.monotonic() < deadline:
         pass
     assert after == "0.01000"
 
 
 def test_an_own_book_that_breaks_is_said_and_all_goes_on_once_it_is_mended(service, own, take):
-    take("IAR2026Q2FEB1.csv", "001")
-    assert iowa(service) == "0.01000"
+    take("INR2026Q2FEB1.csv", "001")
+    assert indiana(service) == "0.01000"
     whole = own.read_bytes()
     own.write_bytes(b"this is no database" * 200)
-    assert iowa(service) == 503
+    assert indiana(service) == 503
     health = service.anonymous("GET", "/healthz")
     assert health.status_code == 503
     assert health.json()["error"]["detail"] == {"unavailable": ["book"]}
@@ -87,7 +87,7 @@ def test_an_own_book_that_breaks_is_said_and_all_goes_on_once_it_is_mended(servi
         assert str(own) not in response.text
         assert "database" not in response.json()["error"]["message"]
     own.write_bytes(whole)
-    assert iowa(service) == "0.01000"
+    assert indiana(service) == "0.01000"
     assert service.client.get("/healthz").status_code == 200
 
 
@@ -98,9 +98,9 @@ def test_the_embedded_service_names_the_book_of_now_without_a_lookup_before(
     service = embedded.start(db)
     try:
         shipped = service.book_digest
-        take("IAR2026Q2FEB1.csv", "001")
+        take("INR2026Q2FEB1.csv", "001")
         fresh = service.book_digest
-        remove_editions(own, "IA")
+        remove_editions(own, "IN")
         assert fresh != shipped == service.book_digest
         own.write_bytes(b"this is no database" * 200)
         assert service.book_digest == shipped  # the last that could be read
@@ -145,7 +145,7 @@ def test_an_own_book_that_changes_all_the_time_is_a_503_to_try_again(service, mo
         raise OwnBookChanged("edition 7 is not in the own book any more")
 
     monkeypatch.setattr(app, "resolve", changed)
-    response = service.client.get("/v1/tax/IA", params={"zip": "50002"})
+    response = service.client.get("/v1/tax/IN", params={"zip": "46204"})
     assert response.status_code == 503
     assert response.headers["retry-after"]
     assert "edition" not in response.text

@@ -35,5 +35,5 @@ LOADED = date(2026, 5, 2)
 
 
 def imported(own: Path, *files: Path) -> list[Imported]:
-    """Put official files into an own book, which is made where there is none."""
-    return list(import_files(files, own, today=LOADED, fewer=True))
+    """Put official files into an own book; the first of them though the shipped ones are newer."""
+    return list(import_files(files, own, today=LOADED, fewer=True, force=not own.exists()))

@@ -75,7 +75,8 @@ _READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
 _ENOUGH_PLACES = 20
 """Fewer places with a tax than this may well be halved by law."""
 
-_OFFICIAL = frozenset(("official", "official_copy"))
+_OFFICIAL = frozenset(("official", "second_hand"))
+"""Whose figures a state published, in its own file or as others re-express it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,9 @@ def continued(before: OwnTables, after: OwnTables, first: date, last: date) -> O
     eve = first - _DAY
     old, new = by_jurisdiction(before.rates), by_jurisdiction(after.rates)
     sources = {row.id: row for row in before.sources}
-    good_until = max((row.local_until for row in before.sources), default=date.min)
+    local = {row.source for row in before.rates if row.jurisdiction != before.states[0].state}
+    good = (row.local_until for row in before.sources if row.id in local)
+    good_until = max(good, default=date.min)
     seamless = good_until >= eve
     complete = [row.complete_from for row in before.sources if row.complete_from]
     own_sources = {
@@ -208,6 +210,7 @@ def continued(before: OwnTables, after: OwnTables, first: date, last: date) -> O
             now,
             components=tuple(dict.fromkeys((*was.components, *now.components))),
             cities=tuple(dict.fromkeys((*now.cities, *was.cities))),
+            place=now.place or was.place,
         )
         _fill(was, now, old, new, first)
         unchanged |= _unchanged(areas[key], old, new, first)
@@ -269,15 +272,21 @@ def _unchanged(
 ) -> dict[str, date | None]:
     """Where an area's parts are split in another way and add up to the same: since when they do."""
     eve = first - _DAY
-    was = [row for part in area.components for row in old.get(part, ()) if _holds(row, eve)]
-    now = [row for part in area.components for row in new.get(part, ()) if _holds(row, first)]
+    was = [row for part in area.components for row in old.get(part, ()) if holds(row, eve)]
+    now = [row for part in area.components for row in new.get(part, ()) if holds(row, first)]
     if not was or sum(row.units for row in was) != sum(row.units for row in now):
         return {}
     since = max((row.effective for row in was if row.effective), default=None)
     return dict.fromkeys(area.components, since)
 
 
-def _holds(row: RateRow, day: date) -> bool:
+def row_on(rows: Iterable[RateRow], day: date) -> RateRow | None:
+    """The row of one jurisdiction that is in force on a day."""
+    return next((row for row in rows if holds(row, day)), None)
+
+
+def holds(row: RateRow, day: date) -> bool:
+    """Whether a row is in force on a day."""
     return (row.begin or date.min) <= day and (row.end is None or day <= row.end)
 
 

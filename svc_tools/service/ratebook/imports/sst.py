@@ -2,7 +2,7 @@
 
 Boundary rows name jurisdictions by code, so all of them are kept, also those without a name and
 those whose place no rate file tells. What is answered without a boundary file is what the shipped
-book's own areas and the counties need.
+book's own areas, the counties and the Census places of the same codes need.
 
 Washington's file is another: its special codes `Lnnnn` are the location codes of the Department of
 Revenue and hold the whole local rate, transit included. They are never added to a county or a
@@ -45,7 +45,7 @@ from svc_tools.service.ratebook.imports.common import (
     shown,
     without_blank_end,
 )
-from svc_tools.service.ratebook.imports.reading import add_source, checked, seeded
+from svc_tools.service.ratebook.imports.reading import add_source, checked, holds, row_on, seeded
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         _hold_down_unsure(lines, found, book, draft)
         if book.states[state].local != "none" or any(r.units for r in rows if r.kind != STATE):
             _add_counties(state, draft)
+            _add_places(state, book, draft)
             _say_what_is_missing(found, rows, draft)
     return checked(
         draft,
@@ -206,6 +207,9 @@ def _jurisdiction_name(book: Book, state: str, kind: str, code: str) -> str:
     if kind == COUNTY:
         county = book.counties.get((state, code))
         return county.name if county else f"county {code}"
+    place = book.places(state).get(code) if kind == CITY else None
+    if place:
+        return place.name
     return f"place {code}" if kind == CITY else f"special district {code}"
 
 
@@ -275,19 +279,47 @@ def _add_counties(state: str, draft: Draft) -> None:
         draft.add_area(Area(key, state, "county", county.name, (fips,), parts, (), "", 0))
 
 
-def _say_what_is_missing(found: Recognised, rows: list[RateFileRow], draft: Draft) -> None:
-    """Taxed cities and districts that only boundary rows can place are missed, and it says so.
+def _add_places(state: str, book: Book, draft: Draft) -> None:
+    """One area for each part of a Census place that levies a rate: its code is the file's."""
+    for place in book.places(state).values():
+        key = f"{state}:city:{place.fips}"
+        if not any(row.units for row in draft.rates.get(key, ())):
+            continue
+        for number, fips in enumerate(place.counties.split()):
+            county = draft.areas[f"{state}:county:{fips}"]
+            part = f"{key}-{fips}" if number else key
+            known = book.areas.get(part)
+            name = f"{place.name} ({county.name})" if number else place.name
+            draft.add_area(
+                Area(
+                    part,
+                    state,
+                    "city",
+                    known.name if known else name,
+                    (fips,),
+                    (*county.components, key),
+                    known.cities if known else (() if number else (place.name,)),
+                    "",
+                    1 if number else 0,
+                    place=place.fips,
+                )
+            )
 
-    The counties' sums are then low, or medium where the shipped book knows that they decide.
-    """
+
+def _say_what_is_missing(found: Recognised, rows: list[RateFileRow], draft: Draft) -> None:
+    """Taxed cities and districts that only boundary rows can place are missed, and it says so."""
     state, name = found.state, found.path.name
     since = quarter_begin(found.edition)
+    placed = {part for area in draft.areas.values() for part in area.components}
     lost: dict[str, RateFileRow] = {}
     for row in rows:
         if not row.units or row.kind in {STATE, COUNTY}:
             continue
+        key = jurisdiction_id(state, row.kind, row.code)
+        if key in placed:
+            continue
         if row.end is None or row.end >= since:
-            lost[jurisdiction_id(state, row.kind, row.code)] = row
+            lost[key] = row
         elif row.kind != CITY:
             draft.note_districts(state, row.end)
     for key, row in sorted(lost.items()):
@@ -297,13 +329,13 @@ def _say_what_is_missing(found: Recognised, rows: list[RateFileRow], draft: Draf
         )
     for area in [area.id for area in draft.areas.values() if lost]:
         draft.flag_area(area, "districts", None)
-    # where the county is known to decide, what is lost may add to it in places only
-    unsure = "C" if draft.states[state].tier == "B" else "D"
+    by_city = any(area.kind == "city" for area in draft.areas.values())
+    whole = "C" if by_city else "B"
     draft.states[state] = replace(
         draft.states[state],
-        tier=unsure if lost else "B",
-        local="county",
-        missing=_MISSING if lost else MISSING["B"],
+        tier="D" if lost else whole,
+        local="city" if by_city else "county",
+        missing=_MISSING if lost else MISSING[whole],
     )
 
 
@@ -392,12 +424,15 @@ def _location_parts(
 
     The file does not say how much of a rate is transit: it stays what the table had last.
     """
-    last = {key: book.rates[key][-1] for key in area.components if key in book.rates}
+    known = [key for key in area.components if key in book.rates]
+    last = {key: row_on(book.rates[key], row.begin) or book.rates[key][-1] for key in known}
     if not last:
         return {area.components[0]: row.units}
     whole = sum(one.units for one in last.values())
     rules = all(
-        book.sources[one.source].local_until >= row.begin and one.end is None
+        holds(one, row.begin)
+        and one.trust == "official"
+        and book.sources[one.source].local_until >= row.begin
         for one in last.values()
     )
     if rules and whole != row.units:

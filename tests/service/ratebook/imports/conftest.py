@@ -35,10 +35,11 @@ def file(tmp_path):
 
 @pytest.fixture
 def take(own):
-    """Imports files, also those with a few lines of a whole one; what came of each."""
+    """Imports files of a few lines, the first ones over newer shipped ones; what came of each."""
 
     def take(*paths, **options):
-        return list(import_files(paths, own, **{"today": TODAY, "fewer": True, **options}))
+        usual = {"today": TODAY, "fewer": True, "force": not own.exists()}
+        return list(import_files(paths, own, **{**usual, **options}))
 
     return take
 

@@ -35,15 +35,15 @@ def test_records_that_all_ended_before_the_quarter_claim_nothing(told, zips):
     confidence, covers, missing = told(*lines)
     usual, without, lacks = minnesota(load_book())
     every = f"{len(zips):,}"
-    assert confidence == usual == "medium"
+    assert confidence == usual == "high"
     assert covers == f"{without}; by boundary records in 0 of {every} ZIPs"
-    assert missing.startswith("City limits are not known")
+    assert missing.startswith("City limits are those of the Census places")
     assert missing.endswith(f" {every} of {every} ZIPs have no boundary record in force.")
     assert "boundary" not in lacks
 
 
 def test_records_that_begin_after_the_quarter_claim_nothing(told, zips):
-    assert told(line("Z", zips=f"{zips[0]}-{zips[-1]}", begins="20260701"))[0] == "medium"
+    assert told(line("Z", zips=f"{zips[0]}-{zips[-1]}", begins="20260701"))[0] == "high"
 
 
 def test_records_of_half_of_the_zips_are_enough_and_those_without_are_counted(told, zips):
@@ -57,7 +57,7 @@ def test_records_of_half_of_the_zips_are_enough_and_those_without_are_counted(to
 def test_records_of_less_than_half_of_the_zips_are_not_enough(told, zips):
     few = (len(zips) - 1) // 2
     confidence, covers, _ = told(*(line("Z", zips=one, **ST_PAUL) for one in zips[:few]))
-    assert confidence == "medium"
+    assert confidence == "high"
     assert covers.endswith(f"by boundary records in {few:,} of {len(zips):,} ZIPs")
 
 

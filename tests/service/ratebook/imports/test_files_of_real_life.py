@@ -47,7 +47,7 @@ def test_what_a_record_names_again_among_its_districts_counts_once(asking, again
 def test_a_record_of_washington_without_a_known_location_code_says_nothing(asking, specials):
     record = line("4", state="53", zips="98101", plus4="1-9", county="033", specials=specials)
     answer = asking(record, rates="", state="WA")(zip="98101-0001")
-    assert told(answer) == ("zip5", "low", 10_550)  # as without the file, not the state alone
+    assert told(answer) == ("zip5", "medium", 10_550)  # as without the file, not the state alone
     assert "districts_not_covered" in codes(answer)
 
 

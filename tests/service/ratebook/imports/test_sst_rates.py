@@ -49,7 +49,7 @@ def test_a_county_without_a_row_has_no_tax_of_its_own(take, file, percent):
 def test_everyone_is_kept_by_code_for_boundary_rows(take, file, own):
     take(file("KSR2026Q2MAY1.csv", KANSAS))
     book = load_book(own=own)
-    assert book.jurisdictions["KS:city:38900"].name == "place 38900"
+    assert book.jurisdictions["KS:city:38900"].name == "Lawrence"  # as the Census names its code
     assert rates(book, "KS:city:38900") == [(1550, date(2019, 4, 1), None)]
     assert rates(book, "KS:district:80008") == [(1000, date(2024, 1, 1), None)]
     ended, after = rates(book, "KS:district:02-17001")
@@ -79,10 +79,40 @@ def test_after_the_quarter_it_says_so(take, file, ask):
 
 
 def test_a_state_of_counties_alone_answers_high(take, file, ask):
-    text = "".join(line + "\n" for line in KANSAS.splitlines() if line.split(",")[1] in {"45", "0"})
-    take(file("KSR2026Q2MAY1.csv", text))
+    take(file("KSR2026Q2MAY1.csv", lines_of("45", "0")))
     answer = ask("KS", location="Douglas County", day=NOW)
     assert (answer.chosen.combined, answer.confidence) == (7750, "high")
+
+
+def lines_of(*kinds):
+    """The lines of the file of these types: a state, its counties, its cities."""
+    return "".join(f"{line}\n" for line in KANSAS.splitlines() if line.split(",")[1] in kinds)
+
+
+@pytest.mark.parametrize("query", [{"location": "Lawrence"}, {"zip": "66044"}])
+def test_a_code_of_the_census_says_where_a_city_lies(take, file, ask, query):
+    take(file("KSR2026Q2MAY1.csv", lines_of("45", "0", "1")))
+    answer = ask("KS", **query, day=NOW)
+    assert (answer.chosen.county, answer.chosen.city) == (1250, 1550)
+    assert (answer.chosen.combined, answer.chosen.area.place) == (9300, "38900")
+
+
+def test_a_city_in_several_counties_has_the_rate_of_each(take, file, ask):
+    rows = (
+        "40,45,40,0.045,0.045,,,19900101,29991231\n40,1,55000,0.04125,0.04125,,,20180101,29991231\n"
+    )
+    rows += "40,0,027,0.0025,0.0025,,,20180101,29991231\n"
+    take(file("OKR2026Q2MAY1.csv", rows))
+    for county, combined in (("Oklahoma County", 8625), ("Cleveland County", 8875)):
+        answer = ask("OK", location=f"Oklahoma City, {county}", day=NOW)
+        assert answer.chosen.combined == combined
+
+
+def test_a_place_that_no_table_names_holds_confidence_down(take, file, ask):
+    unknown = "20,1,99998,0.01,0.01,,,20190401,29991231\n"
+    take(file("KSR2026Q2MAY1.csv", lines_of("45", "0", "1") + unknown))
+    answer = ask("KS", location="Lawrence", day=NOW)
+    assert (answer.chosen.combined, answer.confidence) == (9300, "low")
 
 
 def test_a_state_without_local_tax_stays_one(take, file, ask, own):
@@ -97,14 +127,17 @@ def test_what_the_whole_file_gives_for_the_real_states(take, official, percent, 
     names = ("GAR2026Q2FEB19.csv", "MNR2026Q2FEB18.csv", "WIR2026Q2FEB18.csv")
     done = take(*map(official, names))
     assert [one.edition.rows for one in done] == [449, 148, 1941]
-    assert [one.changes.rates for one in done] == [(), (), ()]
+    # the shipped book goes on where these files end
+    newer = [change.since for one in done for change in one.changes.rates]
+    assert [one.before for one in done] == ["2026Q4"] * 3
+    assert min(newer) > date(2026, 6, 30)
     assert percent("WI", location="Milwaukee", day=NOW) == 7.9
     assert percent("MN", location="Minneapolis", day=NOW) == 9.025
     assert percent("GA", location="Atlanta", day=NOW) == 8.9
     shipped, mine = load_book(), load_book(own=own)
     for state in ("GA", "MN", "WI"):
-        areas = {key for key, area in shipped.areas.items() if area.state == state}
-        assert areas == {key for key, area in mine.areas.items() if area.state == state}
+        areas = [key for key, area in mine.areas.items() if area.state == state]
+        assert shipped.areas.keys() >= set(areas)
         assert shipped.states[state] == mine.states[state]
 
 
@@ -136,7 +169,7 @@ def test_districts_of_a_state_of_counties_hold_confidence_down(take, file, ask):
     text = NEVADA + "32,63,90001,0.0025,0.0025,0,0,20200101,29991231\n"
     take(file("NVR2026Q2FEB1.csv", text))
     answer = ask("NV", location="Clark County", day=NOW)
-    assert (answer.chosen.combined, answer.confidence) == (8375, "medium")
+    assert (answer.chosen.combined, answer.confidence) == (8375, "low")
     (warning,) = answer.advisories
     assert warning["code"] == "districts_not_covered"
 
