@@ -31,7 +31,7 @@ OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",
-    "medium": "several rates fit, only listed cities of the state are known, or the edition has just ended",
+    "medium": "several rates fit, only some cities of the state are listed, or the list just ended",
     "low": "uncertain, dated or incomplete: check before use",
     "none": "no rate",
 }
