@@ -270,7 +270,7 @@ def _choose(found: Location, chosen: Option) -> Location:
     if chosen.share >= _NEARLY_ALL:
         rest = ()
     county = chosen.area.counties[0]
-    return replace(found, options=(chosen, *rest), county=county, decided="named")
+    return replace(found, options=(chosen, *rest), county=county, decided="named", outside=False)
 
 
 def _named(book: Book, state: str, city: str) -> Location | None:

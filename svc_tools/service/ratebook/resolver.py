@@ -121,7 +121,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             share=_share(location, rated),
             further=location.further,
             no_crosswalk=location.no_crosswalk,
-            outside=location.outside,
+            outside=location.outside and not location.by_record,
             across=location.across,
             mismatch=_mismatch(location, rated),
             zip_not_used=location.zip_not_used,

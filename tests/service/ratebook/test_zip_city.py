@@ -43,6 +43,7 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
         ("OK", "73014", "Canadian County", (4_850, "high")),
         ("CA", "90069", "West Hollywood", (10_500, "medium")),  # 39 % of it
         ("CA", "90069", "Los Angeles", (9_750, "medium")),
+        ("MN", "55121", "Eagan", (8_125, "high")),  # named after Saint Paul
         ("UT", "84107", "Murray", (7_650, "medium")),
         ("UT", "84107", "Millcreek", (7_450, "medium")),
         ("WA", "98402", "Tacoma", (10_400, "high")),  # 98.8 % of it
