@@ -144,7 +144,7 @@ def test_every_row_of_the_lists_on_the_first_and_the_last_day_of_its_span(book, 
         if (state, row["place_name"]) in UNKNOWN_BY_DESIGN or not (whole or state not in OFFICIAL):
             continue
         first, last = max(row["effective_from"], BEGIN), row["effective_to"] or "2026-12-31"
-        if last < BEGIN:
+        if last < BEGIN or row["basis"] == "artefact":  # a sliver drawn by mistake
             continue
         checked += whole
         for text in (first, last):
