@@ -120,6 +120,9 @@ def _area(key: tuple[str, ...], rows: list[dict[str, str]], name: str) -> Listed
     for earlier, later in pairwise(spans):
         if earlier.end is None or later.begin <= earlier.end:
             raise RowError(f"{name}: {state} {title or county}: spans overlap at {later.begin}")
+    for number in range(1, len(spans)):
+        if spans[number].units == spans[number - 1].units:  # not the rate changed there
+            spans[number] = spans[number]._replace(effective=spans[number - 1].effective)
     return Listed(
         state,
         level,
@@ -425,6 +428,7 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
     """Add the days of a listed area that the own part of the file's area does not have."""
     others = [key for key in found.components if key != own]
     rows = draft.rates[own]
+    rows.sort(key=lambda row: row.begin or date.min)
     last = rows[-1]
     if last.end is None:
         rows[-1] = replace(last, end=until)
@@ -439,14 +443,7 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
             total = _others(draft, area.state, others, begin)
             row = _row_on(rows, begin)
             if row:
-                if span.units is not None and row.units + total != span.units and not span.use:
-                    draft.report.add(
-                        "conflict",
-                        row.source,
-                        f"{found.name} from {begin}",
-                        f"{percent_text(row.units + total)} by the state's file, which answers,"
-                        f" {percent_text(span.units)} by {span.source}",
-                    )
+                _compare(row, span, total, found.name, draft)
                 continue
             eve = begin - _DAY
             before = next((one for one in (*added, *rows) if one.end == eve), None)
@@ -462,8 +459,22 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
                 added[-1] = replace(before, end=new.end)
             else:
                 added.append(new)
+    if not any(row.begin and row.begin > until for row in added):
+        rows[rows.index(replace(last, end=until))] = last  # nothing follows: the last one goes on
     rows.extend(added)
     rows.sort(key=lambda row: row.begin or date.min)
+
+
+def _compare(row: RateRow, span: Span, others: int, name: str, draft: Draft) -> None:
+    """Report where the state's own file, which answers, has another rate than the list."""
+    if span.units is not None and row.units + others != span.units and not span.use:
+        draft.report.add(
+            "conflict",
+            row.source,
+            f"{name} from {span.begin}",
+            f"{percent_text(row.units + others)} by the state's file, which answers,"
+            f" {percent_text(span.units)} by {span.source}",
+        )
 
 
 def _follow(rest: Listed, area: Area, own: str, until: date, draft: Draft) -> None:

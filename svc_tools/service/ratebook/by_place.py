@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.place_names import PlaceNames
     from svc_tools.service.ratebook.schema import Area
 
-_NEARLY_ALL = 0.9
-"""From this share on, the ZIPs elsewhere are outliers: candidates that do not cast doubt."""
 _CODE_DIGITS = 4
 """Of Washington's codes, whose leading zero is easily lost."""
 _CODE = re.compile(
@@ -65,8 +63,12 @@ def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Lo
             different rates between which nothing decides.
     """
     known, written = partial(is_place, book), without_country(name.strip())
-    found = _locate(book, state, name, without_county(written, state, known), codes=codes)
-    return in_county(book, state, found, county_of(written, state, known))
+    whole, county = without_county(written, state, known), county_of(written, state, known)
+    head, _, tail = written.rpartition(",")
+    if head and not county and name_key(tail) in place_names(book, state).counties:
+        whole, county = head, tail  # an independent city is its own county
+    found = _locate(book, state, name, whole, codes=codes)
+    return in_county(book, state, found, county)
 
 
 def in_county(book: Book, state: str, found: Location, county: str) -> Location:
@@ -168,10 +170,7 @@ def _find(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Loc
     """The first way a key leads anywhere but by a further name; in the order of `locate_place`."""
     cities = names.cities.get(key, [])
     if key in names.counties:
-        fips = names.counties[key]
-        county = _county(book, state, fips, text, cities)
-        alone = not _is_city(book, state, fips)  # Carson City is what ZIPs elsewhere go by too
-        return county if alone else _with_namesakes(book, state, key, county, names)
+        return _county(book, state, names.counties[key], text, cities)
     if book.states[state].local not in {"county", "city"}:
         return _state_only(key, text, names)
     if not cities and key in names.official:
@@ -185,14 +184,26 @@ def _by_name(book: Book, state: str, key: str, text: str, names: PlaceNames) -> 
     places, bare = names.places.get(key, []), names.bare.get(key, [])
     independent = [fips for fips in bare if _is_city(book, state, fips)]
     town = key in names.cities or any(place.kind != "CDP" for place in places)
-    if town or (places and not independent and key not in names.preferred):
-        return _named(book, state, key, text, names)
+    if town or (places and not independent):
+        found = _named(book, state, key, text, names)
+        return found if town else _with_postal(book, state, found, names.preferred.get(key, ()))
     if independent:
         return _county(book, state, independent[0], text, [])
     if key in names.preferred:
-        found = _postal(book, state, text, names.preferred[key])
-        return replace(found, tied=()) if places else found  # one place, if in several counties
+        return _postal(book, state, text, names.preferred[key])
     return _county(book, state, bare[0], text, []) if len(bare) == 1 else None
+
+
+def _with_postal(book: Book, state: str, found: Location, zips: Sequence[ZipPlace]) -> Location:
+    """A place that is not incorporated, and where ZIPs of its name lie in other counties."""
+    if not zips:
+        return found
+    inside = {fips for area in found.areas for fips in area.counties}
+    there = _postal(book, state, found.what, zips).options[0]
+    if there.area is None or not inside.isdisjoint(there.area.counties):
+        return found
+    elsewhere = there._replace(why="is where ZIPs of the name lie", share=0)
+    return replace(found, options=(*found.options, elsewhere), ambiguous=True)
 
 
 def _is_city(book: Book, state: str, fips: str) -> bool:
@@ -353,42 +364,6 @@ def _unknown(book: Book, state: str, text: str, names: PlaceNames) -> NotResolve
         f"{text!r} is not a city or county the book knows in {book.states[state].name}{hint}",
         {"location": text, "state": state, "candidates": likely},
     )
-
-
-def _with_namesakes(
-    book: Book, state: str, key: str, found: Location, names: PlaceNames
-) -> Location:
-    """Add the counties that a name may mean besides those it was found in.
-
-    A county may bear the name of a town elsewhere, and ZIPs of other counties may carry it. The
-    name is ambiguous unless nine in ten of its ZIPs lie where it was found.
-    """
-    if not found.options:
-        return found
-    inside = {fips for area in found.areas for fips in area.counties}
-    reasons = {
-        fips: f"{book.counties[state, fips].name} has the same name"
-        for fips in names.bare.get(key, ())
-    }
-    county_like = any(fips not in inside for fips in reasons)
-    places = (*names.preferred.get(key, ()), *names.others.get(key, ()))
-    for place in places:
-        if place.county:
-            reasons.setdefault(place.county, f"ZIP {place.zip} there goes by the name")
-    counts = _count_counties(places)
-    there = sum(count for fips, count in counts.items() if fips in inside)
-    rare = there >= _NEARLY_ALL * counts.total()
-    more = tuple(
-        Option(area, why)
-        for fips, why in reasons.items()
-        if fips not in inside
-        for area in book.county_areas.get((state, fips), ())
-        if area.kind in BASE_KINDS
-    )
-    if not more:
-        return found
-    ambiguous = found.ambiguous or county_like or not rare
-    return replace(found, options=(*found.options, *more), ambiguous=ambiguous)
 
 
 def _count_counties(places: Sequence[ZipPlace]) -> Counter[str]:

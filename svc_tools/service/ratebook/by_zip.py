@@ -81,8 +81,10 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     boxed = not touched or (place is not None and place.kind == _BOXES)
     key = name_key(place.city) if place else ""
     options = _options_of_box(book, state, key, counties) if boxed else ()
-    if not options and touched:
-        options = options_of_zip(book, state, zip5, counties, key)
+    if touched:  # the Census draws land for some ZIPs of boxes, too
+        have = {option.area.id for option in options if option.area}
+        land = options_of_zip(book, state, zip5, counties, key)
+        options += tuple(one for one in land if one.area and one.area.id not in have)
     options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
     found = Location(

@@ -143,10 +143,7 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
         **parts,
         combined=sum(parts.values()),
         history_from=max(oldest) if oldest else None,
-        edition_end=min(
-            c.source.state_until if c.jurisdiction.level == "state" else c.source.local_until
-            for c in components
-        ),
+        edition_end=min((_good_until(book, c) for c in components), default=date.max),
         effective=effective,
         basis=_basis(components, effective),
         conflicts=tuple(c for c in components if c.row.conflict_cap),
@@ -162,6 +159,14 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             "combined_rate": rate_text(sum(parts.values())),
         },
     )
+
+
+def _good_until(book: Book, component: Component) -> date:
+    """The last day that a row's source is good for; a row that another one follows holds anyway."""
+    row, source = component.row, component.source
+    if row is not book.rates[row.jurisdiction][-1]:
+        return date.max
+    return source.state_until if component.jurisdiction.level == "state" else source.local_until
 
 
 def _effective(components: Sequence[Component]) -> date | None:
@@ -435,15 +440,25 @@ def place_mismatch(given: str, resolved: str) -> Advisory:
 
 
 def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
-    """A ZIP, name or point leads to areas with different rates; the lowest and the highest."""
+    """A ZIP, name or point leads to areas with different rates; the lowest and the highest.
+
+    Where only what is known of them is the same, there is no range: no one knows its end.
+    """
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
+    advisory: Advisory = {
+        "code": "zip_spans_jurisdictions",
+        "candidates": len({(option.combined, option.lacks) for option in rated}),
+    }
+    place = f"{what[0].upper()}{what[1:]}"
+    if low == high:
+        message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
+        return {**advisory, "message": message}
     known = ", as far as they are known" if any(option.lacks for option in rated) else ""
     return {
-        "code": "zip_spans_jurisdictions",
-        "message": f"{what[0].upper()}{what[1:]} lies in jurisdictions with {len(combined)}"
-        f" different rates, from {low} to {high}{known}.",
-        "candidates": len(combined),
+        **advisory,
+        "message": f"{place} lies in jurisdictions with {len(combined)} different rates,"
+        f" from {low} to {high}{known}.",
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
     }
@@ -476,10 +491,14 @@ _PLACE_REPLACED = frozenset({"place_input_mismatch", "address_not_matched", "zip
 
 
 def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
-    """A warning about the place, with the lowest and highest of the possible rates."""
-    if advisory["code"] not in _PLACE_REPLACED:
-        return advisory
+    """A warning about the place, with the lowest and highest of the possible rates.
+
+    Equal ends say that the place cannot change the rate: not so where a part of one is not known.
+    """
     combined = [option.combined for option in rated]
+    unknown = min(combined) == max(combined) and any(option.lacks for option in rated)
+    if advisory["code"] not in _PLACE_REPLACED or unknown:
+        return advisory
     return {
         **advisory,
         "lowest_combined_rate": rate_text(min(combined)),
@@ -491,7 +510,7 @@ def near_state_line(what: str, states: Sequence[str]) -> Advisory:
     """The point is so near another state that the simplified boundaries do not decide."""
     return {
         "code": "near_state_line",
-        "message": f"Within about a kilometre of {what} lies {' and '.join(states)}, and"
+        "message": f"Within about a kilometer of {what} lies {' and '.join(states)}, and"
         " the boundaries of the map are not finer than that. Make sure of the state.",
         "states": tuple(states),
     }
@@ -501,7 +520,7 @@ def near_map_edge(what: str) -> Advisory:
     """The point is near the end of the map: the sea, or another country."""
     return {
         "code": "near_map_edge",
-        "message": f"Within about a kilometre of {what} the map of the United States ends, and its"
+        "message": f"Within about a kilometer of {what} the map of the United States ends, and its"
         " boundaries are not finer than that. Make sure of the country.",
     }
 

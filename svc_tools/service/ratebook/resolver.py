@@ -106,7 +106,9 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     rated = _rate(book, state, location, day)
     chosen = rated[0][0]
     _refuse_ties(location, state, rated)
-    several = len({option.combined for option, _ in rated}) > 1
+    several = len({option.combined for option, _ in rated}) > 1 or (
+        not chosen.lacks and any(option.lacks for option, _ in rated)
+    )
     ambiguous = location.ambiguous and len(_rates_of_the_name(location, rated)) > 1
     caps = [component.row.conflict_cap for component in chosen.conflicts]
     unplaced = _unplaced(state, location, day)
@@ -164,7 +166,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
 
 def _share(location: Location, rated: tuple[tuple[Rated, str], ...]) -> int:
     """Thousandths of the land of a ZIP that have the rate of the chosen area."""
-    same = {one.area.id for one, _ in rated if one.area and one.combined == rated[0][0].combined}
+    chosen = rated[0][0].combined, rated[0][0].lacks
+    same = {one.area.id for one, _ in rated if one.area and (one.combined, one.lacks) == chosen}
     return sum(one.share for one in location.options if one.area and one.area.id in same)
 
 

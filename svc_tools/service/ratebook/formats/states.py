@@ -226,7 +226,9 @@ def _add_location(
             draft.add_rate(
                 part, units, source, begin=run.begin, end=run.end, effective=run.effective
             )
-    cities = () if kind == "unincorporated" else _location_names(latest, history)
+    # the part of a city outside the transit authority is found by its full name only
+    own_name = kind != "unincorporated" and code // 100 not in _NON_RTA
+    cities = _location_names(latest, history) if own_name else ()
     draft.add_area(
         Area(f"WA:{text}", "WA", kind, name, (county,), tuple(parts), cities, text, rank)
     )
