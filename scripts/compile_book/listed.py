@@ -443,7 +443,7 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
             total = _others(draft, area.state, others, begin)
             row = _row_on(rows, begin)
             if row:
-                _compare(row, span, total, found.name, draft)
+                _compare(row, span._replace(begin=begin), total, found.name, draft)
                 continue
             eve = begin - _DAY
             before = next((one for one in (*added, *rows) if one.end == eve), None)

@@ -162,9 +162,11 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
 
 
 def _good_until(book: Book, component: Component) -> date:
-    """The last day that a row's source is good for; a row that another one follows holds anyway."""
+    """The last day that a row's source is good for; a row that a law ended held until then."""
     row, source = component.row, component.source
-    if row is not book.rates[row.jurisdiction][-1]:
+    rows = book.rates[row.jurisdiction]
+    following = rows[rows.index(row) + 1 :]
+    if following and row.end and following[0].effective == row.end + timedelta(days=1):
         return date.max
     return source.state_until if component.jurisdiction.level == "state" else source.local_until
 
@@ -446,12 +448,10 @@ def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
     """
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
-    advisory: Advisory = {
-        "code": "zip_spans_jurisdictions",
-        "candidates": len({(option.combined, option.lacks) for option in rated}),
-    }
     place = f"{what[0].upper()}{what[1:]}"
+    advisory: Advisory = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
     if low == high:
+        advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
         return {**advisory, "message": message}
     known = ", as far as they are known" if any(option.lacks for option in rated) else ""

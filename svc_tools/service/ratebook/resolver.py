@@ -413,6 +413,7 @@ def _candidate(rank: int, rated: Rated, why: str, book: Book) -> dict[str, objec
         "code": (area.code or None) if area else None,
         "county": _county_name(book, area.state, fips) if area else None,
         "why": why,
+        "missing": rated.lacks or None,
         **rated.written,
     }
 

@@ -76,13 +76,13 @@ def test_an_official_location_code_is_exact(ask):
     assert (answer.confidence, answer.chosen.combined) == ("exact", 10_550)
 
 
-def test_a_name_of_several_location_codes(ask):
-    answer = ask("WA", location="Bellevue", as_of=NEW)
-    assert [rated.area.code for rated, _ in answer.rated] == ["1704", "4004"]
-    assert answer.confidence == "low"
-    (warning,) = answer.advisories
-    assert warning["lowest_combined_rate"] == "0.08900"
-    assert warning["highest_combined_rate"] == "0.10300"
+@pytest.mark.parametrize(
+    ("name", "code", "rate"), [("Bellevue", "1704", 10_300), ("Bellevue Non-RTA", "4004", 8_900)]
+)
+def test_a_part_outside_the_transit_authority_is_found_by_its_full_name(ask, name, code, rate):
+    answer = ask("WA", location=name, as_of=date(2026, 6, 1))
+    ((rated, _),) = answer.rated
+    assert (rated.area.code, rated.combined) == (code, rate)
 
 
 def test_a_city_in_two_counties_goes_by_its_zips(ask):
@@ -154,7 +154,6 @@ def test_a_town_is_where_the_census_has_it_whatever_zips_and_counties_carry_its_
 @pytest.mark.parametrize(
     ("state", "name", "units", "confidence"),
     [
-        ("NV", "Carson City", [7_600, 7_100, 8_265], "low"),  # ZIPs of two counties go by it too
         ("FL", "Saint Johns", [6_500, 7_500], "medium"),  # a name of ZIPs in two counties
         ("VT", "Rutland", [6_000, 7_000], "low"),  # the city, and the town around it
         ("OK", "Oklahoma City", [8_625, 8_975, 8_750], "medium"),  # parts in three counties
@@ -253,11 +252,18 @@ def test_a_place_without_a_row_has_its_countys_rest_which_is_partial_in_tier_d(
     assert answer.confidence == ("low" if missing else "high")
 
 
-@pytest.mark.parametrize("name", ["Alviso", "Mather"])
-def test_a_place_has_the_candidates_of_its_zip(ask, name):
-    place = ask("CA", location=name, as_of=NEW)
-    by_zip = ask("CA", zip={"Alviso": "95002", "Mather": "95655"}[name], as_of=NEW)
+def test_a_name_of_zips_alone_has_the_candidates_of_its_zip(ask):
+    place = ask("CA", location="Alviso", as_of=NEW)
+    by_zip = ask("CA", zip="95002", as_of=NEW)
     assert {r.area.id for r, _ in place.rated} == {r.area.id for r, _ in by_zip.rated}
+
+
+def test_a_place_that_is_not_incorporated_goes_before_zips_of_its_name_elsewhere(ask):
+    answer = ask("FL", location="Nocatee", as_of=NEW)  # in St. Johns County; ZIPs in DeSoto County
+    assert [rated.combined for rated, _ in answer.rated] == [6_500, 7_500]
+    assert answer.confidence == "low"
+    inside = ask("CA", location="El Sobrante, Riverside County", as_of=NEW)
+    assert (inside.chosen.combined, inside.confidence) == (7_750, "high")
 
 
 def test_every_official_location_name_leads_to_its_code(book, ask):

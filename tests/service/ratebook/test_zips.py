@@ -188,3 +188,23 @@ def test_a_zip_without_a_county_lies_where_its_city_does(ask, state, zip5, count
     answer = ask(state, zip=zip5, as_of=date(2026, 5, 1))
     assert (answer.location.county, answer.chosen.area.name) == (county, area)
     assert answer.confidence in {"low", "medium"}
+
+
+@pytest.mark.parametrize(
+    ("state", "zip5", "day"),
+    [
+        ("SC", "29909", date(2022, 3, 1)),  # half of it lies in Jasper County, whose rate is blank
+        ("SD", "57432", date(2026, 8, 15)),
+        ("VT", "05048", date(2026, 8, 15)),  # a village in a county of which towns levy 1 %
+    ],
+)
+def test_a_candidate_whose_rate_is_not_known_in_full_is_said_without_a_range(ask, state, zip5, day):
+    answer = ask(state, zip=zip5, as_of=day)
+    (spans,) = (one for one in answer.advisories if one["code"] == "zip_spans_jurisdictions")
+    assert "lowest_combined_rate" not in spans
+    assert answer.confidence in {"medium", "low"}
+
+
+def test_a_zip_of_boxes_with_land_has_both(ask):
+    answer = ask("CA", zip="93258", as_of=date(2026, 8, 15))  # Porterville's, drawn outside of it
+    assert [rated.combined for rated, _ in answer.rated] == [9_250, 7_750]
