@@ -480,9 +480,9 @@ def report(folder: Path) -> str:
         markdown(f"state|asked by|{levels}", by_state(results[own])),
         "### Washington's figures some quarters later\n",
         markdown("quarters later|figures|the same %", later(sources)),
-        "### One ZIP of every state\n",
+        "### One ZIP of every state: rate in percent, confidence, use (ready, check, partial)\n",
         markdown("state|ZIP|" + "|".join(str(day) for day in DAYS), every_state(shipped)),
-        "### What requires review, of all ZIPs with land\n",
+        "### What requires review, of all ZIPs with land (one ZIP may be in several columns)\n",
         markdown(
             "day|ZIPs|review %|partial %|several rates %|dates %|no answer", review_load(shipped)
         ),

@@ -31,7 +31,7 @@ OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 CONFIDENCE_MEANINGS = {
     "exact": "decided by an official code or boundary record",
     "high": "one published rate fits the place",
-    "medium": "several rates fit, only some cities of the state are listed, or the list just ended",
+    "medium": "likely, but unsure in one way: several rates, the place, the date, or the list",
     "low": "uncertain, dated or incomplete: check before use",
     "none": "no rate",
 }

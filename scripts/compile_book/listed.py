@@ -35,6 +35,19 @@ _TRUST = {
     "official figures, third hand": "third_hand",
 }
 _USES = {"whole": "", "stale": "stale", "partial": "partial"}
+_NOTES = {
+    "changed_since": "A part of it has changed since the list was published.",
+    "disputed": "Another compilation of the same file has another figure.",
+    "lower_bound": "The list has a lower bound: a part may be missing.",
+    "mean_unresolved": "The source has an average of several rates only.",
+    "several_codes": "The state has several location codes here, with different rates.",
+    "stale": "The last exact figure is of 2024-06; the average of the county is the same since.",
+    "stale_changed": "The last exact figure is of 2024-06, and the average of the county changed.",
+    "unconfirmed": "No second source confirms the figure.",
+    "unresolved": "The sources do not settle the figure.",
+}
+"""Why a figure is not the whole rate, by its basis in the lists."""
+_NOT_WHOLE = "The list does not give it as the whole rate."
 _DATED = frozenset({"change"})
 _ARTIFACT = "artefact"  # a sliver that a file draws by mistake: it has its county's rate
 
@@ -146,7 +159,7 @@ def _span(row: dict[str, str]) -> Span:
         begin if row["from_kind"] in _DATED else None,
         _USES[row["use"]] if units is not None else "unknown",
         row["source_id"],
-        "" if row["use"] == "whole" else row["note"],
+        "" if row["use"] == "whole" else _NOTES.get(row["basis"], _NOT_WHOLE),
         disputed=disputed,
     )
 

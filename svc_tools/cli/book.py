@@ -35,9 +35,9 @@ _COVERAGE_COLUMNS = ("State", "Tier", "Expect", "Oldest row", "All since", "Good
 _STYLES = {"high": "green", "medium": "yellow", "low": "red", "none": "dim"}
 _TIERS = (
     ("A", "the state alone decides"),
-    ("B", "the county, and the few cities and districts that add to it"),
-    ("C", "the city, told by its name, else the county"),
-    ("D", "counties and main cities of a transcribed table"),
+    ("B", "the county, and the few cities that add to it"),
+    ("C", "the city, else the rest of its county"),
+    ("D", "the cities that are listed; other places are partial"),
     ("E", "the state part only"),
     ("none", "only the towns of one table"),
 )

@@ -413,7 +413,7 @@ def _state_freshness(
     main = _main_source(local) or _main_source([own])
     until = [book.sources[own[-1].source].state_until]
     if local:
-        until.append(book.sources[main].local_until)
+        until.append(_local_until(book, local))
     confidence = _BEST_CONFIDENCE[row.tier]
     towns = row.tier == "none" and bool(local)
     if towns or any(rate.conflict_cap == "low" for rate in own):
@@ -488,6 +488,13 @@ def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
     """The source most of the rows come from; empty without rows."""
     counts = Counter(rows[-1].source for rows in groups)
     return min(counts, key=lambda key: (-counts[key], key)) if counts else ""
+
+
+def _local_until(book: Book, local: list[tuple[RateRow, ...]]) -> date:
+    """The last day that local rates are good for: of every source that has a tenth of them."""
+    counts = Counter(rows[-1].source for rows in local)
+    main = [key for key, count in counts.items() if count * 10 >= len(local)]
+    return min(book.sources[key].local_until for key in main)
 
 
 def _known_from(book: Book, rows: tuple[RateRow, ...]) -> date:
