@@ -397,7 +397,8 @@ def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
 
     An imported rate file has more: codes that only boundary rows place.
     """
-    placed = {part for area in book.areas.values() for part in area.components}
+    areas = (area for area in book.areas.values() if area.kind != "named")
+    placed = {part for area in areas for part in area.components}
     found: dict[str, list[tuple[RateRow, ...]]] = {}
     for key, rows in book.rates.items():
         jurisdiction = book.jurisdictions[key]
@@ -491,9 +492,9 @@ def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
 
 
 def _local_until(book: Book, local: list[tuple[RateRow, ...]]) -> date:
-    """The last day that local rates are good for: of every source that has a tenth of them."""
+    """The last day that local rates are good for: of every source that has a fifth of them."""
     counts = Counter(rows[-1].source for rows in local)
-    main = [key for key, count in counts.items() if count * 10 >= len(local)]
+    main = [key for key, count in counts.items() if count * 5 >= len(local)]
     return min(book.sources[key].local_until for key in main)
 
 

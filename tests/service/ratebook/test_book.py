@@ -127,7 +127,7 @@ def test_freshness_tells_every_state(book):
         "CA": ("C", "2026-01-01", "2026-09-30", "high", "second_hand"),
         "SC": ("C", "2022-01-01", "2027-04-30", "high", "second_hand"),
         "WA": ("C", "2022-01-01", "2026-12-31", "high", "second_hand"),
-        "TX": ("D", "2026-07-01", "2026-10-20", "medium", "third_hand"),
+        "TX": ("D", "2026-07-01", "2026-09-30", "medium", "third_hand"),
         "CO": ("D", "2025-07-01", "2025-12-31", "medium", "third_hand"),
         "LA": ("E", "2001-01-01", "2027-06-30", "low", "second_hand"),
         "AK": ("none", "2026-07-01", "2026-10-20", "low", "third_hand"),

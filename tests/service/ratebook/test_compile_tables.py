@@ -269,7 +269,7 @@ def test_the_list_of_texas_goes_before_the_table(build):
     assert draft.rates["TX:city:07492"][0].source == "local-tables"
     assert combined(draft, "TX:city:00012") == (7_250, "partial")
     assert found(draft, "left_out") == [
-        "TX Spring: why",
+        "TX Spring: The list does not give it as the whole rate.",
         "TX Over: 8.375 % in all is more than the law allows",
     ]
     assert not found(draft, "conflict")
