@@ -201,7 +201,7 @@ class ReviewCounts:
         status = coded(frame, f"{prefix}lookup_status", "not_attempted")
         codes, cells = codes_of_rows(frame, status, prefix)
         states = states_of_rows(frame, prefix=prefix)
-        for state, units in zip(states.values, _highest(frame, states, prefix), strict=True):  # noqa: PD011 - no frame's
+        for state, units in zip(states.values, _highest(frame, states, prefix), strict=True):
             self.highest[state] = max(units, self.highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
         if not len(listed):

@@ -295,7 +295,9 @@ def test_an_invoice_whose_lines_lie_in_several_chunks_has_the_tax_of_the_whole_f
 @pytest.mark.parametrize("tax", [{"amount": "amount"}, None])
 def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
     monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", size)
-    rows = [["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)]
+    rows = [
+        ["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)
+    ]
     rows += [["75001", "TX", "Addison", "99.95"], ["83702", "ID", "Boise", "250.10"]]
     rows += [["99801", "AK", "Juneau", "70.00"], ["", "LA", "", "12.12"], ["", "", "", "1.00"]]
     rows += [["00901", "PR", "San Juan", "40.00"], ["70801", "LA", "", "x"]]

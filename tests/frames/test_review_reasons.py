@@ -262,7 +262,7 @@ def test_a_frame_read_back_as_text_gives_the_same_review(tmp_path):
 def test_a_flag_that_is_no_flag_is_refused_by_the_name_of_its_column():
     frame = enriched(row(), prefix="p_")
     frame["p_needs_review"] = pd.array(["perhaps"], dtype="str")
-    with pytest.raises(ValueError, match="p_needs_review: expected True or False.*'perhaps'"):
+    with pytest.raises(ValueError, match=r"p_needs_review: expected True or False.*'perhaps'"):
         listed(frame, "p_")
 
 
