@@ -23,7 +23,7 @@ PARTS = (
 """The parts of a rate that are displayed, and their fields (SPEC 2.2)."""
 PARTIAL_CODES = {
     "local_rates_not_covered": ("county_rate", "city_rate", "combined_district_rate"),
-    "districts_not_covered": ("combined_district_rate",),
+    "districts_not_covered": ("city_rate", "combined_district_rate"),
 }
 """Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
 OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})

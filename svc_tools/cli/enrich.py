@@ -21,7 +21,15 @@ from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
-from svc_tools.display import STAGES, duration, how_far, print_table, print_text, the_service
+from svc_tools.display import (
+    RANGE_LABEL,
+    STAGES,
+    duration,
+    how_far,
+    print_table,
+    print_text,
+    the_service,
+)
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.review import MEANINGS
@@ -453,8 +461,10 @@ def _to_review(console: Console, run: FileRun) -> None:
         table = state_reason_table(TO_REVIEW, groups, _MOST)
         title = f"{table.title}: {run.totals.review.rows:,} of {run.totals.rows:,}"
         _section(console, title, table.heads, table.rows)
-        if table.more:
-            print_text(console, table.more)
+        texts = [text for text in (table.more, run.totals.estimates) if text]
+        for text in texts:
+            print_text(console, text)
+        if texts:
             print_text(console)
 
 
@@ -474,7 +484,7 @@ def _money(console: Console, run: FileRun) -> None:
     if totals.due is not None:
         rows.append(("Of it due from you (tax_due)", f"{totals.due:,.2f}"))
     if totals.at_stake:
-        rows.append(("At stake: what it may be off by", f"{totals.at_stake:,.2f}"))
+        rows.append((RANGE_LABEL, f"{totals.at_stake:,.2f}"))
     _section(console, "Tax", ("", ">"), rows)
 
 

@@ -167,8 +167,10 @@ def _rate(name: str, take: Callable[[Found], int | None]) -> Callable[[FieldSour
             return error_of(outcome)
         units = take(outcome.found)
         missing = (PARTIAL_CODES.get(code, ()) for code in outcome.found.warnings)
-        if any(name in names for names in missing):
-            return PARTIAL  # even where there is a figure: it is not all of that part
+        # a city has one rate; of districts a figure may not be all of that part
+        is_whole = name == "city_rate" and bool(units)
+        if not is_whole and any(name in names for names in missing):
+            return PARTIAL
         if units is not None:
             return rate_cell(units)
         return NotAvailableError(f"The response has no {name}.")

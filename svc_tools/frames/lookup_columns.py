@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import MONEY, units_of
+from svc_tools.frames.arrow import MONEY, first_column, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -88,8 +88,8 @@ COLUMN_MEANINGS = {
     "county_rate": "its part for the county",
     "city_rate": "its part for the city",
     "combined_district_rate": "its part for special districts",
-    "rate_low": "the lowest rate among the places that fit the query",
-    "rate_high": "the highest rate among them",
+    "rate_low": "the lowest rate where the answer compared several places",
+    "rate_high": "the highest rate where the answer compared several places",
     "freight_taxable": "whether separately stated delivery is taxable",
     "confidence": "how sure the service is of the rate: exact, high, medium, low, none",
     "warnings": "advisories of the response, as codes",
@@ -98,7 +98,7 @@ COLUMN_MEANINGS = {
     "effective_date_basis": "what that day rests on",
     "resolved_state": "the state that the rate is for",
     "resolved_zip": "the ZIP Code that the rate is for",
-    "resolved_city": "the city that the rate is for",
+    "resolved_city": "the postal city of the ZIP, or the place named",
     "resolved_county": "the county that the rate is for",
     "lookup_as_of": "the day that was looked up",
     "as_of_status": "verified: the response itself proves that the rate was law on that day",
@@ -157,6 +157,12 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
                 f"its lookup added some columns only: look up again with {absent} in columns=, or"
                 " without columns="
             )
+        elif (other := _other_prefix(frame, absent)) is not None:
+            remedy = (
+                f"the columns that its lookup added begin with {other!r}: use prefix={other!r}"
+                if other
+                else "the columns that its lookup added have no prefix: leave prefix= out"
+            )
         there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
         more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
         raise ValueError(
@@ -174,6 +180,15 @@ def _were_left_out(frame: pd.DataFrame, absent: list[Hashable]) -> bool:
         end is not None and f"{str(one).removesuffix(end)}lookup_status" in frame.columns
         for one, end in zip(absent, ends, strict=True)
     )
+
+
+def _other_prefix(frame: pd.DataFrame, absent: list[Hashable]) -> str | None:
+    """The prefix of the columns of a lookup, where a status of another prefix is missing."""
+    ending = "lookup_status"
+    if not any(str(name).endswith(ending) for name in absent):
+        return None
+    names = (str(name) for name in frame.columns)
+    return next((name.removesuffix(ending) for name in names if name.endswith(ending)), None)
 
 
 def require_one(frame: pd.DataFrame, label: Hashable, argument: str) -> None:
@@ -363,6 +378,39 @@ def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
         return _rates_one_by_one(column, str(name))
     inside = not len(units) or (units.min() >= 0 and units.max() < UNITS_PER_ONE)
     return Rates(units, missing, {}) if inside else _rates_one_by_one(column, str(name))
+
+
+def truths_of(frame: pd.DataFrame, name: Hashable, *, missing: bool) -> np.ndarray | None:
+    """A column of truth values, also as text (True, false), as a CSV file has it.
+
+    `None` where the frame has no such column; `missing` stands for missing and blank cells.
+
+    Raises:
+        ValueError: a cell is neither true nor false.
+    """
+    column = first_column(frame, name)
+    if column is None:
+        return None
+    if pd.api.types.is_bool_dtype(column.dtype) and not column.hasnans:
+        plain: np.ndarray = column.to_numpy(bool)
+        return plain
+    codes, uniques = pd.factorize(column)
+    read = [_truth(value, name, missing=missing) for value in list(uniques)]
+    truths: np.ndarray = np.array([*read, missing], bool)[codes]
+    return truths
+
+
+_TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+
+
+def _truth(value: object, name: Hashable, *, missing: bool) -> bool:
+    text = str(value).strip()
+    if not text:
+        return missing
+    known = _TRUTHS.get(text.lower())
+    if known is None:
+        raise ValueError(f"{name}: expected True or False in each row, not {text[:40]!r}")
+    return known
 
 
 def _rates_one_by_one(column: pd.Series, name: str) -> Rates:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Literal
 
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
@@ -15,10 +16,8 @@ _AGAIN = "Run the lookup again."
 _CHECK_PLACE = "Check the place against the order."
 _ASK_STATE = "Check the rate with the state."
 _ASK_FOR_DATE = "Check the rate for this date with the state."
-_FULL_ADDRESS = (
-    "Find out in which of them the address lies: look it up with the street address, or ask the"
-    " state."
-)
+_WHICH = "Find out in which of them the address lies:"
+_FULL_ADDRESS = f"{_WHICH} look it up with the street address, or ask the state."
 _LOCAL_PART = "Get the local rate from the state before you charge or file tax."
 WHAT_TO_DO = {
     # statuses, the most pressing first
@@ -48,7 +47,7 @@ WHAT_TO_DO = {
     "as_of_before_history": _ASK_FOR_DATE,
     "as_of_after_edition": _ASK_FOR_DATE,
     "local_rates_not_covered": _LOCAL_PART,
-    "districts_not_covered": "Ask the state whether a special district lies there.",
+    "districts_not_covered": "Ask the state whether a city or district tax comes on top there.",
     "address_districts_not_covered": "Look the address up with the state: districts add tax.",
     "low_confidence": _ASK_STATE,
     "needs_review": "Look it up with the column lookup_review_reason, which says why.",
@@ -74,10 +73,15 @@ _NOT_WITH_THE_STATE = frozenset(
     {
         *("failed", "not_attempted", "invalid", "unsupported", "no_tax", "needs_review"),
         *("over_cap", "origin_unknown", "marketplace_record_only"),
+        *("place_input_mismatch", "zip_not_used", "zip_of_another_state"),
+        "zip_crosses_state_line",
         *("invoice_incomplete", *TAX_DUE_REASONS),
     }
 )
 """What is settled with one's own records, by hand or by another run, not on a state's page."""
+_OF_STATE = re.compile(r"\b(from|with|[Aa]sk) the state\b(?!')")
+AddressGiven = Literal["no", "some", "all"]
+"""Whether rows have a street address that did not decide their rate."""
 _RANK = {code: rank for rank, code in enumerate(WHAT_TO_DO)}
 _OF_TAX = {code: text.replace("`", "") for code, text in (TAX_DUE_REASONS | TAX_REVIEW).items()}
 _OF_MARKS = {
@@ -86,9 +90,26 @@ _OF_MARKS = {
 }
 
 
-def what_to_do(code: str) -> str:
-    """What to do about a status or a code; a general sentence for one not listed here."""
-    return WHAT_TO_DO.get(code, _ASK_STATE)
+def what_to_do(code: str, state: str = "", *, address: AddressGiven = "no") -> str:
+    """What to do about a status or a code; a general sentence for one not listed here.
+
+    Args:
+        code: the status or the code.
+        state: the code of the state; the rates of Alaska are those of its boroughs and cities.
+        address: whether a street address was given that did not decide the rate
+            (`address_not_matched`), in the rows that it is about.
+    """
+    text = WHAT_TO_DO.get(code, _ASK_STATE)
+    if text == _FULL_ADDRESS and address == "all":
+        text = f"{_WHICH} look the street address up at {lookup_page(state)}."
+    elif text == _FULL_ADDRESS and address == "some":
+        text = (
+            f"{_WHICH} look it up with the street address; where that was given already, look it"
+            f" up at {lookup_page(state)}."
+        )
+    if state == "AK":
+        text = _OF_STATE.sub(r"\1 the borough or city", text)
+    return text
 
 
 def where_to_do(code: str, state: str) -> str:

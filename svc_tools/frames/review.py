@@ -7,9 +7,10 @@ summaries and reports; `ReviewCounts` groups those of a file that is read in par
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,18 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.display import NOTHING, Table, as_html, as_text, capital, counted, exact_dollars
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
-from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
+from svc_tools.frames.lookup_columns import (
+    WITH_RATE,
+    rates_of,
+    require_columns,
+    require_one,
+    truths_of,
+)
 from svc_tools.frames.meanings import codes_in, meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
+from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     amount_label,
@@ -35,6 +43,8 @@ from svc_tools.lookup.review import REVIEW_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+
+    from svc_tools.frames.meanings import AddressGiven
 
 REVIEW_COLUMNS = (
     "review_dollars",
@@ -90,12 +100,14 @@ class StateReason:
         reason: a status or a code.
         rows: how many.
         dollars: at stake in them; `None` where no row has a figure.
+        address: whether they have a street address that did not decide the rate.
     """
 
     state: str
     reason: str
     rows: int
     dollars: Decimal | None
+    address: AddressGiven = "no"
 
     @property
     def meaning(self) -> str:
@@ -105,7 +117,7 @@ class StateReason:
     @property
     def to_do(self) -> str:
         """What to do about it."""
-        return what_to_do(self.reason)
+        return what_to_do(self.reason, self.state, address=self.address)
 
     @property
     def where(self) -> str:
@@ -115,61 +127,155 @@ class StateReason:
     @property
     def advice(self) -> str:
         """What to do, and where."""
-        return f"{self.to_do} Where: {self.where}." if self.where else self.to_do
+        named = not self.where or self.where in self.to_do
+        return self.to_do if named else f"{self.to_do} Where: {self.where}."
+
+
+@dataclass(slots=True)
+class _Sums:
+    """The rows of one group, added up so that the sum does not depend on the parts of a file.
+
+    An estimate is rounded row by row, at a rate that is known only at the end. It is that rate
+    times the whole multiples of `UNITS_PER_ONE` cents of the sale, and the rounded tax of the rest.
+
+    Attributes:
+        rows: how many.
+        unmatched: those with a street address that did not decide the rate.
+        known: those with a figure, and their `cents`.
+        multiples: the sum of the whole multiples in the sales to be estimated.
+        rests: how many of those sales have which rest.
+        bounded: how many of the others have which sale, and which tax as the least.
+    """
+
+    rows: int = 0
+    unmatched: int = 0
+    known: int = 0
+    cents: int = 0
+    multiples: int = 0
+    rests: Counter[int] = field(default_factory=Counter)
+    bounded: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+    @property
+    def address(self) -> AddressGiven:
+        """Whether the rows have a street address that did not decide the rate."""
+        return _given(self.unmatched, self.rows)
+
+    def estimate(self, units: int) -> tuple[int, int]:
+        """The rows with an estimate at a rate, and its cents; a rate below 0 gives none."""
+        if units < 0:
+            return 0, 0
+        cents = self.multiples * units
+        cents += sum(_taxed(rest, units) * rows for rest, rows in self.rests.items())
+        for (sale, least), rows in self.bounded.items():
+            cents += max(_taxed(sale, units), least) * rows
+        return self.rests.total() + self.bounded.total(), cents
 
 
 @dataclass(slots=True)
 class ReviewCounts:
     """The rows that require review by state and reason, added up over the parts of a file.
 
+    The groups are those of `review()` of the whole file, whatever its parts.
+
     Attributes:
-        figures: by state and reason: rows, those with a figure, and their cents at stake.
+        sums: by state and reason.
+        highest: the highest rate found for each state, in units.
     """
 
-    figures: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    sums: dict[tuple[str, str], _Sums] = field(default_factory=dict)
+    highest: dict[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
         """How many rows require review."""
-        return sum(rows for rows, *_ in self.figures.values())
+        return sum(one.rows for one in self.sums.values())
+
+    @property
+    def estimated(self) -> tuple[int, Decimal]:
+        """How many rows have no tax but an estimate, and its dollars."""
+        found = [one.estimate(self._units(state)) for (state, _), one in self.sums.items()]
+        return sum(rows for rows, _ in found), dollars(sum(cents for _, cents in found))
 
     def add(self, frame: pd.DataFrame, prefix: str) -> None:
-        """Add the rows of an enriched frame that require review.
-
-        A row without a tax has no figure: an estimate would depend on the other rows of the part.
-        """
+        """Add the rows of an enriched frame: its rates, and those rows that require review."""
         status = coded(frame, f"{prefix}lookup_status", "not_attempted")
         codes, cells = codes_of_rows(frame, status, prefix)
+        states = states_of_rows(frame, prefix=prefix)
+        for state, units in zip(states.values, _highest(frame, states, prefix), strict=True):
+            self.highest[state] = max(units, self.highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
         if not len(listed):
             return
-        part = frame.iloc[listed]
-        own = money(part, None)
-        if f"{prefix}tax" in frame.columns:
-            taken = Coded(status.codes[listed], status.values)
-            own = _stakes_of(part, taken, prefix=prefix, amount=None, estimated=False).dollars
-        self.put(states_of_rows(part, prefix=prefix), Coded(codes[listed], cells), own)
+        part, here = frame.iloc[listed], Coded(states.codes[listed], states.values)
+        figures = _figures_of(
+            part, Coded(status.codes[listed], status.values), prefix=prefix, amount=None
+        )
+        groups = self.put(here, Coded(codes[listed], cells), _unmatched(part, prefix), figures.own)
+        self._put_open(here, groups, figures)
 
-    def put(self, states: Coded, reasons: Coded, own: Money) -> None:
-        """Add rows: their states, their reasons, and the dollars at stake in them."""
+    def put(
+        self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money
+    ) -> tuple[np.ndarray, list[_Sums]]:
+        """Add rows: their states, their reasons, and the dollars at stake in them.
+
+        Returns:
+            The group of each row.
+        """
         first = recoded(reasons.codes, [_first(cell) for cell in reasons.values])  # noqa: PD011 - no frame's
         codes, pairs = combined([states, first])
-        figures = (
-            np.bincount(codes, minlength=len(pairs)).tolist(),
-            np.bincount(codes[~own.missing], minlength=len(pairs)).tolist(),
-            sums_by(codes, own.cents, len(pairs)),
+        groups = [self.sums.setdefault((state, reason), _Sums()) for state, reason in pairs]
+        size = len(pairs)
+        added = zip(
+            groups,
+            np.bincount(codes, minlength=size).tolist(),
+            np.bincount(codes[unmatched], minlength=size).tolist(),
+            np.bincount(codes[~own.missing], minlength=size).tolist(),
+            sums_by(codes, own.cents, size),
+            strict=True,
         )
-        for (state, reason), *added in zip(pairs, *figures, strict=True):
-            there = self.figures.setdefault((state, reason), [0, 0, 0])
-            self.figures[state, reason] = [a + b for a, b in zip(there, added, strict=True)]
+        for group, rows, without, known, cents in added:
+            group.rows += rows
+            group.unmatched += without
+            group.known += known
+            group.cents += cents
+        return codes, groups
+
+    def _put_open(
+        self, states: Coded, groups: tuple[np.ndarray, list[_Sums]], figures: _Figures
+    ) -> None:
+        """Add the sales of rows whose figure is an estimate."""
+        rows = np.flatnonzero(figures.open)
+        if not len(rows):
+            return
+        codes, sales, least = groups[0][rows], figures.sales[rows], figures.least[rows]
+        # the rate at the end is at least this one
+        lowest = np.array([max(self.highest.get(one, -1), 0) for one in states.values], np.int64)  # noqa: PD011 - no frame's
+        bounded = least > _taxed(sales, lowest[states.codes[rows]])
+        for code, sale, one in zip(
+            codes[bounded].tolist(), sales[bounded].tolist(), least[bounded].tolist(), strict=True
+        ):
+            groups[1][code].bounded[sale, one] += 1
+        codes, sales = codes[~bounded], sales[~bounded]
+        multiples, rests = sales // UNITS_PER_ONE, sales % UNITS_PER_ONE
+        for group, more in zip(groups[1], sums_by(codes, multiples, len(groups[1])), strict=True):
+            group.multiples += more
+        keys, counts = np.unique(codes * UNITS_PER_ONE + rests, return_counts=True)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            code, rest = divmod(key, UNITS_PER_ONE)
+            groups[1][code].rests[rest] += count
+
+    def _units(self, state: str) -> int:
+        """The highest rate found for a state, else the highest of all; below 0 where none is."""
+        own = self.highest.get(state, -1)
+        return own if own >= 0 else max(self.highest.values(), default=-1)
 
     def groups(self) -> tuple[StateReason, ...]:
         """The groups: the most dollars first, then those without a figure, zero dollars last."""
-        groups = [
-            StateReason(state, reason, rows, dollars(cents) if known else None)
-            for (state, reason), (rows, known, cents) in self.figures.items()
-            if rows
-        ]
+        groups = []
+        for (state, reason), one in self.sums.items():
+            rows, cents = one.estimate(self._units(state))
+            stake = dollars(one.cents + cents) if one.known + rows else None
+            groups.append(StateReason(state, reason, one.rows, stake, one.address))
 
         def order(one: StateReason) -> tuple[object, ...]:
             return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
@@ -248,7 +354,7 @@ class Review:
             `review_group` (the number in `groups`).
         state_reasons: the same by state and most urgent reason, each row in one group.
         groups: the same by place and reasons, each to be cleared once: `state`, `reason` (the most
-            urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`; numbered from 1.
+            urgent), `place`, `reasons`, `rows`, `dollars`, `to_do`, `where`; numbered from 1.
         totals: see `ReviewTotals`.
         prefix: the prefix of the columns.
         notes: what has changed in the frame since its tax was computed, in sentences.
@@ -287,8 +393,11 @@ class Review:
             return f"None of {counted(sums.frame_rows, 'row')} requires review."
         requires = "requires" if sums.rows == 1 else "require"
         need = f"{sums.rows:,} of {counted(sums.frame_rows, 'row')} {requires} review"
-        if not sums.dollars:
+        if sums.dollars is None:
             return f"{need}; no dollars are known to be at stake."
+        if not sums.dollars:
+            part = "" if not sums.unknown_rows else "as far as it is known, "
+            return f"{need}; {part}{exact_dollars(sums.dollars)} is at stake."
         what = "of sales" if sums.of_sales else "at stake"
         carry = "carries" if sums.carrying_rows == 1 else "carry"
         estimated = ""
@@ -396,11 +505,17 @@ def reviewed(
     part = frame.iloc[listed]
     states, places = states_of_rows(part, prefix=prefix), places_of_rows(part, prefix=prefix)
     reasons = Coded(codes[listed], cells)
+    unmatched = _unmatched(part, prefix)
     counts = ReviewCounts()
-    counts.put(states, reasons, own)
+    counts.put(states, reasons, unmatched, own)
     group_codes, keys = combined([states, places, reasons])
     sizes = np.bincount(group_codes, minlength=len(keys))
-    groups = _groups(keys, sizes, own, group_codes)
+    of_groups = np.bincount(group_codes[unmatched], minlength=len(keys))
+    advice = [
+        _advice_on(cell, state, _given(int(of), int(rows)))
+        for (state, _, cell), of, rows in zip(keys, of_groups, sizes, strict=True)
+    ]
+    groups = _groups(keys, sizes, own, group_codes, advice)
     rank = np.empty(len(keys), np.int64)
     rank[groups.index] = np.arange(len(keys))
     zero = ~own.missing & (own.cents == 0)
@@ -414,7 +529,7 @@ def reviewed(
         _taken(stakes.basis.values, stakes.basis.codes[listed[order]]),
         _taken(cells, reasons.codes[order]),
         _taken(why.values, why.codes[order]),
-        _taken([_advice_on(cell) for cell in cells], reasons.codes[order]),
+        _advice_of_rows(reasons, states, unmatched, order),
         _taken(places.values, places.codes[order]),
         rank[group_codes[order]] + 1,
     )
@@ -439,7 +554,11 @@ def _failed(frame: pd.DataFrame, status: Coded, prefix: str) -> np.ndarray:
 
 
 def _groups(
-    keys: Sequence[tuple[str, ...]], sizes: np.ndarray, own: Money, codes: np.ndarray
+    keys: Sequence[tuple[str, ...]],
+    sizes: np.ndarray,
+    own: Money,
+    codes: np.ndarray,
+    advice: Sequence[str],
 ) -> pd.DataFrame:
     """Place and reasons with rows and dollars: the most dollars first, then the most rows."""
     stakes = dollars_by(codes, own, len(keys))
@@ -452,7 +571,8 @@ def _groups(
             "reasons": _taken([cell for *_, cell in keys], every),
             "rows": sizes,
             "dollars": money_column(stakes),
-            "to_do": _taken([_advice_on(cell) for *_, cell in keys], every),
+            "to_do": _taken(advice, every),
+            "where": _taken([where_to_do(_first(cell), state) for state, _, cell in keys], every),
         }
     )
 
@@ -504,55 +624,113 @@ class _Stakes(NamedTuple):
     basis: Coded
 
 
-def _stakes_of(
-    frame: pd.DataFrame,
-    status: Coded,
-    *,
-    prefix: str,
-    amount: Hashable | None,
-    estimated: bool = True,
-) -> _Stakes:
+class _Figures(NamedTuple):
+    """What is known of the dollars at stake by row without the rates of other rows.
+
+    Attributes:
+        own: the dollars; missing where there is no figure, or only an estimate.
+        basis: what they are, by the codes of `BASES`.
+        open: the rows whose figure is an estimate, if any rate is found.
+        sales: what is taxable of those, in cents without their sign.
+        least: their tax_low, which the estimate is not below; 0 where there is none.
+    """
+
+    own: Money
+    basis: np.ndarray
+    open: np.ndarray
+    sales: np.ndarray
+    least: np.ndarray
+
+
+def _figures_of(
+    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+) -> _Figures:
     """The dollars at stake in every row, by the first basis of `BASES` that applies."""
     sales = sales_of(frame, prefix, amount)
     if f"{prefix}tax" not in frame.columns:
         basis = np.where(sales.missing, _BASIS_CODES[""], _BASIS_CODES["sale"])
-        return _Stakes(Money(np.abs(sales.cents), sales.missing), Coded(basis, tuple(BASES)))
+        none = np.zeros(len(frame), np.int64)
+        own = Money(np.abs(sales.cents), sales.missing)
+        return _Figures(own, basis, none.astype(bool), none, none)
     tax, at_stake, low, high = (
         money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
     )
-    taxable = taxable_of_rows(frame, prefix) if amount is None else None
+    of_tax = amount is None or str(amount) == str(terms_of(frame, prefix).get("amount"))
+    taxable = taxable_of_rows(frame, prefix) if of_tax else None
     if taxable is not None:  # nothing is at stake in sales that are wholly exempt
         known = ~taxable.missing
         sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
-    estimate, has_none = _estimates(frame, sales, status, prefix)
-    at_least = np.where(low.missing, 0, np.abs(low.cents))
+    least = np.where(low.missing, 0, np.abs(low.cents))
     chosen = [
         ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
-        ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), at_least)),
-        ("estimate", ~has_none & estimated, np.maximum(estimate, at_least)),
+        ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
     ]
     conditions = [rows for _, rows, _ in chosen]
     cents = np.select(conditions, [cents for *_, cents in chosen], 0)
     basis = np.select(conditions, [_BASIS_CODES[name] for name, *_ in chosen], _BASIS_CODES[""])
-    return _Stakes(Money(cents, basis == _BASIS_CODES[""]), Coded(basis, tuple(BASES)))
+    missing = basis == _BASIS_CODES[""]
+    estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
+    estimable &= ~status.where(lambda one: one == "unsupported")
+    open_ = missing & estimable
+    return _Figures(
+        Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
+    )
 
 
-def _estimates(
-    frame: pd.DataFrame, sales: Money, status: Coded, prefix: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The tax of the sales at the highest rates found, in cents; and rows without an estimate."""
-    codes, names = states_of_rows(frame, prefix=prefix)
-    highest = np.full(len(names), -1, np.int64)
+def _stakes_of(
+    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+) -> _Stakes:
+    """The dollars at stake in every row of a whole frame, with their estimates."""
+    found = _figures_of(frame, status, prefix=prefix, amount=amount)
+    states = states_of_rows(frame, prefix=prefix)
+    highest = np.array(_highest(frame, states, prefix), np.int64)
+    units = np.where(highest < 0, highest.max(initial=-1), highest)[states.codes]
+    open_ = found.open & (units >= 0)
+    estimates = np.maximum(_taxed(found.sales, np.maximum(units, 0)), found.least)
+    cents = np.where(open_, estimates, found.own.cents)
+    basis = np.where(open_, _BASIS_CODES["estimate"], found.basis)
+    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, tuple(BASES)))
+
+
+def _highest(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:
+    """The highest rate found for each of the states, in units; -1 where none is found."""
+    highest = np.full(len(states.values), -1, np.int64)
     for name in ("combined_rate", "rate_high"):
         rates = rates_of(frame, prefix + name)
-        np.maximum.at(highest, codes[~rates.missing], rates.units[~rates.missing])
-    highest = np.where(highest < 0, highest.max(initial=-1), highest)
-    units = highest[codes]
-    none = sales.missing | (units < 0) | (np.abs(sales.cents) >= ROOM)
-    none |= status.where(lambda one: one == "unsupported")
-    products = np.where(none, 0, np.abs(sales.cents)) * units
-    return (products + UNITS_PER_ONE // 2) // UNITS_PER_ONE, none
+        np.maximum.at(highest, states.codes[~rates.missing], rates.units[~rates.missing])
+    units: list[int] = highest.tolist()
+    return units
+
+
+_Whole = TypeVar("_Whole", int, np.ndarray)
+
+
+def _taxed(cents: _Whole, units: _Whole) -> _Whole:
+    """The tax of sales in cents at rates in units, half a cent up."""
+    tax: _Whole = (cents * units + UNITS_PER_ONE // 2) // UNITS_PER_ONE
+    return tax
+
+
+def _unmatched(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+    """The rows with a street address that did not decide their rate."""
+    warnings = coded(frame, f"{prefix}warnings")
+    unmatched: np.ndarray = warnings.where(lambda cell: "address_not_matched" in codes_in(cell))
+    return unmatched
+
+
+def _given(unmatched: int, rows: int) -> AddressGiven:
+    return "no" if not unmatched else "all" if unmatched == rows else "some"
+
+
+def _advice_of_rows(
+    reasons: Coded, states: Coded, unmatched: np.ndarray, order: np.ndarray
+) -> pd.api.extensions.ExtensionArray:
+    """What to do about each row, in this order."""
+    given = Coded(unmatched.astype(np.int64), ("no", "all"))
+    codes, rows = combined([reasons, states, given])
+    texts = [_advice_on(cell, state, "all" if one == "all" else "no") for cell, state, one in rows]
+    return _taken(texts, codes[order])
 
 
 def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
@@ -605,11 +783,11 @@ def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
     lookup noted (`lookup_review_reason`, where `needs_review`), what the tax noted
     (`tax_review`), `no_tax`, and why it is not known whether a tax is due.
     """
-    marked = first_column(frame, f"{prefix}needs_review")
+    marked = truths_of(frame, f"{prefix}needs_review", missing=True)
     marks = (
         Coded(status.codes * 0, ("unknown",))
         if marked is None
-        else Coded(marked.fillna(value=True).to_numpy(bool).astype(np.int64), ("", "marked"))
+        else Coded(marked.astype(np.int64), ("", "marked"))
     )
     names = ("lookup_review_reason", "confidence", "warnings", "tax_review")
     codes, rows = combined(
@@ -674,6 +852,7 @@ def _first(cell: str) -> str:
     return next(iter(codes_in(cell)), "")
 
 
-def _advice_on(cell: str) -> str:
+def _advice_on(cell: str, state: str, address: AddressGiven) -> str:
     """What to do about the codes of a row, each sentence once."""
-    return " ".join(dict.fromkeys(what_to_do(code) for code in codes_in(cell)))
+    codes = codes_in(cell)
+    return " ".join(dict.fromkeys(what_to_do(code, state, address=address) for code in codes))

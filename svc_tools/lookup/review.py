@@ -118,7 +118,7 @@ REVIEW_REASONS = {
 _NO_REASON_TO_REVIEW = {
     "ok": "a whole rate: state + county + city + districts",
     "local_rates_not_covered": "the rate is the state's part alone",
-    "districts_not_covered": "special-district rates may come on top",
+    "districts_not_covered": "a city or district rate may come on top",
     "address_not_matched": "decided by the ZIP Code or place, not by the street address",
     "address_districts_not_covered": "districts drawn by address may add to the rate",
     "ready": "a whole rate, and nothing to review",

@@ -18,6 +18,7 @@ import ipywidgets
 from svc_tools.codes import percent
 from svc_tools.display import (
     NOTHING,
+    RANGE_LABEL,
     STAGES,
     capital,
     counted,
@@ -227,7 +228,7 @@ class FileResult:
         codes = sorted(rows, key=urgency)
         every = f"All {counted(totals.review.rows, 'row')}"
         by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
-        more = note(by_state.more).value if by_state.more else ""
+        more = "".join(note(text).value for text in (by_state.more, totals.estimates) if text)
         self.reasons.value = table_html(by_state.heads, by_state.rows, by_state.title) + more
         self._filling = True
         try:
@@ -369,7 +370,7 @@ def _money(run: FileRun) -> str:
         ("Their tax, dollars", f"{totals.tax:,.2f}"),
     ]
     if totals.at_stake:
-        rows.append(("What it may be off by, dollars", f"{totals.at_stake:,.2f}"))
+        rows.append((f"{RANGE_LABEL}, dollars", f"{totals.at_stake:,.2f}"))
     untaxed = totals.untaxed.total()
     if untaxed:
         rows.append(("Rows with a rate and no tax (tax_error says why)", f"{untaxed:,}"))

@@ -504,4 +504,6 @@ def _reason(code: str, found: Found) -> str:
             percent(rate_to_decimal(units_to_rate(units))) for units in (found.low, found.high)
         )
         reason = f"{reason}, from {low} to {high}"
-    return f"{reason}. {what_to_do(code)}"
+    unmatched = "address_not_matched" in found.warnings
+    to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
+    return f"{reason}. {to_do}"

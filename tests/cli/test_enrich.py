@@ -354,6 +354,7 @@ def test_partial_rates_count_as_rows_without_a_tax(account, orders, tmp_path):
     faults.will(echoing(warnings=[{"code": "districts_not_covered"}]))
     done = svc_tools("enrich", orders, "-o", tmp_path / "a.csv", "--tax", "amount", **environment)
     assert done.returncode == 1
+    assert "Of these dollars $990.00 is an estimate for 120 rows" in " ".join(done.stdout.split())
     used = ("--tax", "amount", "--partial", "use")
     done = svc_tools("enrich", orders, "-o", tmp_path / "b.csv", *used, **environment)
     assert done.returncode == 1

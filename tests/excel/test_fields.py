@@ -93,6 +93,19 @@ def test_a_part_that_an_answer_lacks_is_marked_and_one_that_is_whole_is_told(des
     assert idaho == [0.06, 0.0, "#PARTIAL", "#PARTIAL"]
 
 
+def test_a_city_rate_that_is_known_is_shown_where_districts_are_not(faults, scripted):
+    lacking = [{"code": "districts_not_covered"}]
+    fields = [["city_rate", "combined_district_rate"]]
+    faults.will(echoing(rate={"city_rate": "0.01500"}, warnings=lacking))
+    assert shown(desk_of(scripted), "SVC_LOOKUP", [["TX", "75001", DAY]], fields) == [
+        [0.015, "#PARTIAL"]
+    ]
+    faults.will(echoing(rate={"city_rate": "0.00000"}, warnings=lacking))
+    assert shown(desk_of(scripted), "SVC_LOOKUP", [["TX", "75002", DAY]], fields) == [
+        ["#PARTIAL", "#PARTIAL"]
+    ]
+
+
 def test_a_part_that_the_answer_does_not_say_is_an_error_and_no_zero(faults, scripted):
     faults.will(echoing(rate={"county_rate": None}))
     told = shown(desk_of(scripted), "SVC_FIELD", "county_rate", "TX", "75001", DAY)

@@ -291,6 +291,51 @@ def test_an_invoice_whose_lines_lie_in_several_chunks_has_the_tax_of_the_whole_f
     assert taxes != each["tax"].tolist()
 
 
+@pytest.mark.parametrize("size", [512, 1 << 20])
+@pytest.mark.parametrize("tax", [{"amount": "amount"}, None])
+def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", size)
+    rows = [
+        ["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)
+    ]
+    rows += [["75001", "TX", "Addison", "99.95"], ["83702", "ID", "Boise", "250.10"]]
+    rows += [["99801", "AK", "Juneau", "70.00"], ["", "LA", "", "12.12"], ["", "", "", "1.00"]]
+    rows += [["00901", "PR", "San Juan", "40.00"], ["70801", "LA", "", "x"]]
+    source = csv_file(tmp_path / "in.csv", [["zip", "state", "city", "amount"], *rows])
+    output = tmp_path / "out.parquet"
+    lookup = {"as_of": False}
+    run = enrich_file(source, output, lookup=lookup, tax=tax, client=embedded)
+    review = pd.read_parquet(output).svc.review()
+    groups = run.totals.review.groups()
+    assert groups == review.state_reasons
+    assert (groups[0].state, groups[0].reason, groups[0].rows) == ("LA", "partial", 61)
+    assert run.totals.review.estimated == (
+        review.totals.estimated_rows,
+        review.totals.estimated or 0,
+    )
+    told = run.as_json()
+    assert [one["rows"] for one in told["review"]] == [one.rows for one in groups]
+    assert ("an estimate for" in str(run)) == (tax is not None)
+
+
+def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
+    embedded, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 256)
+    rows = [
+        [f"I{number % 7}" if number % 3 else f"one-{number}", *place, f"{number}.37", "1.10"]
+        for number in range(60)
+        for place in [("70801", "LA") if number % 2 else ("75001", "TX")]
+    ]
+    source = csv_file(tmp_path / "in.csv", [["invoice", "zip", "state", "total", "free"], *rows])
+    output = tmp_path / "out.parquet"
+    terms = {"amount": "total", "exempt": "free", "invoice": "invoice"}
+    run = enrich_file(source, output, lookup={"as_of": False}, tax=terms, client=embedded)
+    review = pd.read_parquet(output).svc.review()
+    assert run.totals.review.groups() == review.state_reasons
+    assert review.totals.unknown_rows == 0
+
+
 def test_dates_as_they_are_written_in_the_file_decide_and_stay(scripted, faults, tmp_path):
     rows = [["zip", "state", "sold"], ["78701", "TX", "04/03/2026"], ["78701", "TX", "31/12/2025"]]
     source = csv_file(tmp_path / "in.csv", rows)

@@ -87,7 +87,7 @@ def test_the_page_is_whole_and_says_every_part(page):
         "Sales-tax rates",
         "5 rows, 5 distinct places, asked of: embedded service",
         "-$95.87 Tax computed",
-        "$0.80 At stake between several rates",
+        "$0.80 Between the lowest and highest rate of the place",
         "no ZIP 99999",
         "Check state, ZIP Code and city",
         "Source",
@@ -331,9 +331,9 @@ def test_dollars_at_stake_of_refunds_are_said_without_their_sign(page):
     ranged = {"rate_low": "0.06000", "rate_high": "0.07000"}
     said = page(enriched(row(**ranged), row(amount="-300.00", **ranged))).said
     assert "comes to -$12.00 at the lowest of them and to -$14.00 at the highest" in said
-    assert "$4.00 is at stake, refunds without their sign." in said
+    assert "at the highest, a difference of $4.00, refunds without their sign." in said
     said = page(enriched(row(**ranged))).said
-    assert "$6.00 at the lowest of them and to $7.00 at the highest, and $1.00 is at stake." in said
+    assert "$6.00 at the lowest of them and to $7.00 at the highest, a difference of $1.00." in said
 
 
 def test_amounts_in_a_column_whose_label_is_no_text_are_found_again(page):

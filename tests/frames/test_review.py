@@ -218,7 +218,7 @@ def test_it_reads_well_and_nothing_of_the_data_is_markup():
         ({"share": 101}, "a percentage from 1 to 100"),
         ({"share": True}, "a percentage from 1 to 100"),
         ({"amount": "sum"}, "amount='…'"),
-        ({"prefix": "svc_"}, "df.svc.lookup()"),
+        ({"prefix": "svc_"}, "leave prefix= out"),
     ],
 )
 def test_what_is_not_understood_is_said(options, said):

@@ -13,7 +13,7 @@ from svc_tools.frames.lookup_columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
-from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of
+from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of, what_to_do
 from svc_tools.frames.review import ReviewCounts, reviewed
 from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.lookup.review import REVIEW_REASONS
@@ -182,10 +182,145 @@ def test_the_parts_of_a_file_add_up_to_its_groups():
     assert counts.rows == whole.totals.rows
 
 
-def test_without_a_tax_the_parts_of_a_file_have_no_dollars():
+def in_parts(frame, size):
     counts = ReviewCounts()
-    counts.add(enriched(row("NJ", "10.00", confidence="low"), taxed=False), "")
+    for start in range(0, len(frame), size):
+        counts.add(frame.iloc[start : start + size], "")
+    return counts
+
+
+def test_estimates_are_those_of_the_whole_frame_however_it_is_parted():
+    # the highest rate of LA stands last, AL has none of its own, and every row is rounded alone
+    rows = [
+        *(partial("LA", f"{number}.{number % 100:02}", "0.05000") for number in range(90, 131)),
+        partial("LA", "3333333.33", "0.05000"),
+        row("AL", "1234.56", rate=None),
+        row("AL", "-0.07", rate=None),
+        partial("TX", None),
+        row("NJ", "10.00", confidence="low"),
+        row("LA", "1.00", "0.11450"),
+    ]
+    frame = enriched(*rows)
+    whole = reviewed(frame, amount=None, prefix="").review
+    first = whole.state_reasons[0]
+    assert (first.state, first.reason, first.rows) == ("LA", "partial", 42)
+    assert first.dollars == whole.rows.loc[range(42), "review_dollars"].sum()
+    estimated = (whole.totals.estimated_rows, whole.totals.estimated)
+    for size in (1, 3, 7, len(rows)):
+        counts = in_parts(frame, size)
+        assert counts.groups() == whole.state_reasons
+        assert counts.estimated == estimated
+
+
+def test_an_estimate_is_never_below_the_least_tax_of_its_row():
+    frame = enriched(partial("LA", "10.01", "0.05000"), partial("LA", "20.00", "0.05000"), row())
+    frame["tax_low"] = pd.array(
+        [Decimal("0.51"), Decimal("1.00"), Decimal("6.63")], dtype=frame["tax_low"].dtype
+    )
+    whole = reviewed(frame, amount=None, prefix="").review
+    assert whole.state_reasons[0].dollars == Decimal("1.51")
+    for size in (1, 3):
+        assert in_parts(frame, size).groups() == whole.state_reasons
+
+
+def test_without_any_rate_no_group_has_dollars():
+    frame = enriched(row("LA", "10.00", rate=None), row("AL", "20.00", rate=None))
+    counts = in_parts(frame, 1)
+    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
+    assert [one.dollars for one in counts.groups()] == [None, None]
+
+
+def test_without_a_tax_the_dollars_are_those_of_the_sales():
+    frame = enriched(row("NJ", "10.00", confidence="low"), taxed=False)
+    counts = in_parts(frame, 1)
+    assert [one.dollars for one in counts.groups()] == [Decimal("10.00")]
+    assert counts.groups() == reviewed(frame, amount=None, prefix="").review.state_reasons
+    counts = in_parts(frame.drop(columns="amount"), 1)
     assert [one.dollars for one in counts.groups()] == [None]
+
+
+@pytest.mark.parametrize("form", [str, str.upper, lambda text: f" {text.lower()} "])
+def test_a_flag_that_is_text_is_read(form):
+    frame = enriched(row(), row(confidence="low"), row())
+    expected = positions(frame)
+    flags = [form(str(flag)) for flag in frame["needs_review"]]
+    for kind in ("str", "category", object):
+        frame["needs_review"] = pd.Series(flags, dtype=kind)
+        assert positions(frame) == expected == [1]
+
+
+def test_a_frame_read_back_as_text_gives_the_same_review(tmp_path):
+    frame = enriched(row(), row(confidence="low"), partial("LA", "50.00"), row(amount=None))
+    path = tmp_path / "enriched.csv"
+    frame.to_csv(path, index=False)
+    back = pd.read_csv(path, dtype="str").svc.review()
+    there = frame.svc.review()
+    assert back.state_reasons == there.state_reasons
+    assert back.sentence == there.sentence
+
+
+def test_a_flag_that_is_no_flag_is_refused_by_the_name_of_its_column():
+    frame = enriched(row(), prefix="p_")
+    frame["p_needs_review"] = pd.array(["perhaps"], dtype="str")
+    with pytest.raises(ValueError, match=r"p_needs_review: expected True or False.*'perhaps'"):
+        listed(frame, "p_")
+
+
+def test_the_other_prefix_of_a_lookup_is_named():
+    frame = enriched(row(), prefix="svc_")
+    with pytest.raises(ValueError, match="begin with 'svc_': use prefix='svc_'"):
+        frame.svc.review()
+    with pytest.raises(ValueError, match="have no prefix: leave prefix= out"):
+        enriched(row()).svc.review(prefix="p_")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["place_input_mismatch", "zip_crosses_state_line", "zip_of_another_state", "zip_not_used"],
+)
+def test_an_order_is_not_checked_on_a_states_page(code):
+    made = reviewed(enriched(row("GA", warnings=code)), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert (group.reason, group.where) == (code, "")
+    assert "Where:" not in group.advice
+
+
+def test_an_address_that_was_given_is_looked_up_with_the_state():
+    rates = {"rate_low": "0.06000", "rate_high": "0.07000"}
+    given = row("TX", **rates, warnings="address_not_matched", zip="75001")
+    made = reviewed(enriched(given), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    page = lookup_page("TX")
+    assert group.advice == (
+        f"Find out in which of them the address lies: look the street address up at {page}."
+    )
+    assert made.rows["review_to_do"].tolist() == [group.advice]
+    assert made.groups["to_do"].tolist() == [group.advice]
+    assert made.groups["where"].tolist() == [page]
+    both = enriched(given, row("TX", **rates))
+    made = reviewed(both, amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert f"where that was given already, look it up at {page}." in group.advice
+    assert in_parts(both, 1).groups() == made.state_reasons
+
+
+def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
+    made = reviewed(enriched(row("AK", rate=None)), amount="amount", prefix="").review
+    (group,) = made.state_reasons
+    assert group.advice == (
+        "Check state, ZIP Code and city; if they are right, get the rate from the borough or"
+        " city. Where: the borough's or city's own site."
+    )
+    for code in WHAT_TO_DO:
+        for ending in ("from the state", "with the state", "sk the state"):
+            assert ending not in what_to_do(code, "AK").replace("the state's", "")
+
+
+def test_zero_dollars_that_are_known_are_said():
+    made = reviewed(enriched(row(amount="0.00", confidence="low")), amount=None, prefix="").review
+    assert made.sentence == "1 of 1 row requires review; $0.00 is at stake."
+    made = reviewed(enriched(row(rate=None, amount=None)), amount=None, prefix="").review
+    assert made.sentence.endswith("no dollars are known to be at stake.")
 
 
 def test_a_frame_without_tax_is_judged_by_its_rates():

@@ -1,4 +1,4 @@
-"""What is at stake: the tax at the lowest and at the highest rate that an answer allows."""
+"""The range of a tax: the tax at the lowest and at the highest rate that an answer allows."""
 
 from __future__ import annotations
 

@@ -303,11 +303,11 @@ def test_the_summary_says_counts_totals_sources_and_limits(written):
     frame = enriched(row(), row("OR", "50.00", "0.00000"), partial(), row(rate=None), asked=3)
     sheet = written(frame)["Summary"]
     said = words(sheet)
-    assert {"Rows", "Distinct places asked", "embedded service", "no such place"} <= set(said)
+    assert {"Rows", "Distinct places", "embedded service", "no such place"} <= set(said)
     for note in RATE_NOTES:
         assert f"\u2022 {note}" in said
     by_name = {cells[0].value: [cell.value for cell in cells[1:]] for cells in sheet.iter_rows()}
-    assert by_name["Distinct places asked"][0] == 3
+    assert by_name["Distinct places"][0] == 3
     assert [by_name[use][0] for use in ("ready", "check", "incomplete", "none")] == [2, 0, 1, 1]
     assert by_name["Tax computed"][0] == 6.63
     assert by_name["Sales with no tax"][0] == 200
@@ -330,11 +330,11 @@ def test_the_summary_lists_what_to_review_by_state_and_reason(written):
     dated = row("WA", "10.00", "0.10000", confidence="low", warnings="as_of_before_history")
     made = written(enriched(partial(), dated, row(rate=None), dated, row()))
     cells = [[cell.value for cell in cells[:6]] for cells in made["Summary"].iter_rows()]
-    start = next(row for row, line in enumerate(cells) if line[:2] == ["Reason", "Rows"]) + 1
+    start = next(row for row, line in enumerate(cells) if line[:2] == ["State", "Reason"]) + 1
     assert [line[:4] for line in cells[start : start + 3]] == [
-        ["unresolved", 1, 6.63, "NJ"],
-        ["partial", 1, 6.25, "TX"],
-        ["as_of_before_history", 2, 2, "WA"],
+        ["NJ", "unresolved", 1, 6.63],
+        ["TX", "partial", 1, 6.25],
+        ["WA", "as_of_before_history", 2, 2],
     ]
     assert cells[start + 2][4].startswith("Check the rate for this date with the state.")
     listed = [line["review_reasons"].value for line in table(made["Failures"])]

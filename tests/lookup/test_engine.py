@@ -76,6 +76,14 @@ def test_a_zero_that_is_covered_is_a_zero(client, faults):
     assert (found.county, found.districts) == (0, None)
 
 
+@pytest.mark.parametrize(("rate", "known"), [("0.00000", None), ("0.02000", 2_000)])
+def test_a_city_rate_is_known_where_districts_are_not_unless_it_is_zero(
+    client, faults, rate, known
+):
+    faults.will(echoing(rate={"city_rate": rate}, warnings=[{"code": "districts_not_covered"}]))
+    assert only(client).found.city == known
+
+
 def test_an_answer_without_confidence_is_no_answer(client, faults):
     faults.will(echoing(confidence="none"))
     outcome = only(client)

@@ -292,7 +292,7 @@ def test_rows_that_need_review_are_shown_by_pages_and_by_reason(tab, faults, tmp
     tab.result.reason.value = "partial"
     tab.session.background.settle()
     assert tab.result.review.value.count("<tr>") == 2
-    assert "Special-district rates may come on top." in tab.result.review.value  # no bare code
+    assert "A city or district rate may come on top." in tab.result.review.value  # no bare code
     assert tab.result.after.disabled
 
 

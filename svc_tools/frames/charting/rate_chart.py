@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from svc_sdk.rates import units_to_rate
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
-from svc_tools.frames.lookup_columns import rates_of
+from svc_tools.frames.lookup_columns import rates_of, truths_of
 from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.row_states import states_of_rows
 
@@ -123,11 +123,11 @@ def _highest_first(strip: Strip) -> tuple[bool, bool, int, str]:
 
 
 def _certainty(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    marked = first_column(frame, f"{prefix}needs_review")
-    if marked is None or marked.isna().all():
+    name = f"{prefix}needs_review"
+    marked = first_column(frame, name)
+    doubt = truths_of(frame, name, missing=False)
+    if doubt is None or marked is None or marked.isna().all():
         doubt = coded(frame, f"{prefix}confidence").where({"low", "none", ""}.__contains__)
-    else:
-        doubt = marked.fillna(value=False).to_numpy(bool)
     partial = coded(frame, f"{prefix}lookup_status").where(lambda value: value == "partial")
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
 

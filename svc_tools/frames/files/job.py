@@ -42,7 +42,7 @@ from svc_tools.frames.files.writing import (
     check_rows,
     open_writer,
 )
-from svc_tools.frames.lookup_columns import TAX_COLUMNS
+from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
 from svc_tools.frames.notes import REPAIRS
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED
@@ -460,6 +460,8 @@ class _FileWriting:
     ) -> None:
         self._rows, self._layout, self._terms, self._results = rows, layout, terms, results
         self._attrs = attrs
+        # what was looked up; not the results themselves, which pandas would copy for each chunk
+        self._noted: dict[Hashable, object] = {NOTE: attrs.get(NOTE)}
         self.notes: list[str] = []
 
     def write(
@@ -486,7 +488,7 @@ class _FileWriting:
             number = 0
             for chunk in self._rows.chunks():
                 enriched = self._enriched(chunk, number, held)
-                totals.add(enriched, self._terms.prefix, taxed=taxed)
+                totals.add(self._to_count(chunk, enriched), self._terms.prefix, taxed=taxed)
                 added = added_columns(enriched, self._terms)
                 writer.write(self._joined(chunk, added, schema, kind))
                 if seen is not None:
@@ -519,7 +521,11 @@ class _FileWriting:
         if here.empty:
             return self._rated(frame)
         rest = frame.loc[~frame.index.isin(here.index)]
-        return here if rest.empty else pd.concat([self._rated(rest), here]).sort_index()
+        if rest.empty:
+            return here
+        joined = pd.concat([self._rated(rest), here]).sort_index()
+        joined.attrs = here.attrs
+        return joined
 
     def _rated(self, frame: pd.DataFrame) -> pd.DataFrame:
         return enriched_rows(frame, self._layout, self._terms, self._results)
@@ -537,6 +543,16 @@ class _FileWriting:
         whole = pd.concat([kept, enriched.iloc[:, len(self._layout.used) :]], axis=1)
         whole.attrs = enriched.attrs
         return whole
+
+    def _to_count(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
+        """The enriched rows with all that `df.svc.review()` of the whole file would read."""
+        frame = enriched.copy(deep=False)
+        frame.attrs = {**enriched.attrs, **self._noted}
+        names = [self._rows.schema.field(position).name for position in self._layout.kept]
+        if self._terms.tax is None and "amount" not in frame and names.count("amount") == 1:
+            position = self._layout.kept[names.index("amount")]
+            frame["amount"] = chunk.frame([position])["amount"].set_axis(frame.index)
+        return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
         kept = [chunk.table.column(position) for position in self._layout.kept]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 TO_REVIEW = "Rows to review by state and reason"
-"""The title of that table; a row without a tax has no dollars there, not even an estimate."""
+"""The title of that table, which shows the groups of `df.svc.review()` of all rows."""
 INTERRUPTED = "interrupted"
 """The cause of a run's early end after Ctrl+C."""
 
@@ -145,6 +145,8 @@ def _sentences(run: FileRun) -> list[str]:
         )
     if totals.due is not None:
         texts.append(f"Of it due from you: {exact_dollars(totals.due)}.")
+    if run.written is not None and totals.estimates:
+        texts.append(totals.estimates.replace("these dollars", "the dollars to review", 1))
     return [*texts, *(capital(printable(note)) for note in run.notes)]
 
 
@@ -197,7 +199,8 @@ class FileTotals:
         sales: the amounts of those rows.
         tax: their tax.
         due: the part of it that the seller owes; `None` without a register and channels.
-        at_stake: how much the tax may be off, where results had several candidates.
+        at_stake: what lies between the tax at the lowest and at the highest rate of the places,
+            where results had several candidates.
         untaxed: rows that have a rate, by the reason why they have no tax.
     """
 
@@ -245,6 +248,17 @@ class FileTotals:
         """
         return rows_by_use(self.rows, self.review.rows, self.statuses) if self.judged else {}
 
+    @property
+    def estimates(self) -> str | None:
+        """How much of the dollars of the review is estimated, in a sentence; `None` if nothing."""
+        rows, estimated = self.review.estimated
+        if not estimated:
+            return None
+        return (
+            f"Of these dollars {exact_dollars(estimated)} is an estimate for"
+            f" {counted(rows, 'row')} without a tax, at the highest rate found in their state."
+        )
+
     def _add_money(self, frame: pd.DataFrame, prefix: str, rated: np.ndarray) -> None:
         tax = frame[f"{prefix}tax"]
         self.taxed = (self.taxed or 0) + int(tax.notna().sum())
@@ -262,6 +276,7 @@ class FileTotals:
 
     def as_json(self) -> dict[str, object]:
         """Plain values; dollars as text with two decimals."""
+        estimated_rows, estimated = self.review.estimated
         values: dict[str, object] = {
             "rows": self.rows,
             "by_use": self.by_use,
@@ -279,6 +294,7 @@ class FileTotals:
                 }
                 for one in self.review.groups()
             ],
+            "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
             "reasons": [
                 {"status": status, "reason": why, "rows": rows}
                 for (status, why), rows in self.reasons.most_common(_FREQUENT_REASONS)
@@ -416,9 +432,10 @@ def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
     """The codes for which each row of a chunk requires review."""
     frame = chunk.frame(range(len(names)))
     frame.columns = pd.Index(names)
-    # a CSV has the flag as text
-    frame["needs_review"] = frame["needs_review"].astype("str") == "True"
-    return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")
+    try:
+        return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")
+    except ValueError as error:  # a flag that is neither true nor false
+        raise FileError(str(error)) from None
 
 
 def _texts(cells: Iterable[object]) -> list[str]:

@@ -53,7 +53,8 @@ class Facts:
         levels: the tax of whole rows by level of jurisdiction, and the rest without a level;
             empty where the frame has no tax by level.
         stake: the range of the tax; `None` where the frame has none.
-        stakes_by_state: the dollars at stake by state, for states that have any.
+        stakes_by_state: what lies between the tax at the lowest and at the highest rate, by state,
+            for states that have any.
         due: the tax that the seller owes; `None` where the frame has none.
         lookup: how the rates were looked up, as names and texts.
         terms: how the tax was computed, as names and texts.
@@ -195,7 +196,7 @@ def stake_sentence(facts: Facts) -> str | None:
     refunds = "" if stake.high - stake.low == stake.at_stake else ", refunds without their sign"
     return (
         f"In {stake.rows:,} rows the place fits several rates: their tax comes to {low} at the"
-        f" lowest of them and to {high} at the highest, and {between} is at stake{refunds}."
+        f" lowest of them and to {high} at the highest, a difference of {between}{refunds}."
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.atomic import whole_file
-from svc_tools.display import exact_dollars
+from svc_tools.display import RANGE_LABEL, exact_dollars
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
     DARK_FROM,
@@ -125,7 +125,7 @@ def _summary(facts: Facts) -> Markup:
             ("Sales with no tax", exact_dollars(money.untaxed_sales + money.open_sales)),
         ]
     if facts.stake is not None:
-        cards.append(("At stake between several rates", exact_dollars(facts.stake.at_stake)))
+        cards.append((RANGE_LABEL, exact_dollars(facts.stake.at_stake)))
     if facts.due is not None:
         cards.append(("Tax that the seller owes", exact_dollars(facts.due.tax)))
     if money is not None and money.partial_tax:
@@ -174,7 +174,7 @@ def _states(facts: Facts) -> Markup:
         Right("Sales, whole rate"),
         Right("Tax"),
         "",
-        Right("At stake"),
+        Right("Lowest to highest rate"),
         Right("Partial rows"),
         Right("Sales, partial rate"),
         Right("Other rows, no tax"),

@@ -203,7 +203,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None) -> None:
     The table of states comes last: its header is repeated where it continues on another page.
     """
     summary = facts.summary
-    sheet.widths(32, 12, 16, 14, 14, 18, 14, 16)
+    sheet.widths(32, 24, 16, 14, 14, 18, 14, 16)
     sheet.put(0, 0, f"{facts.title}: summary", "title")
     row = _counts(sheet, 2, ("What can be used", "Use"), summary.by_use)
     row = _facts(sheet, row, facts)
@@ -230,7 +230,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
     summary = facts.summary
     shown: list[tuple[str, object, str]] = [
         ("Rows", summary.rows, "count"),
-        ("Distinct places asked", summary.places, "count"),
+        ("Distinct places", summary.places, "count"),
         ("Service", summary.service, "plain"),
         ("Rows to review", facts.review.totals.rows, "count"),
         ("Rows rated for another date", summary.other_date.rows, "count"),
@@ -260,11 +260,11 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
 def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
     if not groups:
         return row
-    names = ("Reason", ">Rows", ">Dollars", "State", "What to do, and where")
+    names = ("State", "Reason", ">Rows", ">Dollars", "What to do, and where")
     row = _header(sheet, row, "Rows to review by state and reason", names)
     for group in groups[:_MOST_GROUPS]:
-        cells = (group.reason, group.rows, group.dollars, group.state or "not known")
-        _put_row(sheet, row, cells, ("plain", "count", "money", "indented"))
+        cells = (group.state or "not known", group.reason, group.rows, group.dollars)
+        _put_row(sheet, row, cells, ("plain", "plain", "count", "money"))
         lines = _lines(group.advice, _PER_ADVICE)
         sheet.paragraph(row, (4, _LAST_COLUMN), group.advice, lines=lines)
         row += 1
