@@ -28,7 +28,18 @@ from svc_tools.codes import (
     sentence,
 )
 from svc_tools.display import print_table, print_text
-from svc_tools.places import Cells, Elsewhere, Refusal, normal_zip, same_place, state_code, where
+from svc_tools.places import (
+    Cells,
+    Elsewhere,
+    Refusal,
+    agreed_state,
+    is_washington_dc,
+    normal_zip,
+    same_place,
+    state_and_zip,
+    state_code,
+    where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,14 +149,18 @@ def _read(place: str | None, given: _Typed) -> _Typed:
     text = (place or "").strip()
     if not text:
         return given
+    other = given.zip or given.address or given.location
+    with_state = None if other else state_and_zip(text)
+    if with_state and with_state[0]:
+        return given._replace(state=with_state[0], zip=with_state[1])
     if _ZIP.fullmatch(text):
         role = "zip"
     elif _DIGIT.search(text):
         role = "address"
     else:
         named = state_code(text) is not None or len(text) <= _CODE
-        other = given.zip or given.address or given.location
-        role = "state" if named or other else "location"
+        is_city = is_washington_dc(text) and not given.city
+        role = "state" if other or (named and not is_city) else "location"
     if getattr(given, role):
         raise ValueError(f"{role}: given twice, as {text!r} and with --{role}")
     return given._replace(**{role: text})
@@ -157,11 +172,15 @@ def _state(typed: _Typed, lat: float | None, lng: float | None) -> str:
     A state that is not known is sent to the service as it is.
 
     Raises:
-        ValueError: none is given, and nothing names one.
+        ValueError: none is given, and nothing names one; or the place names another one.
     """
     if typed.state is not None:
         known = state_code(typed.state)
-        return known if isinstance(known, str) else typed.state
+        if not isinstance(known, str):
+            return typed.state
+        texts = {name: getattr(typed, name) for name in ("address", "city", "location")}
+        agreed_state(known, _zip(typed.zip, known), **texts)
+        return known
     if not any((*typed, lat, lng)):
         raise ValueError(
             "give a place, such as 78701, 'Austin, TX' or '600 Congress Ave, Austin, TX 78701';"

@@ -70,7 +70,8 @@ class FieldSource:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the result requires review."""
-        return review_reasons(self.outcome, self.warnings, self.as_of)
+        from_zip = self.question is not None and self.question.state_from_zip
+        return review_reasons(self.outcome, self.warnings, self.as_of, state_from_zip=from_zip)
 
     @property
     def status(self) -> str:

@@ -197,11 +197,18 @@ class _Values:
         ranges = [0 if low is None else 1 + (low != high) for low, high in pairs]
         status = _coded(self.result("status")).codes
         fields = [self.coded(one).codes for one in ("warnings", "confidence", "resolved_state")]
-        read = [status, self.warnings.codes, *fields, *self._dates, np.array(ranges, np.int8)]
+        from_zip = list(map(attrgetter("state_from_zip"), self.asked.questions))
+        flags = [np.array(ranges, np.int8), np.array(from_zip, np.int8)]
+        read = [status, self.warnings.codes, *fields, *self._dates, *flags]
         codes, first = combined(read, len(ranges))
         warnings = self.warnings.each()
         reasons = [
-            review_reasons(self.results[index], warnings[index], self.days[index])
+            review_reasons(
+                self.results[index],
+                warnings[index],
+                self.days[index],
+                state_from_zip=from_zip[index],
+            )
             for index in first.tolist()
         ]
         return _Coded(codes, ["; ".join(one) or None for one in reasons])

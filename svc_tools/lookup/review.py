@@ -164,26 +164,34 @@ def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
 
 
 def review_reasons(
-    outcome: Outcome, warnings: Collection[str], own_day: date | None = None
+    outcome: Outcome,
+    warnings: Collection[str],
+    own_day: date | None = None,
+    *,
+    state_from_zip: bool = False,
 ) -> tuple[str, ...]:
     """Why a row requires review, as codes of `REVIEW_REASONS`; empty where it does not.
 
     A row does where the result's own uncertainty could change its tax. A result of medium
     confidence or better, with one rate and of the right date, does not: that its date is
     unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor is
-    another city than the one given, where both have the same rate or the state has only one.
+    another city than the one given, where both have the same rate or the state has only one: but
+    only where the row named that state, since a wrong ZIP gives a wrong state.
     Warnings that are not in the table are no reason either.
 
     Args:
         outcome: the outcome for the row's place.
         warnings: its warnings (`warnings_of`).
         own_day: the day of the row.
+        state_from_zip: whether the row named no state, and its ZIP gave it
+            (`Question.state_from_zip`).
     """
     found = outcome.found
     if found is None:
         return (outcome.status,)
     codes = {code for code in warnings if code in _BY_WARNING} if warnings else set()
-    codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
+    if not state_from_zip:
+        codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
     if outcome.status != "ok":
         codes.add(outcome.status)
     if found.low is not None and found.low != found.high:

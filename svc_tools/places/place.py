@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from svc_tools.places.days import day_of, text_of
 from svc_tools.places.states import STATES, Elsewhere, state_code
@@ -56,10 +56,34 @@ _NO_CITY = re.compile(
     r"(?:^|\s)(?:(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|loop)\.?$"
     r"|(?:hwy|highway|route|rte|rt|sr|cr|fm|interstate|box|pob|pmb|drawer|suite|ste|apt|apartment"
     r"|unit|room|rm|lot|space|floor|fl|bldg|building|dept|store|shop|order|invoice|no|number|ref"
-    r"|acct|account|ext|phone|tel|dock|door|attn|attention)\b[\s.:#]*(?:\w+\s*)?$)|#",
+    r"|acct|account|ext|phone|tel|dock|door|attn|attention|job|project"
+    r"|contract|permit|customer|cust|client|quote|site|loc|location|terminal|warehouse|whse"
+    r"|trailer|fax|case|claim|ticket)\b[\s.:#]*(?:\w+\s*)?$)|#",
     re.IGNORECASE,
 )
 """Words that a street ends in, and those whose number is not a ZIP."""
+_ROAD_AT_END = re.compile(
+    r"(?:^|\s)(?:(?:county|co|cnty|state|us|private|ranch|farm|forest|service|park|township)\s+"
+    r"(?:rd|road|st|street|loop|way)|\d+\s+(?:rd|road|loop)|calle)\.?$",
+    re.IGNORECASE,
+)
+"""Roads that have a number behind them: County Road 98101."""
+_STREET_AT_END = re.compile(
+    r"[^\W\d]\s+(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|loop)\.?$",
+    re.IGNORECASE,
+)
+_NUMBERED_AT_END = re.compile(
+    r"(?:^|[\s,])[\s,]*(?:(?:(?:p\.?\s?o\.?\s?)?box|suite|ste|apt|apartment|unit|room|rm|floor|fl"
+    r"|bldg|building|hwy|highway|route|rte|rt|sr|cr|fm|interstate)\b|#)[\s.:#]*\d[\w-]*$",
+    re.IGNORECASE,
+)
+"""A box, a suite or a road that has its number: the next one is the ZIP."""
+_HOUSE_FIRST = re.compile(r"\d+[a-z]?(?:-\d+)?\s+\S", re.IGNORECASE)
+_QUARTERS = frozenset(
+    {"east", "west", "north", "south", "new", "old", "upper", "lower", "central", "lake", "mount"}
+    | {"mt", "port", "fort", "ft", "little", "the", "of", "n", "s", "e", "w"}
+)
+"""Words that make a name of the state behind them: East Texas is a town in Pennsylvania."""
 _DIGIT = re.compile(r"\d").search
 _CODE = 2
 _FULL_NAMES = frozenset(name.lower() for name in STATES.values())
@@ -232,7 +256,14 @@ def _question(cells: Cells) -> Question:
     point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
     if not (address or city or location or point or zip_code):
         raise ValueError("the row gives no address, coordinates, ZIP or place name")
+    sure = agreed_state(given, zip_code, address=address, city=city, location=location)
+    named = named or (sure if given is None else None)
+    if point and not (given or named or zip_code):
+        raise ValueError("state: give the state of the point, such as TX")
     state = given or _state_of(zip_code, named)
+    repaired = zip_code is not None and zip_code != text_of(cells.zip)
+    if zip_code is None and (bare := state_and_zip(address or "")):
+        address, zip_code = None, bare[1]
     place, named_city = _place(
         state=state,
         address=address,
@@ -245,7 +276,7 @@ def _question(cells: Cells) -> Question:
         place,
         state_from_zip=given is None and state != named,
         state_from_address=given is None and state == named,
-        zip_repaired=zip_code is not None and zip_code != text_of(cells.zip),
+        zip_repaired=repaired,
         named_city=_bare_city(named_city, state),
     )
 
@@ -323,9 +354,8 @@ def _named_state(address: str | None, *names: str | None) -> str | None:
 def _state_at_end(text: str, *, street: bool) -> str | None:
     """The state that an address or the name of a place ends in, with or without its ZIP.
 
-    In an address a five-digit number alone is not enough: it may be a box, a suite, a road or a
-    house. It counts behind a state that it lies in, behind a city ("…, Austin 78701"), and at the
-    beginning before a house number.
+    A five-digit number at the end counts behind a state, a city or a street; not behind a word
+    whose number it is: a box, a suite, a road. At the beginning it counts before a house number.
 
     Raises:
         ValueError: its ZIP lies in several states, or in another one than it names.
@@ -357,17 +387,37 @@ def _state_of_end(before: str, zip_code: str, *, street: bool) -> str | None:
         if isinstance(code, Elsewhere) and lies_in and not lies_in & STATES.keys():
             raise _ElsewhereError(code)
     city = before.rpartition(",")[2].strip()
-    if not city or re.search(r"\d", city) or _NO_CITY.search(city):
+    if not lies_in or not _may_precede_zip(before):
         return None
     code = state_code(words[-1])
-    if isinstance(code, str) and lies_in:
-        where = " and ".join(sorted(lies_in))
-        raise ValueError(f"state: the address names {code}, but ZIP {zip_code} lies in {where}")
-    return _state_of(zip_code) if lies_in and ("," in before or not street) else None
+    if isinstance(code, str) and not _DIGIT(city):
+        raise ValueError(_elsewhere("address" if street else "place", code, zip_code))
+    return _state_of(zip_code)
+
+
+def _may_precede_zip(before: str) -> bool:
+    """Whether a number behind this text is a ZIP, and not that of a box, a suite or a road."""
+    rest = _NUMBERED_AT_END.sub("", before).rstrip(" ,")
+    if not rest:
+        return bool(before)
+    last = rest.rpartition(",")[2].strip()
+    if _ROAD_AT_END.search(last):
+        return False
+    if _NO_CITY.search(last) and not _STREET_AT_END.search(last):
+        return False
+    return not _DIGIT(before) or _HOUSE_FIRST.match(before) is not None
+
+
+def _elsewhere(what: str, state: str, zip_code: str) -> str:
+    """The reason of a row whose ZIP does not lie in the state that one of its texts names."""
+    lies_in = " and ".join(sorted(states_of(zip_code)))
+    return f"state: the {what} names {state}, but ZIP {zip_code[:5]} lies in {lies_in}"
 
 
 def _state_named(text: str) -> str | None:
     """The state in words or letters that a text without a ZIP ends in, behind something else."""
+    if is_washington_dc(text):
+        return "DC"
     pieces = [piece.strip(" .") for piece in text.split(",")]
     last = pieces[-1]
     code = state_code(last)
@@ -383,6 +433,142 @@ def _state_named(text: str) -> str | None:
             sure = _is_written_out(written) or _is_code(written, behind_street=bool(_DIGIT(last)))
             return code if sure and len(words) > count else None
     return None
+
+
+class _Says(NamedTuple):
+    """The state and the ZIP that a text names beyond doubt."""
+
+    state: str | Elsewhere | None = None
+    zip: str | None = None
+
+
+def agreed_state(
+    given: str | None,
+    zip_code: str | None,
+    *,
+    address: str | None = None,
+    city: str | None = None,
+    location: str | None = None,
+) -> str | None:
+    """The state that a row's texts name beyond doubt; `None` where they name none.
+
+    Args:
+        given: the code of the row's state.
+        zip_code: its ZIP, normalized.
+        address: its address.
+        city: its city.
+        location: its place name.
+
+    Raises:
+        ValueError: it is not the state given, that of the ZIP or that of another text; or the
+            text has another ZIP.
+        _ElsewhereError: a text of a row without a state ends in a territory or in Canada.
+    """
+    agreed, by = None, ""
+    lies_in = states_of(zip_code) if zip_code else frozenset()
+    for what, text in (("address", address), ("city", city), ("place", location)):
+        if not text:
+            continue
+        state, own_zip = _says(text, street=text is address)
+        if isinstance(state, Elsewhere):
+            if given is None:
+                raise _ElsewhereError(state)
+            continue  # the service judges
+        if state and zip_code and lies_in and state not in lies_in:
+            raise ValueError(_elsewhere(what, state, zip_code))
+        if state and given and state != given:
+            raise ValueError(f"state: the {what} names {state}, but the state given is {given}")
+        if state and agreed and state != agreed:
+            raise ValueError(f"state: the {by} names {agreed}, but the {what} names {state}")
+        if own_zip and zip_code and own_zip != zip_code[:5]:
+            raise ValueError(f"zip: the {what} has ZIP {own_zip}, but the ZIP given is {zip_code}")
+        if state and not agreed:
+            agreed, by = state, what
+    return agreed
+
+
+@functools.lru_cache(maxsize=65536)
+def _says(text: str, *, street: bool) -> _Says:
+    """What a text names beyond doubt: a row that contradicts it is not requested.
+
+    Where a state may as well be a city or a street (Nevada, Missouri; 1400 Georgia), it is in
+    doubt, and the service decides.
+    """
+    text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
+    if found := _CANADIAN_AT_END.search(text):
+        return _Says(Elsewhere(f"{found[1]} is a Canadian postal code"))
+    if found := _ZIP_AT_END.search(text):
+        before, zip5 = text[: found.start()].rstrip(" ,"), found[1][:5]
+        if not states_of(zip5):
+            return _Says(_sure_state(before))
+        state = _sure_state(before) or _state_alone(before)
+        is_zip = state is not None or (not before and not street) or _may_precede_zip(before)
+        return _Says(state, zip5 if is_zip else None)
+    first = _ZIP_FIRST.match(text) if street else None
+    is_zip = first and not _NO_CITY.search(first["city"] or "") and states_of(first["zip"])
+    return _Says(_sure_state(text), first["zip"] if first and is_zip else None)
+
+
+def _state_alone(text: str) -> str | None:
+    """The state that is all of a text before a ZIP: "TX 78701"; Washington may be the city."""
+    code = state_code(text)
+    return code if isinstance(code, str) and text.lower() not in _CITIES_TOO else None
+
+
+def _sure_state(text: str) -> str | Elsewhere | None:
+    """The state that a text without a ZIP ends in, where it is neither a city nor a street."""
+    if is_washington_dc(text):
+        return "DC"
+    *before, last = (piece.strip(" .") for piece in text.split(","))
+    city = before[-1] if before else ""
+    code = state_code(last)
+    if code is not None:
+        behind_street = bool(_DIGIT(city) or _NO_CITY.search(city))
+        short = last.replace(".", "").replace(" ", "")
+        if not city:
+            return None
+        if isinstance(code, Elsewhere):  # Ontario is a city in California
+            return code if short.isupper() and len(short) == _CODE else None
+        if len(short) == _CODE and behind_street:
+            return code if _is_code(short, behind_street=True) else None
+        return None if behind_street else code
+    words = last.split()
+    for count in (3, 2, 1):
+        head, written = words[:-count], " ".join(words[-count:])
+        code = state_code(written)
+        if not head or not isinstance(code, str):
+            continue
+        if _NO_CITY.search(" ".join(head)) or (len(head) == 1 and head[0].lower() in _QUARTERS):
+            return None
+        if written == "CO" and last.isupper():
+            return None  # a county as likely
+        if _DIGIT(last):  # "1400 Georgia" is a street; "12 VIA DE LA" too
+            loud = last.isupper() and written.lower() in _WORDS_TOO
+            return code if not loud and _is_code(written, behind_street=True) else None
+        sure = _is_written_out(written) or _is_code(written, behind_street=False)
+        return code if sure else None
+    return None
+
+
+def is_washington_dc(text: str) -> bool:
+    """Whether a text is the city of Washington with its state: "Washington, D.C."."""
+    return " ".join(re.sub(r"[^a-z]+", " ", text.lower()).split()) in {
+        "washington dc",
+        "washington d c",
+        "washington district of columbia",
+    }
+
+
+def state_and_zip(text: str) -> tuple[str | None, str] | None:
+    """A text that is a ZIP, alone or behind a state that it lies in: "TX 78701"."""
+    found = _ZIP_AT_END.search(text)
+    if found is None or not states_of(found[1]):
+        return None
+    before = text[: found.start()].strip(" ,.")
+    code = state_code(before) if before else None
+    if before and (not isinstance(code, str) or code not in states_of(found[1])):
+        return None
+    return (code if isinstance(code, str) else None), found[1]
 
 
 def _is_written_out(state: str) -> bool:

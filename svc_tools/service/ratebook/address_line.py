@@ -148,6 +148,8 @@ def parse_line(
         return Parts(unclear=f"it holds several addresses (in {' and '.join(cities)})")
     text = text if zip5 else _LOOSE.sub("", text)
     text, named = split_state(text, state, known)
+    if named == state and (other := state_elsewhere(text, state, known)):
+        return Parts(state=other, zip=zip5)
     if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
         return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
     city = _city(_without_tail(text), state, known, sure=bool(named), with_zip=bool(zip5))
@@ -446,6 +448,9 @@ def _of_several(text: str, numbers: _Numbers, state: str) -> _Taken:
     start = start if len(beside) > 1 else 0
     before, after = text[start : found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
     ending = _ending_state(without_country(before))
+    if start and ending and not ending.head:  # "Austin, TX 78701, NJ 07102" is one address
+        first = next(one for one in beside.values() if one.end() == start)
+        return _Taken(first[1], first[2] or "", text[: first.start()].strip(_EDGE + "("))
     if len(beside) == 1 and after and ending and not ending.head:  # "NC 28202 Charlotte"
         before = f"{after}, {before}"
     return _Taken(found[1], found[2] or "", before)
@@ -654,6 +659,52 @@ def split_state(text: str, state: str, known: Known) -> tuple[str, str]:
         if len(longest) > len(place) or (known(state, place) and not city_before):
             return text, ""
     return ending.head, ending.state
+
+
+def state_elsewhere(text: str, state: str, known: Known) -> str:
+    """Another state that a text without a ZIP ends in, behind a city of it; `""`: none.
+
+    Args:
+        text: a street line, or an address without the requested state.
+        state: the requested state.
+        known: tells the places of a state.
+    """
+    text = without_country(text)
+    pieces, ending = _pieces_of(text), _ending_state(text)
+    alone = _ending_state(pieces[-1]) if pieces else None
+    if ending is None or alone is None or ending.state == state or known(state, pieces[-1]):
+        return ""
+    if alone.head and (ending.named or ending.state in _STREETS_TOO):
+        return ""
+    before = alone.head or (pieces[-2] if len(pieces) > 1 else "")
+    return ending.state if _known_end(before, ending.state, known) else ""
+
+
+_STREETS_TOO = frozenset({"CO", "CT", "FL", "KY", "MT", "NE"})
+"""Codes that are short for a county, or for what a street ends in."""
+_ZIP_LAST = re.compile(r"(?<![\w#-])(\d{5})(?:-\d{4})?[\s.,]*$", re.ASCII)
+
+
+def whole_address(street: str, state: str, known: Known, known_zip: Known) -> tuple[str, str]:
+    """The state and the ZIP of a street line that is an address in full; `""` where it has none.
+
+    The ZIP counts behind a city of a state that it lies in, with or without that state.
+    """
+    text = without_country(street)
+    found = _ZIP_LAST.search(text)
+    if found is None:
+        return state_elsewhere(text, state, known), ""
+    before = text[: found.start()].rstrip(" ,")
+    ending = _ending_state(before)
+    if ending and known_zip(ending.state, found[1]):
+        return ending.state, found[1]
+    if other := state_elsewhere(before, state, known):
+        return other, found[1]
+    city = _pieces_of(before)[-1:] if "," in before else []
+    named = city and not re.search(r"\d", city[0]) and not _BARRED.search(before)
+    homes = [code for code in sorted(_CODES) if named and known_zip(code, found[1])]
+    here = [code for code in homes if known(code, city[0])]
+    return (here[0], found[1]) if len(here) == 1 else ("", "")
 
 
 def _without_short(text: str, state: str, known: Known) -> tuple[str, str]:

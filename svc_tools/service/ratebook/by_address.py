@@ -17,6 +17,7 @@ from svc_tools.service.ratebook.address_line import (
     military,
     parse_line,
     split_state,
+    whole_address,
     without_country,
     without_county,
 )
@@ -78,6 +79,7 @@ def _parts_of_fields(book: Book, state: str, query: Query) -> Parts:
     """The parts of an address given in parts, without the county and state behind its city."""
     street, written = (query.street or "").strip(), (query.city or "").strip()
     zip5, _, plus4 = (query.zip or "").partition("-")
+    _check_street(book, state, street, zip5)
     if _HOLDS_ZIP.search(written):
         parts = _city_with_zip(book, state, written)
         if parts.zip and zip5 in {"", parts.zip}:
@@ -94,6 +96,15 @@ def _parts_of_fields(book: Book, state: str, query: Query) -> Parts:
     parts = Parts(city, named, zip5, plus4, street, outside, unclear, county=county)
     _check(parts, state, written)
     return parts
+
+
+def _check_street(book: Book, state: str, street: str, zip5: str) -> None:
+    """Refuse a street line that is an address in full, of another state or with another ZIP."""
+    named, own = whole_address(street, state, partial(is_place, book), partial(is_zip, book))
+    parts = Parts(state=named)
+    if named in {"", state} and zip5 and own not in {"", zip5}:
+        parts = Parts(unclear=f"it has ZIP {own}, but the ZIP given is {zip5}")
+    _check(parts, state, street)
 
 
 def _city_with_zip(book: Book, state: str, text: str) -> Parts:
