@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.formats.sst import RateFileRow
 
 _HISTORY = "state-history"
+_NEVER = "no state sales tax at any time"
+"""Begins the note of a state whose rate was 0 on every day: its row has no first day."""
 _DC_CODE = 7_000
 _DC_NOTE = (
     "The D.C. Code reads 7.0 % from 2026-10-01; a notice of the Office of Tax and Revenue, read"
@@ -84,7 +86,7 @@ def read_state_history(path: Path, draft: Draft) -> None:
     """Add the rate of every state by its dates of law.
 
     `law` and `scheduled` rows begin with the law; the others were in force on the date given, and
-    the law is older.
+    the law is older. The rate of a state that never had a sales tax has no first day.
 
     Raises:
         RowError: a state is missing, or a row does not hold what it should.
@@ -113,7 +115,7 @@ def read_state_history(path: Path, draft: Draft) -> None:
                 row["state"],
                 units,
                 _HISTORY,
-                begin=begin,
+                begin=None if row["note"].startswith(_NEVER) else begin,
                 end=iso_date(row["effective_to"]) if row["effective_to"] else None,
                 effective=law,
                 conflict_cap="" if sure else "low",

@@ -199,8 +199,8 @@ def _row(state: Mapping[str, Any], sources: Mapping[str, int]) -> tuple[str | Te
         str(state["state"]),
         str(state["tier"]),
         Text(expect, _STYLES.get(expect, "")),
-        str(state["oldest_row"]),
-        str(state["history_from"]),
+        str(state["oldest_row"] or "always"),
+        str(state["history_from"] or "always"),
         str(state["covered_until"]),
         str(sources[_source(state)]),
     )

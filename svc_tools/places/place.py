@@ -505,8 +505,9 @@ def _says(text: str, *, street: bool) -> _Says:
         is_zip = state is not None or (not before and not street) or _may_precede_zip(before)
         return _Says(state, zip5 if is_zip else None)
     first = _ZIP_FIRST.match(text) if street else None
-    is_zip = first and not _NO_CITY.search(first["city"] or "") and states_of(first["zip"])
-    return _Says(_sure_state(text), first["zip"] if first and is_zip else None)
+    if first and (_NO_CITY.search(first["city"] or "") or not states_of(first["zip"])):
+        first = None
+    return _Says(_sure_state(text), first["zip"] if first else None)
 
 
 def _state_alone(text: str) -> str | None:
@@ -520,33 +521,42 @@ def _sure_state(text: str) -> str | Elsewhere | None:
     if is_washington_dc(text):
         return "DC"
     *before, last = (piece.strip(" .") for piece in text.split(","))
-    city = before[-1] if before else ""
     code = state_code(last)
     if code is not None:
-        behind_street = bool(_DIGIT(city) or _NO_CITY.search(city))
-        short = last.replace(".", "").replace(" ", "")
-        if not city:
-            return None
-        if isinstance(code, Elsewhere):  # Ontario is a city in California
-            return code if short.isupper() and len(short) == _CODE else None
-        if len(short) == _CODE and behind_street:
-            return code if _is_code(short, behind_street=True) else None
-        return None if behind_street else code
+        return _last_piece(before[-1] if before else "", last, code)
+    return _last_words(last)
+
+
+def _last_piece(city: str, last: str, code: str | Elsewhere) -> str | Elsewhere | None:
+    """The state that the last piece of a text is, behind a city or a street."""
+    short = last.replace(".", "").replace(" ", "")
+    if not city:
+        return None
+    if isinstance(code, Elsewhere):  # Ontario is a city in California
+        return code if short.isupper() and len(short) == _CODE else None
+    behind_street = bool(_DIGIT(city) or _NO_CITY.search(city))
+    if not behind_street:
+        return code
+    return code if len(short) == _CODE and _is_code(short, behind_street=True) else None
+
+
+def _last_words(last: str) -> str | None:
+    """The state that the last words of a piece are, behind a city or a street."""
     words = last.split()
     for count in (3, 2, 1):
         head, written = words[:-count], " ".join(words[-count:])
         code = state_code(written)
         if not head or not isinstance(code, str):
             continue
-        if _NO_CITY.search(" ".join(head)) or (len(head) == 1 and head[0].lower() in _QUARTERS):
+        quarter = len(head) == 1 and head[0].lower() in _QUARTERS
+        county = written == "CO" and last.isupper()  # a county as likely
+        if quarter or county or _NO_CITY.search(" ".join(head)):
             return None
-        if written == "CO" and last.isupper():
-            return None  # a county as likely
-        if _DIGIT(last):  # "1400 Georgia" is a street; "12 VIA DE LA" too
-            loud = last.isupper() and written.lower() in _WORDS_TOO
-            return code if not loud and _is_code(written, behind_street=True) else None
-        sure = _is_written_out(written) or _is_code(written, behind_street=False)
-        return code if sure else None
+        street = bool(_DIGIT(last))  # "1400 Georgia" is a street; "12 VIA DE LA" too
+        sure = _is_code(written, behind_street=street)
+        if street:
+            sure = sure and not (last.isupper() and written.lower() in _WORDS_TOO)
+        return code if sure or (not street and _is_written_out(written)) else None
     return None
 
 

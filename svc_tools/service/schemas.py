@@ -163,7 +163,7 @@ class StateFreshness(_Shape):
     edition: str
     loaded_at: date
     covers: str
-    history_from: date
+    history_from: date | None
     covered_until: date
     confidence: Literal["exact", "high", "medium", "low", "none"]
     missing: str

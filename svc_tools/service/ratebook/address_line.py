@@ -148,10 +148,11 @@ def parse_line(
         return Parts(unclear=f"it holds several addresses (in {' and '.join(cities)})")
     text = text if zip5 else _LOOSE.sub("", text)
     text, named = split_state(text, state, known)
-    if named == state and (other := state_elsewhere(text, state, known)):
-        return Parts(state=other, zip=zip5)
-    if named == "CA" and not zip5 and (outside := abroad(text, state, known)):
-        return Parts(abroad=outside)  # "Toronto, Ontario, CA": CA is Canada here
+    other = state_elsewhere(text, state, known) if named == state else ""
+    # "Toronto, Ontario, CA": CA is Canada there
+    outside = abroad(text, state, known) if named == "CA" and not zip5 else ""
+    if other or outside:
+        return Parts(abroad=outside) if not other else Parts(state=other, zip=zip5)
     city = _city(_without_tail(text), state, known, sure=bool(named), with_zip=bool(zip5))
     street = _before(text, city)
     other = _joined(street, state, known) if city and not zip5 else ""

@@ -158,7 +158,7 @@ class Book:
         """How old and how complete the book is, state by state: JSON for `GET /v1/freshness`.
 
         `history_from` is the day from which every rate of the state is known, `oldest_row` the
-        first day that any of them is known for.
+        first day that any of them is known for; `None` where there is no first day.
         """
         local = _local_rows(self)
         return {
@@ -423,8 +423,9 @@ def _state_freshness(
     if records and records.enough:
         confidence = "exact"
     known = [rows for rows in (own, *local) if rows[0].use != "unknown"]
-    begins = [_known_from(book, rows) for rows in known]
-    oldest = min(_first(rows) for rows in known)
+    begins = [begin for rows in known if (begin := _known_from(book, rows))]
+    firsts = [_first(rows) for rows in known]
+    oldest = None if None in firsts else min(filter(None, firsts))
     if row.districts_until and row.districts_until < date.max:  # else it is `missing`
         begins.append(row.districts_until + timedelta(days=1))
     return {
@@ -436,8 +437,8 @@ def _state_freshness(
         "trust": book.sources[main].trust,
         "loaded_at": _loaded_at(book, row.state),
         "covers": _TOWNS if towns else _covers(book, row, records),
-        "history_from": max(begins).isoformat(),
-        "oldest_row": oldest.isoformat(),
+        "history_from": max(begins).isoformat() if begins else None,
+        "oldest_row": oldest.isoformat() if oldest else None,
         "covered_until": min(until).isoformat(),
         "confidence": confidence,
         "missing": _missing(row, records),
@@ -498,14 +499,14 @@ def _local_until(book: Book, local: list[tuple[RateRow, ...]]) -> date:
     return min(book.sources[key].local_until for key in main)
 
 
-def _known_from(book: Book, rows: tuple[RateRow, ...]) -> date:
-    """The day from which a jurisdiction's rate is known.
+def _known_from(book: Book, rows: tuple[RateRow, ...]) -> date | None:
+    """The day from which a jurisdiction's rate is known; `None` where it always is.
 
     Where the source lists every jurisdiction, one that came later did not exist before.
     """
     return book.sources[rows[0].source].complete_from or _first(rows)
 
 
-def _first(rows: tuple[RateRow, ...]) -> date:
-    """The first day the rows know a rate with its date."""
-    return min(row.begin for row in rows if row.begin)
+def _first(rows: tuple[RateRow, ...]) -> date | None:
+    """The first day the rows know a rate with its date; `None` for a rate without a first day."""
+    return min((row.begin for row in rows if row.begin), default=None)
