@@ -19,7 +19,7 @@ ORDERS = pd.DataFrame(
             "1 Market St, San Francisco, CA",
             "94105 San Francisco, 1 Market St",
             "1 Market St San Francisco",
-            "1 Elm St, Fort Campbell 42223",
+            "1 Elm St, 42223",
             "1 Elm St, Springfield, IL 90210",
             "1 King St, Toronto, ON M5V 2T6",
             None,
@@ -65,8 +65,56 @@ def test_the_state_of_a_row_comes_before_that_of_its_address(embedded):
     states, address = ["CA", None, "TX"], "1 Market St, San Francisco, CA"
     frame = pd.DataFrame({"state": states, "address": [address] * 3})
     found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
-    assert list(found["lookup_status"]) == ["ok", "ok", "unresolved"]
-    assert "names CA, but the lookup is for TX" in found["lookup_error"].iloc[2]
+    assert list(found["lookup_status"]) == ["ok", "ok", "invalid"]
+    assert "names CA, but the state given is TX" in found["lookup_error"].iloc[2]
+
+
+def test_a_row_whose_address_and_zip_disagree_is_invalid(embedded):
+    congress = "600 Congress Ave, Austin, TX 78701"
+    frame = pd.DataFrame(
+        {
+            "address": [congress, congress, None, None],
+            "city": [None, "Austin", "Philadelphia, PA", "Newark"],
+            "zip": ["07102", "97204", "08102", "07102"],
+        }
+    )
+    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
+    assert list(found["lookup_status"]) == ["invalid", "invalid", "invalid", "ok"]
+    assert list(found["lookup_error"].iloc[:3]) == [
+        "state: the address names TX, but ZIP 07102 lies in NJ",
+        "state: the address names TX, but ZIP 97204 lies in OR",
+        "state: the city names PA, but ZIP 08102 lies in NJ",
+    ]
+    assert list(found["needs_review"]) == [True, True, True, False]
+
+
+def test_another_city_than_that_of_the_zip_is_reviewed_unless_the_row_named_the_state(embedded):
+    frame = pd.DataFrame(
+        {
+            "state": [None, "OR", None, None],
+            "address": ["1 Main St", "1 Main St", None, "1 Main St, Portland, OR"],
+            "city": "Seattle",
+            "zip": "97204",
+        }
+    )
+    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
+    assert list(found["lookup_status"]) == ["ok"] * 4
+    assert found["warnings"].str.contains("place_input_mismatch").all()
+    assert list(found["needs_review"]) == [True, False, True, False]
+
+
+@pytest.mark.parametrize("city", ["Washington, DC", "Washington DC", "Washington, D.C."])
+def test_washington_dc_is_a_city_with_its_state(embedded, city):
+    frame = pd.DataFrame({"address": [None, "1600 Pennsylvania Ave NW"], "city": city})
+    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
+    assert list(found["resolved_state"]) == ["DC", "DC"]
+    assert list(found["combined_rate"]) == [Decimal("0.06000")] * 2
+
+
+def test_a_zip_that_ends_an_address_gives_the_state(embedded):
+    frame = pd.DataFrame({"address": ["Austin 78701", "600 Congress Ave 78701", "TX 78701"]})
+    found = frame.svc.lookup(client=embedded, as_of=DAY, progress=False)
+    assert list(found["combined_rate"]) == [Decimal("0.08250")] * 3
 
 
 def test_a_city_decides_between_the_states_of_a_zip(embedded):

@@ -290,14 +290,25 @@ def test_a_number_at_the_end_of_an_address_does_not_name_the_state(address):
         ("1600 Pennsylvania Ave NW, Washington, DC", "DC"),
         ("350 5th Ave, New York", "NY"),
         ("10001 Main St, Dallas TX", "TX"),
+        ("1100 Congress Ave Austin 78701", "TX"),
+        ("600 Congress Ave 78701", "TX"),
+        ("600 Congress Ave Suite 200, 78701", "TX"),
+        ("1600 Highway 290 78701", "TX"),
+        ("PO Box 200, 78701", "TX"),
+        ("Austin 78701", "TX"),
     ],
 )
 def test_the_end_of_an_address_names_the_state(address, state):
     one = asked(address=address)
     assert one.place.arguments() == {"address": address}
     assert (one.place.state, one.state_from_address, one.state_from_zip) == (state, True, False)
-    given = asked(state="WA", address=address)  # a state of the row's own is never replaced
-    assert (given.place.state, given.state_from_address) == ("WA", False)
+    given = asked(state=state, address=address)
+    assert (given.place.state, given.state_from_address) == (state, False)
+    other = question(Cells(state="WA", address=address), dated=False)  # never replaced
+    if isinstance(other, Question):  # in doubt: the service judges
+        assert (other.place.state, other.state_from_address) == ("WA", False)
+    else:
+        assert other.reason == f"state: the address names {state}, but the state given is WA"
 
 
 @pytest.mark.parametrize(
@@ -311,7 +322,7 @@ def test_the_end_of_an_address_names_the_state(address, state):
         "100 Main St, West New York",
         "10001 Main St, Dallas",
         "12345 Main St, 5 Floor",
-        "1100 Congress Ave Austin 78701",
+        "600 Congress Ave, Job 10001",
         "600 Congress Ave, Attn Bob 12345",
         "just around the corner in",
     ],
@@ -349,8 +360,13 @@ def test_a_city_or_place_name_may_name_the_state_too(cells, state):
         ),
         (
             {"zip": "42223", "city": "Fort Campbell, TX"},
+            "state: the city names TX, but ZIP 42223 lies in KY and TN",
+        ),
+        (
+            {"address": "1 Main St, 42223"},
             "state: none is given, and ZIP 42223 lies in KY and TN",
         ),
+        ({"lat": 30.2, "lng": -97.7}, "state: give the state of the point, such as TX"),
         (
             {"address": "1 Elm St, Fort Campbell 42223"},
             "state: none is given, and ZIP 42223 lies in KY and TN",
@@ -392,7 +408,112 @@ def test_any_address_has_a_state_or_a_reason(text):
 
 def test_a_state_behind_the_city_is_not_part_of_its_name():
     assert asked(state="WA", zip="98101", city="Seattle, WA").named_city == "Seattle"
-    assert asked(state="WA", zip="98101", city="Seattle, OR").named_city == "Seattle, OR"
+    assert asked(state="DC", zip="20001", city="Washington DC").named_city == "Washington DC"
+
+
+CONGRESS = "600 Congress Ave, Austin, TX 78701"
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (
+            {"address": CONGRESS, "zip": "07102"},
+            "state: the address names TX, but ZIP 07102 lies in NJ",
+        ),
+        (
+            {"address": CONGRESS, "zip": "07102", "state": "NJ"},
+            "state: the address names TX, but ZIP 07102 lies in NJ",
+        ),
+        (
+            {"address": "600 Congress Ave, Austin, TX", "zip": "07102", "state": "TX"},
+            "state: the address names TX, but ZIP 07102 lies in NJ",
+        ),
+        (
+            {"address": CONGRESS, "state": "NJ"},
+            "state: the address names TX, but the state given is NJ",
+        ),
+        (
+            {"address": "600 Congress Ave Austin TX", "zip": "07102"},
+            "state: the address names TX, but ZIP 07102 lies in NJ",
+        ),
+        (
+            {"address": "600 Congress Ave, Austin, Texas", "zip": "07102"},
+            "state: the address names TX, but ZIP 07102 lies in NJ",
+        ),
+        ({"address": "TX 07102"}, "state: the address names TX, but ZIP 07102 lies in NJ"),
+        (
+            {"address": CONGRESS, "zip": "78702"},
+            "zip: the address has ZIP 78701, but the ZIP given is 78702",
+        ),
+        (
+            {"address": "600 Congress Ave, Austin 78701", "zip": "07102"},
+            "zip: the address has ZIP 78701, but the ZIP given is 07102",
+        ),
+        (
+            {"address": "78701, 600 Congress Ave, Austin", "zip": "78702"},
+            "zip: the address has ZIP 78701, but the ZIP given is 78702",
+        ),
+        (
+            {"city": "Philadelphia, PA", "zip": "08102"},
+            "state: the city names PA, but ZIP 08102 lies in NJ",
+        ),
+        (
+            {"city": "Philadelphia, PA", "state": "NJ"},
+            "state: the city names PA, but the state given is NJ",
+        ),
+        (
+            {"address": "1 Main St, Austin, TX", "city": "Newark, NJ"},
+            "state: the address names TX, but the city names NJ",
+        ),
+        (
+            {"location": "Seattle, WA", "zip": "97204"},
+            "state: the place names WA, but ZIP 97204 lies in OR",
+        ),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_invalid(cells, reason):
+    assert question(Cells(**cells), dated=False) == Refusal("invalid", reason)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"address": "1 Main St, Nevada", "state": "MO", "zip": "64772"},
+        {"address": "1400 Georgia", "city": "Washington", "zip": "20012"},
+        {"address": "1201 N Florida", "city": "Tampa", "zip": "33602"},
+        {"address": "3340 Peachtree Rd, NE", "city": "Atlanta", "zip": "30326"},
+        {"address": "100 Hartford CT", "city": "Albany", "zip": "12207"},
+        {"address": "12 VIA DE LA", "city": "LOS ANGELES", "zip": "90012"},
+        {"address": "100 Main St Suite CA", "city": "Reno", "zip": "89501"},
+        {"address": "W5678 County Road VA", "city": "Tomah", "zip": "54660"},
+        {"address": "1600 Hwy 20001", "city": "Reno", "zip": "89501"},
+        {"address": "PO Box 20001", "city": "Reno", "zip": "89501"},
+        {"address": "600 Congress Ave, Suite 10001", "city": "Austin", "zip": "78701"},
+        {"city": "East Texas", "zip": "18046"},
+        {"city": "California, MD", "zip": "20619"},
+        {"city": "JEFFERSON CO", "zip": "13601"},
+        {"city": "Ontario", "zip": "91761"},
+        {"address": "1 Main St, Ontario", "zip": "91761"},
+        {"city": "Washington", "zip": "20001"},
+        {"city": "Fort Campbell, TN", "zip": "42223"},
+    ],
+)
+def test_what_may_be_a_street_or_a_city_contradicts_nothing(cells):
+    assert asked(**cells).place.zip == cells["zip"]
+
+
+@pytest.mark.parametrize("city", ["Washington, DC", "Washington DC", "Washington, D.C."])
+def test_the_city_of_washington_names_its_state(city):
+    for cells in ({}, {"address": "1600 Pennsylvania Ave NW"}, {"zip": "20500"}):
+        assert asked(city=city, **cells).place.state == "DC"
+
+
+def test_a_state_and_a_zip_alone_are_a_zip():
+    assert asked(address="TX 78701").place.arguments() == {"zip": "78701"}
+    assert asked(address="Texas, 78701").place.state == "TX"
+    one = asked(address="600 Congress Ave, Portland, OR", zip="97204")
+    assert (one.state_from_zip, one.state_from_address) == (False, True)
 
 
 def test_coordinates_may_be_text():

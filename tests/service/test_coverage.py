@@ -27,8 +27,8 @@ def test_every_state_has_its_line(told, service):
         assert rows[state["state"]][1:6] == [
             state["tier"],
             state["confidence"],
-            state["oldest_row"],
-            state["history_from"],
+            state["oldest_row"] or "always",
+            state["history_from"] or "always",
             state["covered_until"],
         ]
 

@@ -105,8 +105,8 @@ def test_only_rows_of_law_claim_a_day_of_law(book):
 
 def test_from_history_from_on_no_rate_of_a_state_is_unknown(book):
     for entry in book.freshness()["states"]:
-        day = date.fromisoformat(entry["history_from"])
-        assert date.fromisoformat(entry["oldest_row"]) <= day
+        day = date.fromisoformat(entry["history_from"] or "1900-01-01")
+        assert date.fromisoformat(entry["oldest_row"] or "1900-01-01") <= day
         for area in (None, *(a for a in book.areas.values() if a.state == entry["state"])):
             found = rate_area(book, entry["state"], area, day)
             if isinstance(found, Absent) or found.lacks == "local":
@@ -138,6 +138,11 @@ def test_freshness_tells_every_state(book):
         "2022-01-01",
     )
     assert "boroughs and towns" in states["AK"]["covers"]
+    always = {code for code, entry in states.items() if entry["history_from"] is None}
+    assert always == {"DE", "MT", "NH", "OR"}
+    assert {code for code, entry in states.items() if entry["oldest_row"] is None} == always | {
+        "AK"
+    }
     tiers = {tier: [e["state"] for e in states.values() if e["tier"] == tier] for tier in "CD"}
     assert " ".join(tiers["C"]) == "AR CA GA IA KS MN ND NE NY OK SC SD TN UT VT WA WV WY"
     assert " ".join(tiers["D"]) == "AL AZ CO ID IL MO NM TX"

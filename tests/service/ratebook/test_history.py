@@ -41,6 +41,15 @@ def test_before_history_only_where_the_rate_is_unknown(ask, state, fields, first
 
 
 @pytest.mark.parametrize(
+    ("state", "zip5"), [("DE", "19801"), ("MT", "59601"), ("NH", "03301"), ("OR", "97204")]
+)
+def test_a_state_that_never_had_a_sales_tax_has_its_rate_on_any_day(ask, state, zip5):
+    old, new = ask(state, zip=zip5, as_of=date(1985, 1, 1)), ask(state, zip=zip5)
+    assert (old.chosen.combined, old.confidence) == (0, new.confidence)
+    assert warning(old, "as_of_before_history") is None
+
+
+@pytest.mark.parametrize(
     ("state", "fields", "end", "levels"),
     [
         ("NJ", {"zip": "07030"}, date(2027, 6, 30), ("high", "medium")),

@@ -176,6 +176,48 @@ def test_two_addresses_are_told_apart_by_the_state_or_refused(ask, refused):
         assert "give the one place" in reason.message
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"address": "600 Congress Ave, Austin, TX 78701, NJ 07102"},
+        {"address": "600 Congress Ave, Austin, TX, NJ 07102"},
+        {"address": "600 Congress Ave Austin TX, NJ 07102"},
+        {"street": "600 Congress Ave, Austin, TX 78701", "city": "Newark", "zip": "07102"},
+        {"street": "600 Congress Ave, Austin, TX", "city": "Newark", "zip": "07102"},
+        {"street": "600 Congress Ave, Austin 78701", "city": "Newark", "zip": "07102"},
+        {"street": "600 Congress Ave, Austin, TX 78701", "city": "Newark"},
+    ],
+)
+def test_an_address_of_another_state_is_refused_whatever_zip_stands_behind_it(refused, given):
+    reason = refused("NJ", **given)
+    assert (reason.code, reason.detail["states"]) == ("NOT_FOUND", ["TX"])
+    assert "the address names TX, but the lookup is for NJ" in reason.message
+
+
+def test_a_street_with_another_zip_is_refused(refused, ask):
+    street = "600 Congress Ave, Austin, TX 78701"
+    reason = refused("TX", street=street, city="Austin", zip="78702")
+    assert "it has ZIP 78701, but the ZIP given is 78702" in reason.message
+    assert ask("TX", street=street, city="Austin", zip="78701").location.zip == "78701"
+
+
+@pytest.mark.parametrize(
+    ("state", "given"),
+    [
+        ("NY", {"street": "100 Nevada", "city": "Albany", "zip": "12207"}),
+        ("NY", {"street": "100 Hartford CT", "city": "Albany", "zip": "12207"}),
+        ("GA", {"street": "3340 Peachtree Rd NE", "city": "Atlanta", "zip": "30326"}),
+        ("NV", {"street": "1600 Hwy 20001", "city": "Reno", "zip": "89501"}),
+        ("NV", {"street": "5 Elm St, PO Box 20001", "city": "Reno", "zip": "89501"}),
+        ("MO", {"address": "100 N Main St, Nevada, MO 64772"}),
+        ("NY", {"address": "12 Hartford Ct, Albany, NY 12207"}),
+    ],
+)
+def test_a_street_that_reads_like_a_state_is_a_street(ask, state, given):
+    zip5 = given.get("zip") or given["address"][-5:]
+    assert ask(state, **given).location.zip == zip5
+
+
 def test_one_address_that_names_its_city_twice_is_one(ask):
     line = "Charlotte Office, 600 E 4th St, Charlotte, NC, Charlotte, NC 28202"
     assert ask("NC", address=line).location.zip == "28202"
