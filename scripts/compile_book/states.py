@@ -115,7 +115,7 @@ def read_state_history(path: Path, draft: Draft) -> None:
                 row["state"],
                 units,
                 _HISTORY,
-                begin=None if row["note"].startswith(_NEVER) else begin,
+                begin=None if (row.get("note") or "").startswith(_NEVER) else begin,
                 end=iso_date(row["effective_to"]) if row["effective_to"] else None,
                 effective=law,
                 conflict_cap="" if sure else "low",
