@@ -18,6 +18,7 @@ BASE_KINDS = frozenset({"county", "unincorporated"})
 """Kinds of area that hold whatever no city of a county takes."""
 WHOLE = 1000
 """All of a ZIP's land."""
+_ONE_COUNTY = 3  # digits of one code
 _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
 _CITY_WIDE = frozenset({"MS"})
 """States of full lists whose cities levy their rate in every county they lie in."""
@@ -66,6 +67,11 @@ def areas_of_place(
             where it lies in none of them.
     """
     own = _index(book, state).get(place.fips, ())
+    if len(place.counties) == _ONE_COUNTY and len(own) < 2:  # noqa: PLR2004 - most places
+        if not own:
+            return bases_of(book, state, place.counties)
+        if own[0].counties == (place.counties,):
+            return list(own)
     parts = (fips for area in own for fips in area.counties)  # the Census may not name them all
     every = list(dict.fromkeys((*place.counties.split(), *parts)))
     counties = [fips for fips in every if fips in within] or every

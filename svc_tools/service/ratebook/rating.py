@@ -164,10 +164,10 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
 def _good_until(book: Book, component: Component) -> date:
     """The last day that a row's source is good for; a row that a law ended held until then."""
     row, source = component.row, component.source
-    rows = book.rates[row.jurisdiction]
-    following = rows[rows.index(row) + 1 :]
-    if following and row.end and following[0].effective == row.end + timedelta(days=1):
-        return date.max
+    if row.end:
+        after = row.end + timedelta(days=1)
+        if any(one.effective == after for one in book.rates[row.jurisdiction]):
+            return date.max
     return source.state_until if component.jurisdiction.level == "state" else source.local_until
 
 
