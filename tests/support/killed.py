@@ -1,8 +1,10 @@
-"""A process that applies plans in children of its own, and kills them where it is told to.
+"""A process that writes and applies plans in children, and kills each where a test says.
 
-It reads one JSON object a line: url, key, plan, folder, and where to end: the number of the
-boundary (each write, each sync and each request is one) and "before" it or "half" of it (of a
-write). It answers which boundaries the child came to (w, s and r), and whether it was killed.
+It reads one JSON object per line: url, key, plan (or receipt, to restore it), folder, and where to
+end: the name of a step, and "before" it or "half" through it (a write). It responds with the names
+of the steps that the child came to, and whether it was killed. A step is a write ("write sending
+2": the line of the second request), its way to the disk ("sync sending 2") or a request ("request
+2"); "sync records" and "sync plan" are those of the other files.
 """
 
 from __future__ import annotations
@@ -11,37 +13,44 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
+from functools import partial
 
 import filelock
 
 from svc_sdk import Svc, models
 from svc_tools import atomic
-from svc_tools.nexus import apply_plan, journal, read_plan, run
+from svc_tools.nexus import apply_plan, journal, read_plan, read_receipt, restore, run
 
 
-def killing(at, when, passed):
-    """Count the boundaries, and end at one of them."""
+class Steps:
+    """Counts the steps of a child, reports each, and ends the child at one of them."""
 
-    def boundary(kind, real, *, half=lambda *_: None):
-        def step(*arguments):
-            os.write(passed, kind)
-            killing.count += 1
-            if killing.count == at:
-                if when == "half":
-                    half(*arguments)
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments)
+    def __init__(self, task, report):
+        self.at, self.when, self.report = task["at"], task["when"], report
+        self.names = Counter()
+        self.line = "folder"
+        file = "plan" if task.get("write") else "records"
+        real_write, real_sync, real_send = journal._write, os.fsync, run.exchange
+        journal._write = partial(self.write, real_write)
+        journal.os = Like(os, fsync=lambda file: self.step(f"sync {self.line}", real_sync, file))
+        atomic.os = Like(os, fsync=lambda handle: self.step(f"sync {file}", real_sync, handle))
+        run.exchange = partial(self.step, "request", real_send)
 
-        return step
+    def write(self, real, file, line):
+        self.line = json.loads(line)["event"]
+        half = partial(real, file, line[: len(line) // 2])
+        self.step(f"write {self.line}", real, file, line, half=half)
 
-    killing.count = 0
-    real_write = journal._write
-    journal._write = boundary(
-        b"w", real_write, half=lambda file, line: real_write(file, line[: len(line) // 2])
-    )
-    journal.os = Like(os, fsync=boundary(b"s", os.fsync))
-    atomic.os = Like(os, fsync=boundary(b"s", os.fsync))
-    run.exchange = boundary(b"r", run.exchange)
+    def step(self, name, real, *arguments, half=lambda: None):
+        self.names[name] += 1
+        name = f"{name} {self.names[name]}"
+        os.write(self.report, f"{name}\n".encode())
+        if name == self.at:
+            if self.when == "half":
+                half()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
 
 
 class Like:
@@ -55,26 +64,38 @@ class Like:
         return getattr(self._module, name)
 
 
-def one(task):
-    """Fork, apply, perhaps die."""
-    read, passed = os.pipe()
+def work(task, report):
+    """Apply a plan, write it again, or restore a receipt."""
+    plan = None if task.get("receipt") else read_plan(task["plan"])
+    Steps(task, report)
+    if task.get("write"):
+        plan.untick().write(task["plan"])
+        return
+    with Svc(task["key"], base_url=task["url"], max_retries=0) as client:
+        if plan is None:
+            restore(read_receipt(task["receipt"]), client, dry_run=False)
+        else:
+            apply_plan(plan, client, dry_run=False, folder=task["folder"])
+
+
+def forked(task):
+    """Fork, work, perhaps die."""
+    read, report = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         try:
-            killing(task["at"], task["when"], passed)
-            with Svc(task["key"], base_url=task["url"], max_retries=0) as client:
-                apply_plan(read_plan(task["plan"]), client, dry_run=False, folder=task["folder"])
+            work(task, report)
         except Exception as error:  # noqa: BLE001 - the child's last words
             sys.stderr.write(f"{error!r}\n")
             os._exit(1)
         os._exit(0)
-    os.close(passed)
+    os.close(report)
     with os.fdopen(read, "rb") as pipe:
-        boundaries = pipe.read().decode()
+        steps = pipe.read().decode().splitlines()
     status = os.waitpid(child, 0)[1]
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    return {"boundaries": boundaries, "killed": killed, "status": status}
+    return {"steps": steps, "killed": killed, "status": status}
 
 
 def main():
@@ -86,7 +107,7 @@ def main():
         client._settings.failure(OSError())
     filelock.FileLock(os.devnull)
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(one(json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(forked(json.loads(line))) + "\n")
         sys.stdout.flush()
 
 
