@@ -17,7 +17,6 @@ from svc_tools.service.ratebook.address_line import (
     without_county,
 )
 from svc_tools.service.ratebook.candidates import (
-    BASE_KINDS,
     WHOLE,
     areas_of_place,
     bases_of,
@@ -48,9 +47,9 @@ _CODE = re.compile(
 def locate_place(book: Book, state: str, name: str, *, codes: bool = True) -> Location:
     """Where a place name leads within a state.
 
-    Official location codes go first, then counties named in full, cities that levy a rate,
-    official names of locations, city names of ZIPs, counties named without their last word, and
-    further names of ZIPs. What else a name may mean becomes a candidate.
+    Official location codes go first, then counties named in full, official names of locations,
+    cities and towns, other Census places, city names of ZIPs, counties named without their last
+    word, and further names of ZIPs. What else a name may mean becomes a candidate.
 
     Args:
         book: the book.
@@ -236,8 +235,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
     city = county.name.removesuffix(" city") if _is_city(book, state, fips) else None
     if book.states[state].local not in {"county", "city"}:
         return Location("state", "state", text, city=city, county=fips)
-    here = book.county_areas.get((state, fips), ())
-    areas = [area for area in here if area.kind in BASE_KINDS]
+    areas = bases_of(book, state, fips)
     if not areas:
         raise no_rate(book, state, fips)
     areas += [area for area in cities if area not in areas]
@@ -319,7 +317,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Loca
         county = next((one.county for one in standard if one.county), "")
         raise no_rate(book, state, county) if county else _no_county(text, state)
     options = sorted(found.values(), key=lambda option: -option.share)
-    shares = [option.share * WHOLE // (WHOLE * len(standard)) for option in options]
+    shares = [option.share // len(standard) for option in options]
     options = [one._replace(share=share) for one, share in zip(options, shares, strict=True)]
     half = 2 * shares[0] >= WHOLE
     first = options[0].area

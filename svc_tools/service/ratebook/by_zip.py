@@ -81,10 +81,10 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     boxed = not touched or (place is not None and place.kind == _BOXES)
     key = name_key(place.city) if place else ""
     options = _options_of_box(book, state, key, counties) if boxed else ()
-    if touched:  # the Census draws land for some ZIPs of boxes, too
-        have = {option.area.id for option in options if option.area}
+    if touched:
         land = options_of_zip(book, state, zip5, counties, key)
-        options += tuple(one for one in land if one.area and one.area.id not in have)
+        have = {option.area for option in options}  # the Census draws some ZIPs of boxes, too
+        options = (*options, *(one for one in land if one.area not in have)) if have else land
     options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
     found = Location(
@@ -105,21 +105,22 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
 
 def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
     """Whether a ZIP is named after a town with a rate of its own that it does not touch."""
-    touched = {fips for fips, _ in book.zips.shares(zip5, state)}
     towns = [row for row in place_names(book, state).places.get(key, ()) if row.kind != "CDP"]
-    return bool(towns) and all(
-        row.fips not in touched and own_areas(book, state, row) for row in towns
-    )
+    if not towns or not all(own_areas(book, state, row) for row in towns):
+        return False
+    touched = {fips for fips, _ in book.zips.shares(zip5, state)}
+    return touched.isdisjoint(row.fips for row in towns)
 
 
 def _kind(options: Sequence[Option]) -> Iterator[object]:
-    """What the rates and doubts of a ZIP depend on: with one area its share does not matter."""
-    several = len(options) > 1
+    """What the rates and doubts of a ZIP depend on: with one area neither its share nor the why."""
+    if len(options) == 1:
+        yield options[0].area.id if options[0].area else ""
+        return
     for area, why, share in options:
         yield area.id if area else ""
         yield why
-        if several:
-            yield share
+        yield share
 
 
 def _options_of_box(

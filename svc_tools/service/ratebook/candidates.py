@@ -34,7 +34,7 @@ def bases_of(book: Book, state: str, fips: str) -> list[Area]:
 
 def has_base(book: Book, state: str, fips: str) -> bool:
     """Whether the book has a rate for what no city of a county takes."""
-    return any(area.kind in BASE_KINDS for area in book.county_areas.get((state, fips), ()))
+    return bool(bases_of(book, state, fips))
 
 
 def no_rate(book: Book, state: str, fips: str) -> NotResolved:
@@ -123,7 +123,8 @@ def options_of_zip(
 ) -> tuple[Option, ...]:
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
-    Of Alaska no share is known: a place counts that the ZIP is called after.
+    A place with less than 1 % of the land does not count, unless the ZIP is called after it. Of
+    Alaska no share is known: a place counts that the ZIP is called after.
 
     Args:
         book: the book.
@@ -148,6 +149,8 @@ def options_of_zip(
     for fips, share in shares:
         place = places[fips]
         named = _is_called(place, name)
+        if share < _SLIVER and not named:
+            continue
         left -= share
         areas = areas_of_place(book, state, place, counties)
         why = f"holds {place.name}"
@@ -180,8 +183,10 @@ def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[A
 
 
 def _is_called(place: PlaceRow, name: str) -> bool:
-    called = (place.name, *place.aliases.split("|")) if place.aliases else (place.name,)
-    return bool(name) and any(name_key(one) == name for one in called)
+    if name_key(place.name) == name:
+        return True
+    aliases = place.aliases.split("|") if place.aliases and name else ()
+    return any(name_key(one) == name for one in aliases)
 
 
 def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:

@@ -72,17 +72,19 @@ def resolve(book: Book, query: Query, *, today: date) -> Answer:
     day = query.as_of or today
     location = _locate(book, query, day)
     verdict = _verdict(book, state, location, day)
-    notes = location.advisories
-    possible = [option for option, _ in verdict.rated]
-    if verdict.several or location.named_area or state.tier == "A":
+    notes, rated = location.advisories, verdict.rated
+    if len(location.options) == 1:  # a verdict is shared by places that lead there otherwise
+        rated = ((rated[0][0], location.options[0].why),)
+    if verdict.several or (notes and (location.named_area or state.tier == "A")):
+        possible = [option for option, _ in rated]
         notes = tuple(rating.with_range(note, possible) for note in notes)
-    if verdict.several:
-        notes = (*notes, rating.several_rates(location.what, possible))
+        if verdict.several:
+            notes = (*notes, rating.several_rates(location.what, possible))
     return Answer(
         book,
         state,
         location,
-        verdict.rated,
+        rated,
         day,
         verdict.confidence,
         notes + verdict.notes,
@@ -120,7 +122,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             tier=state.tier,
             decided=location.decided,
             several=several,
-            share=_share(location, rated),
+            share=_share(location, rated) if several else 0,
             further=location.further,
             no_crosswalk=location.no_crosswalk,
             outside=location.outside and not location.by_record,
