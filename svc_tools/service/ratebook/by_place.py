@@ -304,31 +304,39 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[ZipPlace]) -> Loca
     """
     standard = [one for one in zips if book.zips.touched(one.zip, state)] or list(zips)
     found: dict[str, Option] = {}
+    refusal: NotResolved | None = None
     for one in standard:
         touched = book.zips.touched(one.zip, state)
         counties = tuple(dict.fromkeys((*([one.county] if one.county else []), *touched)))
         if not counties:
             continue
-        for option in _options_of(book, state, one, counties, boxed=not touched):
+        try:
+            options = _options_of(book, state, one, counties, boxed=not touched)
+        except NotResolved as error:
+            refusal = refusal or error  # another ZIP of the name may have a rate
+            continue
+        for option in options:
             if option.area:
                 known = found.get(option.area.id, option._replace(share=0))
                 found[option.area.id] = known._replace(share=known.share + option.share)
     if not found:
+        if refusal:
+            raise refusal
         county = next((one.county for one in standard if one.county), "")
         raise no_rate(book, state, county) if county else _no_county(text, state)
-    options = sorted(found.values(), key=lambda option: -option.share)
-    shares = [option.share // len(standard) for option in options]
-    options = [one._replace(share=share) for one, share in zip(options, shares, strict=True)]
-    half = 2 * shares[0] >= WHOLE
-    first = options[0].area
+    ranked = [
+        option._replace(share=option.share // len(standard))
+        for option in sorted(found.values(), key=lambda option: -option.share)
+    ]
+    first, half = ranked[0].area, 2 * ranked[0].share >= WHOLE
     return Location(
         "place",
         "postal",
         text,
-        tuple(options),
+        tuple(ranked),
         city=zips[0].city if name_key(zips[0].city) == name_key(text) else text,
         county=first.counties[0] if first else None,
-        tied=() if half else tuple(option.area.id for option in options if option.area),
+        tied=() if half else tuple(option.area.id for option in ranked if option.area),
     )
 
 
