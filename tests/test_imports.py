@@ -285,7 +285,7 @@ for one in (frame, dd.from_pandas(frame)):
             "columns",
             ["df.svc cannot be used: loading it failed (RuntimeError: this part is broken)"],
         ),
-        ("dask.lookup", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),
+        ("dask", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),
     ],
 )
 def test_a_part_that_is_broken_breaks_no_import_of_pandas_or_dask(part, said):

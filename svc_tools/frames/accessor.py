@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
-from svc_tools.frames.options import Options
+from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
 from svc_tools.frames.provenance import freeze
 from svc_tools.frames.review import review
-from svc_tools.frames.taxes.due import TaxTerms
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
     import datetime as dt
     import os
-    from collections.abc import Hashable, Sequence
-    from datetime import date, tzinfo
+    from collections.abc import Hashable
     from decimal import Decimal
     from pathlib import Path
 
     import pandas as pd
 
-    from svc_sdk import Svc
     from svc_tools.frames.analysis.filing import Filing
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.reconcile import Reconciliation
-    from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.charting.plots import Plots
+    from svc_tools.frames.options import Nexus
     from svc_tools.frames.provenance import Frozen
     from svc_tools.frames.review import Review
-    from svc_tools.frames.taxes.due import Nexus
-    from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
     from svc_tools.nexus import Thresholds
-    from svc_tools.places import Grain
 
 
 class SvcAccessor:
@@ -47,63 +41,16 @@ class SvcAccessor:
         self._frame = frame
 
     @overload
-    def lookup(self, *, dry_run: Literal[True], **arguments: Any) -> Plan: ...  # noqa: ANN401 - as below
+    def lookup(self, *, dry_run: Literal[True], **arguments: Unpack[LookupArguments]) -> Plan: ...
 
     @overload
     def lookup(
-        self,
-        *,
-        state: Hashable | None = None,
-        zip: Hashable | None = None,
-        address: Hashable | None = None,
-        city: Hashable | None = None,
-        location: Hashable | None = None,
-        lat: Hashable | None = None,
-        lng: Hashable | None = None,
-        country: Hashable | None = None,
-        as_of: Hashable | date | None = None,
-        tz: str | tzinfo | None = None,
-        as_of_grain: Grain = "day",
-        client: Svc | None = None,
-        prefix: str = "",
-        columns: Sequence[str] | None = None,
-        detail: bool = False,
-        errors: Literal["coerce", "raise"] = "coerce",
-        progress: bool = True,
-        rates: RateForm = "decimal",
-        cache: CacheChoice = None,
-        locked: str | Path | None = None,
-        concurrency: int = 16,
-        deadline: float | None = None,
-        dry_run: Literal[False] = False,
+        self, *, dry_run: Literal[False] = False, **arguments: Unpack[LookupArguments]
     ) -> pd.DataFrame: ...
 
-    def lookup(  # type: ignore[misc]  # a dry run takes what the lookup takes
-        self,
-        *,
-        state: Hashable | None = None,
-        zip: Hashable | None = None,  # noqa: A002 - the specification's name (SPEC 4.4)
-        address: Hashable | None = None,
-        city: Hashable | None = None,
-        location: Hashable | None = None,
-        lat: Hashable | None = None,
-        lng: Hashable | None = None,
-        country: Hashable | None = None,
-        as_of: Hashable | date | None = None,
-        tz: str | tzinfo | None = None,
-        as_of_grain: Grain = "day",
-        client: Svc | None = None,
-        prefix: str = "",
-        columns: Sequence[str] | None = None,
-        detail: bool = False,
-        errors: Literal["coerce", "raise"] = "coerce",
-        progress: bool = True,
-        rates: RateForm = "decimal",
-        cache: CacheChoice = None,
-        locked: str | Path | None = None,
-        concurrency: int = 16,
-        deadline: float | None = None,
-        dry_run: bool = False,
+    @takes(LookupArguments, LookupOptions)
+    def lookup(
+        self, *, dry_run: bool = False, **arguments: Unpack[LookupArguments]
     ) -> pd.DataFrame | Plan:
         """Look up the rate of every row's place, on its date. Distinct places are requested once.
 
@@ -160,54 +107,12 @@ class SvcAccessor:
             ConfigurationError: a key without an address, or an address without a key.
             LookupFailedError: with `errors="raise"`; its `frame` is the result.
         """
-        options = Options(
-            prefix=prefix,
-            errors=errors,
-            progress=progress,
-            rates=rates,
-            tz=tz,
-            as_of_grain=as_of_grain,
-            detail=detail,
-            columns=columns,
-            client=client,
-            cache=cache,
-            locked=locked,
-            concurrency=concurrency,
-            deadline=deadline,
-        )
-        given = {
-            "state": state,
-            "zip": zip,
-            "address": address,
-            "city": city,
-            "location": location,
-            "lat": lat,
-            "lng": lng,
-            "country": country,
-            "as_of": as_of,
-        }
-        if dry_run:
-            return make_plan(self._frame, given, options, None)
-        return enrich(self._frame, given, options)
+        options = LookupOptions(**arguments)
+        return make_plan(self._frame, options) if dry_run else enrich(self._frame, options)
 
+    @takes(LookupArguments, LookupOptions)
     def plan(
-        self,
-        *,
-        state: Hashable | None = None,
-        zip: Hashable | None = None,  # noqa: A002 - the specification's name (SPEC 4.4)
-        address: Hashable | None = None,
-        city: Hashable | None = None,
-        location: Hashable | None = None,
-        lat: Hashable | None = None,
-        lng: Hashable | None = None,
-        country: Hashable | None = None,
-        as_of: Hashable | date | None = None,
-        tz: str | tzinfo | None = None,
-        as_of_grain: Grain = "day",
-        client: Svc | None = None,
-        detail: bool = False,
-        cache: CacheChoice = None,
-        price: str | Decimal | None = None,
+        self, *, price: str | Decimal | None = None, **arguments: Unpack[LookupArguments]
     ) -> Plan:
         """Plan a `lookup` with these arguments: nothing is requested, no service is started.
 
@@ -223,19 +128,7 @@ class SvcAccessor:
         Raises:
             ValueError: the arguments are ambiguous, as for `lookup`, or the price is not valid.
         """
-        options = Options(tz=tz, as_of_grain=as_of_grain, client=client, detail=detail, cache=cache)
-        given = {
-            "state": state,
-            "zip": zip,
-            "address": address,
-            "city": city,
-            "location": location,
-            "lat": lat,
-            "lng": lng,
-            "country": country,
-            "as_of": as_of,
-        }
-        return make_plan(self._frame, given, options, price_of(price))
+        return make_plan(self._frame, LookupOptions(**arguments), price_of(price))
 
     def freeze(
         self,
@@ -266,21 +159,13 @@ class SvcAccessor:
         """
         return freeze(self._frame, path, prefix=prefix, cache=cache)
 
+    @takes(TaxArguments, TaxOptions)
     def tax(
         self,
         amount: Hashable = "amount",
         *,
-        shipping: Hashable | None = None,
-        exempt: Hashable | None = None,
-        rounding: Rounding = "half_up",
-        invoice: Hashable | None = None,
-        partial: Literal["use"] | None = None,
-        nexus: Nexus | None = None,
-        channel: Hashable | None = None,
-        ship_from: Hashable | None = None,
-        prefix: str = "",
         progress: bool = True,
-        errors: Literal["coerce", "raise"] = "coerce",
+        **arguments: Unpack[TaxArguments],
     ) -> pd.DataFrame:
         """Add the tax at the destination, exact to the cent: whole cents times the rate.
 
@@ -339,18 +224,7 @@ class SvcAccessor:
             RegisterError: the registrations cannot be read; it lists every invalid record.
             TaxFailedError: with `errors="raise"`; its `frame` is the result.
         """
-        terms = TaxTerms(
-            amount=amount,
-            shipping=shipping,
-            exempt=exempt,
-            rounding=rounding,
-            invoice=invoice,
-            partial=partial,
-            nexus=nexus,
-            channel=channel,
-            ship_from=ship_from,
-        )
-        return add_tax(self._frame, terms, prefix=prefix, progress=progress, errors=errors)
+        return add_tax(self._frame, TaxOptions(amount, **arguments), progress=progress)
 
     def reconcile(
         self,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from svc_tools.config import Source
     from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.options import Options
+    from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import Answers
@@ -68,23 +68,15 @@ class LookupFailedError(Exception):
         return type(self), (str(self), self.frame)
 
 
-def enrich(frame: pd.DataFrame, given: Mapping[str, object], options: Options) -> pd.DataFrame:
-    """Look every row up; see `SvcAccessor.lookup` for the meaning of the arguments.
-
-    Args:
-        frame: the rows.
-        given: the arguments that name places and dates.
-        options: every other argument.
-    """
+def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
+    """Look every row up; see `SvcAccessor.lookup` for the meaning of the options."""
     rest = free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
+    inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
     return enrich_asked(rest, inputs, ask(frame, inputs), options)
 
 
-def make_plan(
-    frame: pd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
-) -> Plan:
-    """Plan `enrich` with the same arguments; makes no request and starts no service.
+def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
+    """Plan `enrich` with the same options; makes no request and starts no service.
 
     Raises:
         ValueError: `locked` is among the options; or the lookup itself would refuse the arguments.
@@ -92,12 +84,12 @@ def make_plan(
     if options.locked is not None:
         raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
-    inputs = find_inputs(frame, given, options.zone, options.as_of_grain)
+    inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
     return plan_asked(inputs, ask(frame, inputs), options, price)
 
 
 def enrich_asked(
-    frame: pd.DataFrame, inputs: Inputs, asked: Asked, options: Options
+    frame: pd.DataFrame, inputs: Inputs, asked: Asked, options: LookupOptions
 ) -> pd.DataFrame:
     """Look up the queries of a frame's rows, and add the columns.
 
@@ -187,7 +179,7 @@ class _ResultSource:
 
 
 @contextlib.contextmanager
-def _source_of_results(options: Options) -> Iterator[_ResultSource]:
+def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
     """The service or lock file of one lookup."""
     if options.locked is not None:
         lock = read_lock(options.locked)
@@ -267,7 +259,7 @@ def _warn_of_early_end(run: Run, enriched: pd.DataFrame) -> None:
         raise LookupFailedError(message, enriched) from error
 
 
-def plan_asked(inputs: Inputs, asked: Asked, options: Options, price: Decimal | None) -> Plan:
+def plan_asked(inputs: Inputs, asked: Asked, options: LookupOptions, price: Decimal | None) -> Plan:
     """The plan for the queries of a frame's rows, with the service of the options."""
     with opened_cache(options.cache) as cache:
         service, source = _service_of(options)
@@ -288,7 +280,7 @@ def plan_of(
     service: str,
     source: Source | None,
     cache: Answers | None,
-    options: Options,
+    options: LookupOptions,
     price: Decimal | None = None,
     notes: tuple[str, ...] = (),
 ) -> Plan:
@@ -361,7 +353,7 @@ def _refused(asked: Asked) -> tuple[Refused, ...]:
     return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())
 
 
-def _service_of(options: Options) -> tuple[str, Source | None]:
+def _service_of(options: LookupOptions) -> tuple[str, Source | None]:
     """The name of the service, and whose results in the cache count; starts no service."""
     client = options.client
     if client is not None:

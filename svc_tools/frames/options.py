@@ -1,27 +1,43 @@
-"""The options of a lookup, validated: every argument but the place and the date of the rows."""
+"""The arguments of a lookup and of a tax, once for frames, files, Dask and the command line.
+
+`LookupOptions` and `TaxOptions` hold and validate them. `LookupArguments` and `TaxArguments` are
+their types for `**arguments`, so that editors and type checkers know each of them by name.
+"""
 
 from __future__ import annotations
 
 import difflib
+import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from svc_sdk import Svc
 from svc_tools.frames.lookup_columns import DETAIL_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.places import GRAINS, time_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import tzinfo
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from datetime import date, tzinfo
     from pathlib import Path
+    from typing import TypeAlias
+
+    import pandas as pd
 
     from svc_tools.frames.arrow import RateForm
+    from svc_tools.frames.taxes.rounding import Rounding
     from svc_tools.lookup.cache import CacheChoice
+    from svc_tools.nexus import Register
     from svc_tools.places import Grain
 
+    Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
+
+_Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 ALWAYS = ("lookup_status", "lookup_error")
 """The columns that are always added, so that no failure is hidden."""
+ROLES = ("state", "zip", "address", "city", "location", "lat", "lng", "country", "as_of")
+"""The arguments that say where the place and the date of each row are."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "errors": ("coerce", "raise"),
@@ -30,31 +46,67 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+class LookupArguments(TypedDict, total=False):
+    """The arguments of `df.svc.lookup()`, which documents them."""
+
+    state: Hashable | None
+    zip: Hashable | None
+    address: Hashable | None
+    city: Hashable | None
+    location: Hashable | None
+    lat: Hashable | None
+    lng: Hashable | None
+    country: Hashable | None
+    as_of: Hashable | date | None
+    tz: str | tzinfo | None
+    as_of_grain: Grain
+    client: Svc | None
+    prefix: str
+    columns: Sequence[str] | None
+    detail: bool
+    errors: Literal["coerce", "raise"]
+    progress: bool
+    rates: RateForm
+    cache: CacheChoice
+    locked: str | Path | None
+    concurrency: int
+    deadline: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """See `SvcAccessor.lookup` for the meaning of each field.
+class LookupOptions:
+    """The arguments of `df.svc.lookup()`, which documents them.
 
     Raises:
         ValueError: a choice, a time zone or a column's name is not known.
         TypeError: an argument has the wrong type.
     """
 
+    state: Hashable | None = None
+    zip: Hashable | None = None
+    address: Hashable | None = None
+    city: Hashable | None = None
+    location: Hashable | None = None
+    lat: Hashable | None = None
+    lng: Hashable | None = None
+    country: Hashable | None = None
+    as_of: Hashable | date | None = None
+    tz: str | tzinfo | None = None
+    as_of_grain: Grain = "day"
+    client: Svc | None = None
     prefix: str = ""
+    columns: Sequence[str] | None = None
+    detail: bool = False
     errors: Literal["coerce", "raise"] = "coerce"
     progress: bool = True
     rates: RateForm = "decimal"
-    tz: str | tzinfo | None = None
-    as_of_grain: Grain = "day"
-    detail: bool = False
-    columns: Sequence[str] | None = None
-    client: Svc | None = None
     cache: CacheChoice = None
     locked: str | Path | None = None
     concurrency: int = 16
     deadline: float | None = None
 
     def __post_init__(self) -> None:
-        """Validate every option."""
+        """Validate every option; which column has which role is decided by the rows."""
         for name, known in _CHOICES.items():
             value = getattr(self, name)
             if value not in known:
@@ -66,10 +118,15 @@ class Options:
             raise TypeError(f"client: expected svc_sdk.Svc, not {type(self.client).__name__}")
         if self.locked is not None and self.client is not None:
             raise ValueError(
-                "locked and client: a locked lookup asks no service; leave one of them out"
+                "locked and client: a locked lookup requests nothing; leave one of them out"
             )
         object.__setattr__(self, "tz", time_zone(self.tz))
         object.__setattr__(self, "columns", _columns(self.columns, detail=self.detail))
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The arguments that name places and dates."""
+        return {role: getattr(self, role) for role in ROLES}
 
     @property
     def zone(self) -> tzinfo | None:
@@ -94,9 +151,80 @@ def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: AN
     wanted = set(given)
     for name in wanted - set(known):
         close = difflib.get_close_matches(str(name), known, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        hint = f"did you mean {close[0]!r}?" if close else f"expected {', '.join(known)}"
         raise ValueError(f"columns: a lookup adds no column {name!r}; {hint}")
     needs = [name for name in DETAIL_COLUMNS if name in wanted]
     if needs and not detail:
         raise ValueError(f"columns: {needs[0]!r} comes with detail=True only")
     return tuple(name for name in known if name in wanted | set(ALWAYS))
+
+
+class TaxArguments(TypedDict, total=False):
+    """The arguments of `df.svc.tax()` after `amount`; it documents them."""
+
+    shipping: Hashable | None
+    exempt: Hashable | None
+    rounding: Rounding
+    invoice: Hashable | None
+    partial: Literal["use"] | None
+    nexus: Nexus | None
+    channel: Hashable | None
+    ship_from: Hashable | None
+    prefix: str
+    errors: Literal["coerce", "raise"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaxOptions:
+    """The arguments of `df.svc.tax()`, which documents them.
+
+    Raises:
+        ValueError: a choice is not known; it names the argument and what is expected.
+    """
+
+    amount: Hashable = "amount"
+    shipping: Hashable | None = None
+    exempt: Hashable | None = None
+    rounding: Rounding = "half_up"
+    invoice: Hashable | None = None
+    partial: Literal["use"] | None = None
+    nexus: Nexus | None = None
+    channel: Hashable | None = None
+    ship_from: Hashable | None = None
+    prefix: str = ""
+    errors: Literal["coerce", "raise"] = "coerce"
+
+    def __post_init__(self) -> None:
+        """Refuse choices that are not known."""
+        if self.errors not in ("coerce", "raise"):
+            raise ValueError(f"errors: {self.errors!r} is not known; expected 'coerce' or 'raise'")
+        if self.partial not in (None, "use"):  # as above
+            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
+        if self.rounding not in ROUNDINGS:
+            raise ValueError(
+                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
+            )
+
+
+def takes(arguments: type, options: type) -> Callable[[_Method], _Method]:
+    """Show `**arguments` one by one, for `help()` and for completion in IPython.
+
+    Args:
+        arguments: the `TypedDict` of `**arguments`.
+        options: the class that has their defaults.
+    """
+
+    def decorated(method: _Method) -> _Method:
+        plain = inspect.signature(method)
+        defaults = inspect.signature(options).parameters
+        own = [one for one in plain.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
+        each = [
+            defaults[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name in arguments.__annotations__
+        ]
+        every = [*first, *each, *own[len(first) :]]
+        method.__signature__ = plain.replace(parameters=every)  # type: ignore[attr-defined]
+        return method
+
+    return decorated

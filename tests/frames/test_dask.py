@@ -19,8 +19,7 @@ from support.faults import KEY, answer, echo
 
 import svc_tools
 import svc_tools.frames.dask
-from svc_tools.frames.dask import ChangedDataError
-from svc_tools.frames.dask.lookup import distinct
+from svc_tools.frames.dask import ChangedDataError, distinct
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 
 LATER = ["2026-02-01", "2026-03-01"]
@@ -326,7 +325,7 @@ def test_a_computed_frame_is_frozen_and_a_lock_file_needs_no_service(embedded, k
 
 
 def test_the_key_stands_nowhere_in_the_graph(embedded, faults, scripted, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.dask.lookup._LEVEL", 0)  # packed, and legible
+    monkeypatch.setattr("svc_tools.frames.dask._LEVEL", 0)  # packed, and legible
     ddf = parted(MIXED, 3, 5).svc.lookup(client=scripted, progress=False).svc.tax("amount")
     for carried in (ddf, dict(ddf.__dask_graph__()), ddf.optimize()):
         told = cloudpickle.dumps(carried)

@@ -78,7 +78,7 @@ def test_each_place_is_requested_once_from_here_and_no_task_holds_the_key(
     cluster, faults, scripted, zips, monkeypatch
 ):
     _, ddf = zips
-    monkeypatch.setattr("svc_tools.frames.dask.lookup._LEVEL", 0)  # packed, and legible
+    monkeypatch.setattr("svc_tools.frames.dask._LEVEL", 0)  # packed, and legible
     looked = ddf.svc.lookup(client=scripted, as_of="2026-02-01", progress=False)
     assert len(faults.seen) == len({seen.target for seen in faults.seen}) == 8
     for carried in (looked, dict(looked.__dask_graph__())):

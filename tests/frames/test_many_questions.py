@@ -16,7 +16,7 @@ from svc_tools.config import Source
 from svc_tools.frames import queries
 from svc_tools.frames.columns import Inputs
 from svc_tools.frames.enrich import plan_of
-from svc_tools.frames.options import Options
+from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.queries import ask, combined, factorized, numbered
 from svc_tools.places import (
     GRAINS,
@@ -171,7 +171,7 @@ def test_the_plan_counts_the_questions_of_each_grain(rows):
     }
     asked = ask(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     known = _Asked()
-    plan = plan_of(asked, service="x", source=Source("x", ""), cache=known, options=Options())
+    plan = plan_of(asked, service="x", source=Source("x", ""), cache=known, options=LookupOptions())
     assert dict(plan.grains) == expected
     assert [len(places) for places in known.places] == [expected[grain] for grain in GRAINS]
     refused = sum(isinstance(one, Refusal) for one in read["day"])

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from typing import TypeAlias
 
+    from svc_tools.frames.options import Nexus
     from svc_tools.frames.sales.columns import SalesColumns
-    from svc_tools.frames.taxes.due import Nexus
 
     Days: TypeAlias = tuple[date | str, date | str]
     Table: TypeAlias = Thresholds | str | Path

@@ -1,16 +1,16 @@
 """The terms of a tax, and what of it the seller owes under them.
 
 What is due depends on where the seller is registered (`nexus=`), on the day of the sale, and on who
-made it (`channel=`). `TaxTerms` are the arguments of `df.svc.tax()`; the frame stores them with its
-tax, and `terms_of` reads them back.
+made it (`channel=`). The frame stores the terms, the arguments of `df.svc.tax()`, with its tax, and
+`terms_of` reads them back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,14 +20,12 @@ from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import NOTE, TERMS, require_columns, stored
 from svc_tools.frames.provenance import lookups_of
 from svc_tools.frames.taxes.reasons import Reasons
-from svc_tools.frames.taxes.rounding import ROUNDINGS, Rounding
 from svc_tools.nexus import Register, read_register
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
-    from typing import TypeAlias
+    from collections.abc import Hashable, Mapping
 
-    Nexus: TypeAlias = Register | pd.DataFrame | str | Path | Iterable[Mapping[str, object]]
+    from svc_tools.frames.options import Nexus, TaxOptions
 
 _MARKETPLACE = {
     "marketplace",
@@ -63,43 +61,12 @@ _NO_DAY, _NEVER = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 _EPOCH = date(1970, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class TaxTerms:
-    """The arguments of `df.svc.tax()`, which documents them."""
-
-    amount: Hashable = "amount"
-    shipping: Hashable | None = None
-    exempt: Hashable | None = None
-    rounding: Rounding = "half_up"
-    invoice: Hashable | None = None
-    partial: Literal["use"] | None = None
-    nexus: Nexus | None = None
-    channel: Hashable | None = None
-    ship_from: Hashable | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse words that are not known.
-
-        Raises:
-            ValueError: it names the argument and what is expected.
-        """
-        if self.partial not in (None, "use"):  # what was given may have no hash
-            raise ValueError(f"partial: {self.partial!r} is not known; expected 'use' or None")
-        if self.rounding not in ROUNDINGS:
-            raise ValueError(
-                f"rounding: {self.rounding!r} is not known; expected {', '.join(ROUNDINGS)}"
-            )
-
-    def register(self) -> Register | None:
-        """The register of nexus, read; `None` where none was given."""
-        return None if self.nexus is None else register_of(self.nexus)
-
-
-def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Register | None) -> None:
+def remember(frame: pd.DataFrame, terms: TaxOptions, register: Register | None) -> None:
     """Store the terms in the frame's attributes, in plain values that a file can hold."""
     noted: dict[str, object] = {
         field.name: None if field.name == "nexus" else _as_stored(getattr(terms, field.name))
         for field in fields(terms)
+        if field.name not in {"prefix", "errors"}
     }
     if register is not None:
         file = Path(terms.nexus).name if isinstance(terms.nexus, str | Path) else None
@@ -108,7 +75,7 @@ def remember(frame: pd.DataFrame, prefix: str, terms: TaxTerms, register: Regist
             "records": len(register.records),
             "states": sorted(register.states),
         }
-    frame.attrs[TERMS] = {**stored(frame, TERMS), prefix: noted}
+    frame.attrs[TERMS] = {**stored(frame, TERMS), terms.prefix: noted}
 
 
 def terms_of(frame: pd.DataFrame, prefix: str) -> Mapping[str, Any]:

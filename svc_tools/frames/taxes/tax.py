@@ -27,9 +27,9 @@ from svc_tools.frames.notes import say
 from svc_tools.frames.provenance import changed_rows
 from svc_tools.frames.taxes.due import (
     Sales,
-    TaxTerms,
     channel_of,
     marketplace_only,
+    register_of,
     remember,
     sale_dates,
     why_not_due,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.frames.lookup_columns import Rates
+    from svc_tools.frames.options import TaxOptions
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.frames.taxes.rounding import Rounding
 
@@ -136,23 +137,15 @@ class _WithGaps(NamedTuple):
     missing: np.ndarray
 
 
-def add_tax(
-    frame: pd.DataFrame,
-    terms: TaxTerms,
-    *,
-    prefix: str = "",
-    progress: bool = True,
-    errors: Literal["coerce", "raise"] = "coerce",
-) -> pd.DataFrame:
+def add_tax(frame: pd.DataFrame, terms: TaxOptions, *, progress: bool = True) -> pd.DataFrame:
     """Add the columns of a tax; see `df.svc.tax` for the meaning of the terms."""
-    if errors not in {"coerce", "raise"}:
-        raise ValueError(f"errors: {errors!r} is not known; expected 'coerce' or 'raise'")
-    register = terms.register()
+    prefix = terms.prefix
+    register = None if terms.nexus is None else register_of(terms.nexus)
     due = terms.nexus is not None or terms.channel is not None
     options = {"shipping_tax": terms.shipping is not None, "tax_due": due, "tax_due_reason": due}
     added = (*TAX_COLUMNS, *(name for name, wanted in options.items() if wanted))
     rest = without_tax(frame, prefix, added)
-    lines = read_lines(frame, terms, prefix)
+    lines = read_lines(frame, terms)
     if moved := changed_rows(frame, prefix):
         warnings.warn(
             f"{moved:,} of {len(frame):,} rows have another place, date or rate than their lookup"
@@ -162,7 +155,7 @@ def add_tax(
         )
     tax, incomplete = _tax(frame, lines, terms)
     columns = _money(lines, tax, terms)
-    sales = _sales(frame, lines, terms, prefix)
+    sales = _sales(frame, lines, terms)
     marks = _marks(frame, lines, terms, sales)
     marks["invoice_incomplete"] = incomplete
     if register is not None and sales.dates is not None:
@@ -176,16 +169,17 @@ def add_tax(
     for name in added:
         taxed[prefix + name] = columns[name]
     taxed.attrs[TAXED] = sorted({prefix, *taxed.attrs.get(TAXED, [])})
-    remember(taxed, prefix, terms, register)
+    remember(taxed, terms, register)
     if progress:
         say(_notes(lines, columns, sales.channel))
-    if errors == "raise":
+    if terms.errors == "raise":
         _raise_for(lines, taxed)
     return taxed
 
 
-def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxTerms, prefix: str) -> Sales:
-    """Where, when and by whom each sale was made, as far as the terms ask for it."""
+def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> Sales:
+    """Where, when and by whom each sale was made, as far as the terms need it."""
+    prefix = terms.prefix
     for argument, value in (("nexus", terms.nexus), ("ship_from", terms.ship_from)):
         if value is not None:
             remedy = f"{argument}= needs it: look the rates up with all columns, or with this one"
@@ -199,7 +193,7 @@ def _sales(frame: pd.DataFrame, lines: Lines, terms: TaxTerms, prefix: str) -> S
 
 
 def _marks(
-    frame: pd.DataFrame, lines: Lines, terms: TaxTerms, sales: Sales
+    frame: pd.DataFrame, lines: Lines, terms: TaxOptions, sales: Sales
 ) -> dict[str, np.ndarray]:
     """The rows that require review, by the code of `tax_review`."""
     marks = {
@@ -273,7 +267,7 @@ def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray
     return texts.take(number[bits])
 
 
-def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray, np.ndarray]:
+def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> tuple[np.ndarray, np.ndarray]:
     """The tax of each row in cents, 0 where it has none; and rows of incomplete invoices."""
     units = lines.rates.units
     if terms.invoice is None:
@@ -293,7 +287,7 @@ def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxTerms) -> tuple[np.ndarray
     return tax, ~untaxed & named & lacking[codes]
 
 
-def _money(lines: Lines, tax: np.ndarray, terms: TaxTerms) -> dict[str, ExtensionArray]:
+def _money(lines: Lines, tax: np.ndarray, terms: TaxOptions) -> dict[str, ExtensionArray]:
     """Every column of money but `tax_due`, and `tax_error`."""
     untaxed = lines.reasons.given
     units, taxable = lines.rates.units, lines.taxable

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from svc_tools.frames.lookup_columns import Rates
-    from svc_tools.frames.taxes.due import TaxTerms
+    from svc_tools.frames.options import TaxOptions
 
 _SURE = LARGEST // UNITS_PER_ONE // 2 - 1
 """Cents up to which goods plus delivery, at any rate below 1, and half a cent more fit 64 bits."""
@@ -77,13 +77,14 @@ class Lines:
         self.reasons.add_each({row: why})
 
 
-def read_lines(frame: pd.DataFrame, terms: TaxTerms, prefix: str) -> Lines:
+def read_lines(frame: pd.DataFrame, terms: TaxOptions) -> Lines:
     """Read every row; a row that cannot be read has a reason.
 
     Raises:
         ValueError: a column is missing, or an argument is neither a column nor a value.
         TypeError: a column of amounts holds truth values.
     """
+    prefix = terms.prefix
     status, rate = f"{prefix}lookup_status", f"{prefix}combined_rate"
     require_columns(frame, (status, rate), "look the rates up first: df.svc.lookup()")
     require_columns(frame, (terms.amount,), "name the column of amounts: df.svc.tax(amount='…')")
@@ -167,7 +168,7 @@ def _freight(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
     return untaxed[codes], ~(untaxed | taxed)[codes]
 
 
-def _without_rate(status: pd.Series, rates: Rates, terms: TaxTerms) -> tuple[Reasons, np.ndarray]:
+def _without_rate(status: pd.Series, rates: Rates, terms: TaxOptions) -> tuple[Reasons, np.ndarray]:
     """Why rows have no rate to compute from; and which rows have a partial one."""
     reasons = Reasons(len(status))
     codes, names = pd.factorize(status)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,9 @@ from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import is_label
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
 from svc_tools.frames.money import Money, dollars, money, one_amount
+from svc_tools.frames.options import TaxOptions
 from svc_tools.frames.provenance import changed_rows
-from svc_tools.frames.taxes.due import TaxTerms, terms_of
+from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.tax_lines import read_lines
@@ -162,7 +163,7 @@ def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[st
     """
     terms = _stored_terms(frame, prefix)
     if terms is not None:
-        _refuse_other_amounts(frame, rows, terms, prefix)
+        _refuse_other_amounts(frame, rows, terms)
     changes = []
     if moved := changed_rows(frame, prefix):
         changes.append(
@@ -176,7 +177,7 @@ def changes_since(frame: pd.DataFrame, rows: TaxedRows, prefix: str) -> tuple[st
             "Rows whose tax is not the taxable amount times the rate, because one of the three was"
             f" changed since: {edited:,}."
         )
-    elif terms is not None and (torn := _torn_invoices(frame, rows, terms, prefix)):
+    elif terms is not None and (torn := _torn_invoices(frame, rows, terms)):
         changes.append(
             "Invoices that are not whole any more (rows were dropped since): the tax of their"
             f" lines is not that of their sum, rounded once: {torn:,}."
@@ -191,7 +192,7 @@ def taxable_of_rows(frame: pd.DataFrame, prefix: str) -> Money | None:
     """
     terms = _stored_terms(frame, prefix)
     try:
-        lines = None if terms is None else read_lines(frame, terms, prefix)
+        lines = None if terms is None else read_lines(frame, terms)
     except (TypeError, ValueError):
         return None
     return None if lines is None else Money(lines.taxable, lines.inputs.given)
@@ -208,21 +209,22 @@ def is_product(
     return near
 
 
-def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxTerms | None:
+_DECIDING = ("amount", "shipping", "exempt", "rounding", "invoice", "partial")
+"""The terms that decide the figures of a tax."""
+
+
+def _stored_terms(frame: pd.DataFrame, prefix: str) -> TaxOptions | None:
     """The terms that decide the figures; `None` where they are not stored with the frame."""
     stored = terms_of(frame, prefix)
-    known = {field.name for field in fields(TaxTerms)} - {"nexus", "channel", "ship_from"}
     try:
-        return TaxTerms(**{name: stored[name] for name in known})
+        return TaxOptions(**{name: stored[name] for name in _DECIDING}, prefix=prefix)
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _refuse_other_amounts(
-    frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str
-) -> None:
+def _refuse_other_amounts(frame: pd.DataFrame, rows: TaxedRows, terms: TaxOptions) -> None:
     try:
-        lines = read_lines(frame, terms, prefix)
+        lines = read_lines(frame, terms)
     except (TypeError, ValueError):
         return  # a column is missing
     given = lines.inputs.given
@@ -249,7 +251,7 @@ def _refuse_other_amounts(
     )
 
 
-def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix: str) -> int:
+def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxOptions) -> int:
     """How many invoices do not add up to their tax, rounded once."""
     if terms.invoice is None:
         return 0
@@ -258,7 +260,7 @@ def _torn_invoices(frame: pd.DataFrame, rows: TaxedRows, terms: TaxTerms, prefix
     except (TypeError, ValueError):
         return 0
     taxed = np.flatnonzero(~rows.tax.missing)
-    units = rates_of(frame, f"{prefix}combined_rate").units[taxed]
+    units = rates_of(frame, f"{terms.prefix}combined_rate").units[taxed]
     products = rows.taxable.cents[taxed] * units
     codes = np.unique(codes[taxed], return_inverse=True)[1]
     expected, _ = tax_by_invoice(products, units, codes, terms.rounding)

@@ -1,31 +1,48 @@
-"""`ddf.svc.lookup`: distinct places of all partitions, one lookup of them, a join by partition."""
+"""`ddf.svc`: lookup, plan and tax of a Dask frame.
+
+The distinct places of all partitions are looked up once, in this process, and joined by partition.
+Importing this module makes `ddf.svc` available; `import svc_tools` does so where Dask's frames are
+loaded, before or after it.
+"""
 
 from __future__ import annotations
 
 import pickle
 import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
 import pandas as pd
-from dask.base import compute
-from dask.delayed import delayed
+
+try:
+    from dask.base import compute
+    from dask.dataframe.extensions import make_scalar, register_dataframe_accessor
+    from dask.delayed import delayed
+except ImportError as error:
+    raise ImportError(
+        f"Dask is not installed. Install it with: pip install 'svc-tax-tools[dask]' ({error})"
+    ) from error
 from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 
+from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.enrich import LookupFailedError, enrich_asked, plan_asked, with_columns
-from svc_tools.frames.lookup_columns import free_columns
+from svc_tools.frames.lookup_columns import TAXED, TERMS, free_columns, require_columns, require_one
+from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
 from svc_tools.frames.queries import ask, distinct_rows
+from svc_tools.frames.taxes.due import register_of
+from svc_tools.frames.taxes.tax import add_tax
+from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
-    from decimal import Decimal
 
     import dask.dataframe as dd
 
     from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.options import Options
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup.plan import Plan
 
@@ -41,9 +58,94 @@ class ChangedDataError(RuntimeError):
     """A partition has a place that was not there when the places were collected."""
 
 
-def look_up_frame(ddf: dd.DataFrame, given: Mapping[str, object], options: Options) -> dd.DataFrame:
-    """Look up every row; see `DaskSvcAccessor.lookup` for the meaning of the arguments."""
-    found = _collected(ddf, given, options)
+@register_dataframe_accessor("svc")
+class DaskSvcAccessor:
+    """Sales-tax rates for the rows of a Dask frame; every argument means what it does in `df.svc`.
+
+    `lookup` and `plan` collect the distinct places when they are called; what they return, and
+    `tax`, is lazy. See docs/DASK.md.
+    """
+
+    def __init__(self, frame: dd.DataFrame) -> None:
+        self._frame = frame
+
+    @takes(LookupArguments, LookupOptions)
+    def lookup(self, **arguments: Unpack[LookupArguments]) -> dd.DataFrame:
+        """Look up the rate of every row's place, on its date; see `df.svc.lookup`.
+
+        Now: one pass over the columns of places and dates collects the distinct ones of all
+        partitions, and this process looks each up once. Later, when the result is computed,
+        however often: each partition is joined with the results, without a request.
+
+        The arguments are those of `df.svc.lookup`. The key of `client`, the cache and a lock file
+        stay in this process; with `errors="raise"` the exception comes now, and its `frame` is
+        the lazy result.
+
+        Returns:
+            A lazy frame with the same partitions, index and divisions, and the columns that
+            `df.svc.lookup` adds.
+
+        Raises:
+            ValueError: a column has one of the added names, or the arguments are ambiguous.
+            ConfigurationError: a key without an address, or the other way round.
+            LookupFailedError: with `errors="raise"`.
+        """
+        return _look_up(self._frame, LookupOptions(**arguments))
+
+    @takes(LookupArguments, LookupOptions)
+    def plan(
+        self, *, price: str | Decimal | None = None, **arguments: Unpack[LookupArguments]
+    ) -> Plan:
+        """What `lookup` with these arguments will take; see `df.svc.plan`. Sends no request.
+
+        One pass over the columns of places and dates counts the distinct ones.
+
+        The arguments are those of `lookup`, and `price`: dollars for one lookup, such as "0.004".
+
+        Returns:
+            A `Plan`; print it, or read its fields.
+
+        Raises:
+            ValueError: the arguments are ambiguous, as for `lookup`, or the price is not an amount.
+        """
+        options = LookupOptions(**arguments)
+        found = _collected(self._frame, options)
+        return plan_asked(found.inputs, found.asked, options, price_of(price))
+
+    @takes(TaxArguments, TaxOptions)
+    def tax(self, amount: Hashable = "amount", **arguments: Unpack[TaxArguments]) -> dd.DataFrame:
+        """Add the tax, exact to the cent, partition by partition and lazily; see `df.svc.tax`.
+
+        The arguments are those of `df.svc.tax`. Each `invoice` must lie within one partition, which
+        is checked now, by one pass over its column.
+
+        Returns:
+            A lazy frame with the columns that `df.svc.tax` adds.
+
+        Raises:
+            ValueError: the frame has not been looked up, a column is missing or not one of its
+                added columns, or an invoice has rows in several partitions.
+        """
+        return _tax_frame(self._frame, TaxOptions(amount, **arguments))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Explain the methods of `df.svc` that need all rows in one place."""
+        if hasattr(SvcAccessor, name) and not name.startswith("_"):
+            raise AttributeError(
+                f"ddf.svc.{name}: this needs all rows in one place; compute what it is about"
+                f" first, for instance ddf.compute().svc.{name}(…)"
+            )
+        raise AttributeError(f"ddf.svc has no attribute {name!r}")
+
+
+@make_scalar.register(Decimal)  # type: ignore[untyped-decorator]  # Dask has no types
+def _a_decimal(_: Decimal) -> Decimal:
+    """Dask's example of a sum of decimals, without which it cannot name such a sum."""
+    return Decimal(1)
+
+
+def _look_up(ddf: dd.DataFrame, options: LookupOptions) -> dd.DataFrame:
+    found = _collected(ddf, options)
     rows = pd.DataFrame(index=found.frame.index)  # the results alone: the places are in the table
     rows.attrs = found.attrs
     try:
@@ -53,14 +155,6 @@ def look_up_frame(ddf: dd.DataFrame, given: Mapping[str, object], options: Optio
         error.frame = lazy
         raise
     return _mapped(ddf, found, results, options)
-
-
-def plan_frame(
-    ddf: dd.DataFrame, given: Mapping[str, object], options: Options, price: Decimal | None
-) -> Plan:
-    """What `look_up_frame` with the same arguments will take; sends no request."""
-    found = _collected(ddf, given, options)
-    return plan_asked(found.inputs, found.asked, options, price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +174,9 @@ class _Collected:
     attrs: dict[Hashable, Any]
 
 
-def _collected(ddf: dd.DataFrame, given: Mapping[str, object], options: Options) -> _Collected:
+def _collected(ddf: dd.DataFrame, options: LookupOptions) -> _Collected:
     kept = free_columns(ddf._meta, options.prefix, options.names)  # noqa: SLF001 - Dask's empty frame
-    inputs = find_inputs(_first_values(ddf), given, options.zone, options.as_of_grain)
+    inputs = find_inputs(_first_values(ddf), options.given, options.zone, options.as_of_grain)
     frame, rows = distinct(ddf, list(dict.fromkeys(inputs.columns.values())))
     asked = ask(frame, inputs)
     counts = np.zeros(len(asked.questions), np.int64)
@@ -170,7 +264,7 @@ def _distinct(frame: pd.DataFrame, rows: np.ndarray, labels: list[Hashable]) -> 
 
 
 def _mapped(
-    ddf: dd.DataFrame, found: _Collected, results: pd.DataFrame, options: Options
+    ddf: dd.DataFrame, found: _Collected, results: pd.DataFrame, options: LookupOptions
 ) -> dd.DataFrame:
     """The lazy frame: each partition joined with the results, which go to the workers once."""
     table = _Table(_keys(found.frame), options.prefix, results)
@@ -259,3 +353,55 @@ def _changed(label: Hashable, value: object) -> ChangedDataError:
         " the places were collected: the data behind the frame changed, or are generated at random"
         " each time. Look up again, or persist() the frame first"
     )
+
+
+def _tax_frame(ddf: dd.DataFrame, options: TaxOptions) -> dd.DataFrame:
+    if options.invoice is not None:
+        _require_whole_invoices(ddf, options.invoice)
+    if options.nexus is not None and not isinstance(options.nexus, str | Path):
+        options = replace(options, nexus=register_of(options.nexus))  # an iterator can be read once
+    # wrong arguments are refused now, by Dask's empty frame
+    meta = _taxed(ddf._meta, options, {})  # noqa: SLF001 - Dask's empty frame
+    if options.nexus is not None:
+        options = replace(options, nexus=register_of(options.nexus))  # the workers lack its file
+    remembered = {name: meta.attrs[name] for name in (TAXED, TERMS) if name in meta.attrs}
+    taxed: dd.DataFrame = ddf.map_partitions(_taxed, options, remembered, meta=meta)
+    return taxed
+
+
+def _taxed(
+    partition: pd.DataFrame, options: TaxOptions, remembered: Mapping[str, Any]
+) -> pd.DataFrame:
+    taxed = add_tax(partition, options, progress=False)
+    taxed.attrs.update(remembered)
+    return taxed
+
+
+def _require_whole_invoices(ddf: dd.DataFrame, invoice: Hashable) -> None:
+    """Refuse invoices that lie in several partitions: each part would be rounded separately.
+
+    One pass, which sends eight bytes for each invoice of a partition to this process.
+    """
+    meta = ddf._meta  # noqa: SLF001 - Dask's empty frame
+    require_columns(meta, (invoice,), "name the column of invoices: ddf.svc.tax(invoice='…')")
+    require_one(meta, invoice, "invoice")
+    if ddf.npartitions == 1:
+        return
+    numbers = delayed(_invoice_hashes, pure=True)
+    found = compute(*[numbers(part, invoice) for part in ddf[[invoice]].to_delayed()])
+    _, times = np.unique(np.concatenate(found), return_counts=True)
+    split = int(np.count_nonzero(times > 1))
+    if split:
+        raise ValueError(
+            f"invoice: {split:,} of {len(times):,} invoices in column {invoice!r} have rows in"
+            " several partitions, and cents cannot be spread over what another worker holds."
+            f" Before the lookup bring each into one: ddf = ddf.shuffle({invoice!r}), or"
+            f" ddf.set_index({invoice!r}, drop=False) (after it, a shuffle would make objects of"
+            " the exact columns)"
+        )
+
+
+def _invoice_hashes(partition: pd.DataFrame, invoice: Hashable) -> np.ndarray:
+    """A 64-bit hash for each invoice of a partition."""
+    distinct = pd.Series(partition[invoice].dropna().unique()).astype("str")
+    return pd.util.hash_array(distinct.to_numpy(object), categorize=False)
