@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from benchmarks.load import KEY
 from benchmarks.measure import resident
-from svc_tools.service.serving import address_of, bind
+from svc_tools.loopback import address_of, listen
 
 BODY = b'{"rate":{' + b'"x":1,' * 150 + b'"y":1}}'
 """About as long as the answer of a lookup."""
@@ -38,7 +38,7 @@ def empty() -> None:
     config = uvicorn.Config(
         app, lifespan="off", ws="none", log_config=None, access_log=False, timeout_keep_alive=75
     )
-    with bind("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         print(address_of(listener), flush=True)
         uvicorn.Server(config).run(sockets=[listener])
 

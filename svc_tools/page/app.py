@@ -25,10 +25,11 @@ from jupyter_server.auth.identity import IdentityProvider, User
 from jupyter_server.base.handlers import AuthenticatedFileHandler, JupyterHandler
 from tornado import web
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 from traitlets.config import Config
 from voila.app import Voila
 from voila.request_info_handler import RequestInfoSocketHandler
+
+from svc_tools.loopback import LocalGuard, listen
 
 if TYPE_CHECKING:
     import socket
@@ -109,8 +110,9 @@ class _Identity(IdentityProvider):
 
     def get_user(self, handler: web.RequestHandler) -> User | Awaitable[User | None] | None:
         """The user of the page; nobody where the page of another server sends the request."""
-        origin = handler.request.headers.get("Origin")
-        if origin not in {None, f"http://{handler.request.host}"}:
+        headers = handler.request.headers
+        guard: LocalGuard = handler.settings["guard"]
+        if guard.refuses(headers.get_list("Host"), headers.get_list("Origin")):
             return None
         return super().get_user(handler)
 
@@ -229,6 +231,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             "login_url": "/",
             "disable_check_xsrf": True,  # _Identity refuses what another page sends
             "headers": _HEADERS,
+            "guard": LocalGuard(self.port),
             "websocket_max_message_size": UPLOAD_LIMIT + _MESSAGE_OVERHEAD,
             # no pings: on loopback a busy machine or a sleeping laptop is late, not gone
             "ws_ping_interval": 0,
@@ -244,9 +247,9 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         ]
         return [("/", _Entrance), files, *handlers]
 
-    def open(self, sockets: list[socket.socket]) -> None:
-        """Serve on these sockets; the kernels begin to start."""
-        self.port = sockets[0].getsockname()[1]
+    def open(self, listener: socket.socket) -> None:
+        """Serve on this socket; the kernels begin to start."""
+        self.port = listener.getsockname()[1]
         # its warnings name the whole address of a refused request, which may hold the token
         logging.getLogger("tornado.general").setLevel(logging.ERROR)
         self.initialize([])
@@ -257,7 +260,7 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
             max_buffer_size=UPLOAD_LIMIT + 2 * _MESSAGE_OVERHEAD,
             max_body_size=_BODY_LIMIT,
         )
-        self._server.add_sockets(sockets)
+        self._server.add_sockets([listener])
 
     async def close(self) -> None:
         """Stop serving, and end every kernel."""
@@ -321,23 +324,24 @@ def serve(
     Raises:
         OSError: the port is taken, or `folder` cannot be written.
     """
-    sockets = _bound_sockets(port)
+    listener = listen("127.0.0.1", port)
+    listener.settimeout(0)  # as Tornado expects
     work = _work_folder(folder)
     with FileLock(work / _LOCK), tempfile.TemporaryDirectory(prefix="svc-panel-") as run:
         notebook = Path(run) / "panel.ipynb"
         notebook.write_text(_notebook(work, register, embedded=embedded), encoding="utf-8")
         app = PageApp(notebook, work=work)
         with suppress(KeyboardInterrupt):  # Windows knows no other end
-            asyncio.run(_until_stopped(app, sockets, browser=browser, say=say))
+            asyncio.run(_until_stopped(app, listener, browser=browser, say=say))
     left = _delete_uploads(work)
     say("The page is closed." + (f" Its results are kept in {left}" if left else ""))
 
 
 async def _until_stopped(
-    app: PageApp, sockets: list[socket.socket], *, browser: bool, say: Callable[[str], None]
+    app: PageApp, listener: socket.socket, *, browser: bool, say: Callable[[str], None]
 ) -> None:
     stopped = asyncio.Event()
-    app.open(sockets)
+    app.open(listener)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):  # Windows
@@ -382,15 +386,6 @@ def _notebook(folder: Path, register: Path | None, *, embedded: bool) -> str:
             "cells": [cell],
         }
     )
-
-
-def _bound_sockets(port: int) -> list[socket.socket]:
-    try:
-        return bind_sockets(port, "127.0.0.1")
-    except OSError as error:
-        raise OSError(
-            f"Port {port} cannot be opened ({error.strerror}); leave --port out for a free one"
-        ) from error
 
 
 def _work_folder(folder: Path) -> Path:

@@ -52,9 +52,8 @@ def serve(
         seed: decides which requests fail.
 
     Raises:
-        PortInUseError: another program has the port.
         StoreError: the database cannot be used.
-        StartError: the base of both, for any other reason.
+        StartError: its base, for any other reason, such as a port in use.
     """
     from svc_tools.service import serving  # noqa: PLC0415 - loads all of the service
     from svc_tools.service.faults import FaultPlan  # noqa: PLC0415 - as above

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from svc_tools.loopback import serve_in_thread
 from svc_tools.service.app import create_app
 from svc_tools.service.database import Database, default_path, is_address
 from svc_tools.service.errors import BookUnavailableError
@@ -22,16 +23,10 @@ from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 -
 from svc_tools.service.health import keep_book
 from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook.imports.database import own_book_path
-from svc_tools.service.serving import Server, address_of, bind
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from svc_tools.service.ratebook import Book
-
-# Above the time that the last requests get to finish.
-_STOP_SECONDS = 10.0
 
 
 def start(db: Path | SecretStr | None = None) -> EmbeddedService:
@@ -71,9 +66,11 @@ class EmbeddedService:
         self.database_name = store.database.name
         self.api_key: SecretStr = new_key()
         keys = KeyRing(KeyStore(store.database), self.api_key)
-        self._server = BackgroundServer(
-            create_app(books=self._books, store=store, keys=keys, loopback=True)
-        )
+        app = create_app(books=self._books, store=store, keys=keys, loopback=True)
+        try:
+            self._server = serve_in_thread(app, name="svc-tools-service")
+        except (OSError, RuntimeError) as error:
+            raise StartError(f"The service is not running: {error}") from error
         self.base_url = self._server.base_url
 
     def __repr__(self) -> str:
@@ -144,59 +141,6 @@ class _Services:
             service.leave_to_parent()
             self._inherited.append(service)
         self._running = {}
-
-
-class BackgroundServer:
-    """An app served in a background thread; it listens once this is constructed.
-
-    Args:
-        app: the app; made for loopback.
-
-    Raises:
-        StartError: it cannot start.
-    """
-
-    _failure: BaseException | None = None
-
-    def __init__(self, app: FastAPI) -> None:
-        self._listener = bind("127.0.0.1", 0)
-        self.base_url = address_of(self._listener)
-        self._settled = threading.Event()
-        self._server = Server(app, on_started=self._settled.set)
-        self._thread = threading.Thread(target=self._run, name="svc-tools-service", daemon=True)
-        self._thread.start()
-        self._settled.wait()
-        if self._failure is not None:
-            self._thread.join(_STOP_SECONDS)
-            raise StartError(
-                f"The service did not start in the background: {self._failure!r}"
-            ) from self._failure
-
-    @property
-    def running(self) -> bool:
-        """Whether it serves requests."""
-        return self._thread.is_alive() and not self._server.should_exit
-
-    def close(self) -> None:
-        """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
-        self._server.should_exit = True
-        self._thread.join(_STOP_SECONDS)
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: give up the inherited socket; the parent's goes on listening."""
-        self._server.should_exit = True
-        descriptor = self._listener.detach()
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    def _run(self) -> None:
-        try:
-            self._server.run(sockets=[self._listener])
-        except BaseException as error:  # noqa: BLE001 - raised again by the constructor
-            self._failure = error
-        finally:
-            self._listener.close()
-            self._settled.set()
 
 
 def _target(db: Path | SecretStr | None) -> Path | SecretStr:

@@ -1,7 +1,6 @@
 """What can go wrong outside a request. Each message is a sentence for whoever started the service.
 
 StartError              the service cannot start
-├── PortInUseError      another program listens on that port
 └── StoreError          the database cannot be opened or used
     ├── StoreBusyError         another process holds it; trying again may help
     └── StoreUnavailableError  it worked before; work goes on once it is back
@@ -20,10 +19,6 @@ class BookUnavailableError(Exception):
 
 class StartError(Exception):
     """The service cannot start; the message says why and what to do."""
-
-
-class PortInUseError(StartError):
-    """Another program already listens on that port."""
 
 
 class StoreError(StartError):

@@ -1,21 +1,16 @@
 """The outermost layer of the app: request ids, size limits, the API key, and unexpected errors.
 
 Everything here comes before routing and validation, so a caller without a key learns nothing.
-
-A web page elsewhere can make a browser send requests to 127.0.0.1 under the page's own name (DNS
-rebinding). Its requests still have that name in `Host` or `Origin`: that is what is checked here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import ipaddress
-import re
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 
+from svc_tools.loopback import LocalGuard
 from svc_tools.service.envelope import (
     CODE,
     REQUEST_ID,
@@ -52,8 +47,7 @@ MAX_PATH = 1024
 _HEADERS_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
 _LONGEST_LENGTH = 10
 _FIRST_ERROR = 400
-_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@]+)(?::[0-9]{1,5})?")
-_ORIGIN = re.compile(r"https?://(?P<authority>[^/]+)", re.IGNORECASE)
+_LOCAL = LocalGuard()
 
 
 class Guard:
@@ -164,21 +158,23 @@ def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
 
 def _check_local(hosts: Iterable[bytes], origins: Iterable[bytes]) -> None:
     """Refuse what a page of another site could have sent through a browser on this machine."""
-    if [is_loopback_authority(host.decode("latin-1")) for host in hosts] != [True]:
+    refused = _LOCAL.refuses(
+        [one.decode("latin-1") for one in hosts], [one.decode("latin-1") for one in origins]
+    )
+    if refused == "host":
         raise Problem(
             403,
             "INVALID_HOST",
             "This service listens on this machine only: the Host header must be 127.0.0.1,"
             " localhost or [::1], with any port",
         )
-    for origin in origins:
-        if not is_loopback_origin(origin.decode("latin-1")):
-            raise Problem(
-                403,
-                "INVALID_ORIGIN",
-                "This service listens on this machine only: pages of other sites may not"
-                " use it (the Origin header is not of this machine)",
-            )
+    if refused == "origin":
+        raise Problem(
+            403,
+            "INVALID_ORIGIN",
+            "This service listens on this machine only: pages of other sites may not"
+            " use it (the Origin header is not of this machine)",
+        )
 
 
 def _too_large(what: str, most: int) -> Problem:
@@ -233,34 +229,3 @@ def _as_problem(error: BaseException) -> Problem:
         "INTERNAL",
         "The service failed on this request; its log has the reason under the support reference",
     )
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether a host, without port, is this machine: 127.0.0.0/8, ::1 or localhost."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-@functools.lru_cache(maxsize=256)
-def is_loopback_authority(authority: str) -> bool:
-    """Whether a `Host` header, with any port, names this machine."""
-    form = _AUTHORITY.fullmatch(authority)
-    if form is None:
-        return False
-    host = form["host"]
-    bracketed = host.startswith("[")
-    # an IPv6 address stands in brackets here, and nothing else does
-    if bracketed != (":" in host):
-        return False
-    return is_loopback_host(host.strip("[]"))
-
-
-@functools.lru_cache(maxsize=256)
-def is_loopback_origin(origin: str) -> bool:
-    """Whether an `Origin` header is a page that this machine itself serves."""
-    form = _ORIGIN.fullmatch(origin)
-    return form is not None and is_loopback_authority(form["authority"])

@@ -5,33 +5,32 @@ The socket is bound before uvicorn starts, so that the port is known and reserve
 
 from __future__ import annotations
 
-import errno
 import json
 import multiprocessing
 import os
 import signal
-import socket
 import threading
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvicorn
 from pydantic import SecretStr
 
+from svc_tools.loopback import UVICORN, ListenError, address_of, is_loopback, listen
 from svc_tools.service.app import create_app
 from svc_tools.service.database import LOCAL_ACCOUNT, Database, default_path
 from svc_tools.service.envelope import log, log_to_stderr, logged_to_stderr
-from svc_tools.service.errors import PortInUseError, StartError
+from svc_tools.service.errors import StartError
 from svc_tools.service.faults import FaultPlan
-from svc_tools.service.guard import is_loopback_host
 from svc_tools.service.health import BookKeeper, keep_book
 from svc_tools.service.keys import KeyRing, KeyStore, checked_key, hash_key, new_key
 from svc_tools.service.ratebook.imports.database import own_book_path
 from svc_tools.service.store import Store
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from pathlib import Path
 
@@ -41,24 +40,6 @@ _MOST_WORKERS = 64
 _SETTINGS = "SVC_TOOLS_WORKER"
 """The environment variable that passes the settings to uvicorn's workers: their arguments would be
 visible to every user of the machine. A worker removes it from its own environment."""
-
-OPTIONS: dict[str, Any] = {
-    "ws": "none",
-    "lifespan": "off",
-    "log_config": None,
-    # the app logs its own failures; a response that is broken on purpose is none
-    "log_level": "critical",
-    "access_log": False,
-    "proxy_headers": False,
-    "server_header": False,
-    # longer than clients keep idle connections: else a request may meet one just closed
-    "timeout_keep_alive": 75,
-    # how long requests under way may take once the server is told to stop
-    "timeout_graceful_shutdown": 3,
-}
-"""How uvicorn serves the app, in one process and in several."""
-_BACKLOG = 2048
-_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +90,12 @@ def serve(
         raise StartError("Several workers need Linux or macOS; leave --workers out for one")
     if not isinstance(db, SecretStr):
         db = SecretStr(str((db or default_path()).absolute()))
-    with bind(host, port) as listener, logged_to_stderr(), suppress(KeyboardInterrupt):
-        settings = _Settings(db, run_key, listens_on_loopback(listener), faults)
+    try:
+        listener = listen(host, port)
+    except ListenError as error:
+        raise StartError(str(error)) from error
+    with listener, logged_to_stderr(), suppress(KeyboardInterrupt):
+        settings = _Settings(db, run_key, is_loopback(listener.getsockname()[0]), faults)
         database = Database(db)
         books = keep_book(own_book_path())
         book = books.summary
@@ -133,7 +118,7 @@ def serve(
         if workers == 1:
             app = settings.app(database, books)
             announce()
-            uvicorn.Server(uvicorn.Config(app, **OPTIONS)).run(sockets=[listener])
+            uvicorn.Server(uvicorn.Config(app, **UVICORN)).run(sockets=[listener])
             return
         del books  # each worker reads its own
         threading.Thread(
@@ -149,7 +134,7 @@ def serve(
             # start on a busy machine. Not longer, because uvicorn (0.54) also waits this
             # long for a worker that ends between two steps of its check, and Ctrl+C with it.
             timeout_worker_healthcheck=15,
-            **OPTIONS,
+            **UVICORN,
         )
 
 
@@ -192,59 +177,3 @@ def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
     echo(f"API key: {made.get_secret_value()}")
     echo("Keep it: it is shown this once, and only its hash is stored.")
     store.create(hash_key(made), account=LOCAL_ACCOUNT, name="first start")
-
-
-class Server(uvicorn.Server):
-    """A uvicorn server that reports when it has started.
-
-    Args:
-        app: the app.
-        on_started: called once connections are being served, on the server's own thread.
-    """
-
-    def __init__(self, app: FastAPI, on_started: Callable[[], None]) -> None:
-        super().__init__(uvicorn.Config(app, **OPTIONS))
-        self._on_started = on_started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, then report it."""
-        await super().startup(sockets)
-        self._on_started()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on a host and port; port 0 takes a free one.
-
-    Raises:
-        PortInUseError: another program has the port.
-        StartError: the host is not an address of this machine, or the port is not allowed.
-    """
-    if not 0 <= port <= _LAST_PORT:  # the resolver would take its last 16 bits instead
-        raise StartError(f"The port {port} does not exist; ports go from 1 to {_LAST_PORT}")
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        # localhost often has both families; IPv4 is the one that every client tries
-        family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-        return socket.create_server(
-            (str(address[0]), int(address[1])), family=family, backlog=_BACKLOG
-        )
-    except socket.gaierror as error:
-        raise StartError(f"The host {host!r} is not known: {error.strerror}") from error
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise PortInUseError(
-                f"Port {port} on {host} is in use by another program (or by this service, already"
-                " running); stop it, or choose another port with --port"
-            ) from error
-        raise StartError(f"Cannot listen on {host} port {port}: {error.strerror}") from error
-
-
-def listens_on_loopback(listener: socket.socket) -> bool:
-    """Whether only this machine can reach the socket."""
-    return is_loopback_host(str(listener.getsockname()[0]))
-
-
-def address_of(listener: socket.socket) -> str:
-    """The base address of a listening socket, such as `http://127.0.0.1:8642`."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from support.postgres import Server, running
 
+from svc_tools.loopback import serve_in_thread
 from svc_tools.service.app import create_app
 from svc_tools.service.database import Database
-from svc_tools.service.embedded import BackgroundServer
 from svc_tools.service.health import BookKeeper
 from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook import load_book
@@ -69,7 +69,7 @@ def _run(stack: ExitStack, db: Path | str, **options: Any) -> Running:
             **options,
         }
     )
-    server = BackgroundServer(app)
+    server = serve_in_thread(app)
     stack.callback(server.close)
     secret = key.get_secret_value()
     client, stranger = (

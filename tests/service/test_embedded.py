@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+import uvicorn
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.service import embedded
-from svc_tools.service import embedded as background
 from svc_tools.service.errors import StartError, StoreError
 from svc_tools.service.ratebook import load_book
 
@@ -117,7 +117,7 @@ def test_close_does_not_wait_for_idle_connections(db):
         assert client.get("/v1/freshness").status_code == 200
         service.close()
         assert not service.running
-        assert not [thread for thread in service_threads() if thread is service._server._thread]
+        assert not [thread for thread in service_threads() if thread.name == THREAD]
 
 
 def test_it_starts_and_answers_while_an_event_loop_runs(db):
@@ -166,7 +166,7 @@ def test_a_start_that_fails_is_said_and_the_next_one_works(db, monkeypatch):
     async def fail(self, sockets=None):
         raise OSError("no more descriptors")
 
-    monkeypatch.setattr(background.Server, "startup", fail)
+    monkeypatch.setattr(uvicorn.Server, "startup", fail)
     before = service_threads()
     with pytest.raises(StartError, match="no more descriptors"):
         embedded.start(db)
@@ -224,7 +224,7 @@ def test_a_program_that_fails_shows_its_own_error(db):
 
 FORK = """
 import os, warnings
-from svc_tools.service.serving import bind
+from svc_tools.loopback import listen
 assert ask(service) == 200
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
 until_child_has_asked, asked = os.pipe()
@@ -247,7 +247,7 @@ assert embedded.start(Path(sys.argv[1])) is service
 assert ask(service) == 200
 service.close()
 port = int(service.base_url.rpartition(":")[2])
-bind("127.0.0.1", port).close()  # in use, had the child kept it
+listen("127.0.0.1", port).close()  # in use, had the child kept it
 os.close(done)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 print("parent")

@@ -10,12 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from svc_tools import loopback
 from svc_tools.service import app as nexus
 from svc_tools.service import app as rates
-from svc_tools.service import serving
 from svc_tools.service.app import create_app
 from svc_tools.service.database import Database
-from svc_tools.service.embedded import BackgroundServer
 from svc_tools.service.health import BookKeeper
 from svc_tools.service.keys import KeyRing, KeyStore, new_key
 from svc_tools.service.ratebook import load_book
@@ -265,7 +264,7 @@ def test_a_body_that_breaks_parsers_is_the_caller_s_mistake(shared, content):
 
 
 def test_a_request_that_the_end_of_the_service_meets_is_told_so(db, monkeypatch):
-    monkeypatch.setitem(serving.OPTIONS, "timeout_graceful_shutdown", 0.1)
+    monkeypatch.setitem(loopback.UVICORN, "timeout_graceful_shutdown", 0.1)
     key, store = new_key(), Store(Database(db))
     begun, free = threading.Event(), threading.Event()
 
@@ -276,7 +275,7 @@ def test_a_request_that_the_end_of_the_service_meets_is_told_so(db, monkeypatch)
     monkeypatch.setattr(store, "list_nexus", wait)
     keys = KeyRing(KeyStore(store.database), key)
     app = create_app(books=BookKeeper(load_book), store=store, keys=keys, loopback=True)
-    running = BackgroundServer(app)
+    running = loopback.serve_in_thread(app)
     headers = {"X-API-Key": key.get_secret_value()}
     url = f"{running.base_url}/v1/portability/nexus"
     try:

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from svc_tools.service.guard import (
-    MAX_BODY,
-    MAX_HEADERS,
-    MAX_QUERY,
-    is_loopback_authority,
-    is_loopback_host,
-    is_loopback_origin,
-)
+from svc_tools.service.guard import MAX_BODY, MAX_HEADERS, MAX_QUERY
 
 HERE = [
     "127.0.0.1",
@@ -49,14 +38,12 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("host", HERE)
 def test_a_host_of_this_machine(shared, host):
-    assert is_loopback_authority(host)
     response = shared.client.get("/v1/freshness", headers={"Host": host})
     assert response.status_code == 200
 
 
 @pytest.mark.parametrize("host", ELSEWHERE)
 def test_a_host_of_another_machine(shared, host):
-    assert not is_loopback_authority(host)
     response = shared.client.get("/v1/freshness", headers={"Host": host})
     assert response.status_code == 403
     error = response.json()["error"]
@@ -83,7 +70,6 @@ def test_no_host_or_two(shared, hosts):
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_an_origin_of_this_machine(shared, scheme, host):
     origin = f"{scheme}://{host}"
-    assert is_loopback_origin(origin)
     assert shared.client.get("/v1/freshness", headers={"Origin": origin}).status_code == 200
 
 
@@ -93,7 +79,6 @@ def test_an_origin_of_this_machine(shared, scheme, host):
     + [f"https://{host}" for host in ELSEWHERE],
 )
 def test_an_origin_elsewhere(shared, origin):
-    assert not is_loopback_origin(origin)
     response = shared.client.get("/v1/freshness", headers={"Origin": origin})
     assert response.status_code == 403
     assert response.json()["error"]["code"] == "INVALID_ORIGIN"
@@ -112,17 +97,6 @@ def test_a_server_for_other_machines_takes_any_host(run):
     headers = {"Host": "rates.example", "Origin": "https://books.example"}
     assert service.client.get("/v1/freshness", headers=headers).status_code == 200
     assert service.anonymous("GET", "/v1/freshness", headers=headers).status_code == 401
-
-
-@given(st.ip_addresses())
-def test_an_address_is_local_when_it_is_loopback(address):
-    assert is_loopback_host(str(address)) == ipaddress.ip_address(str(address)).is_loopback
-
-
-@given(st.text(max_size=30))
-def test_any_text_as_host_or_origin_is_judged(text):
-    assert is_loopback_authority(text) in {True, False}
-    assert is_loopback_origin(text) in {True, False}
 
 
 def refused_for_size(response, what):
