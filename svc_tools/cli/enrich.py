@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
-from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
 from svc_tools.display import (
     RANGE_LABEL,
-    STAGES,
     duration,
-    how_far,
     print_table,
     print_text,
     the_service,
@@ -33,14 +30,13 @@ from svc_tools.display import (
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.review import MEANINGS
+from svc_tools.progress import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rich.progress import Task
+    from collections.abc import Iterator, Sequence
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.job import FileJob, Stage
+    from svc_tools.frames.files.job import FileJob
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.plan import Plan
@@ -58,6 +54,7 @@ _LONGEST = 400  # characters: enough for every reason of the toolkit; a service 
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
+_EVERY_ON_TERMINAL = 0.5
 _NARROW = 60
 
 
@@ -602,58 +599,40 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-class FileProgress:
+class FileProgress(Meter):
     """Progress of the stages of a run, on a console that is standard error's."""
 
     def __init__(self, console: Console, *, shown: bool) -> None:
         self._console = console
         self._shown = shown
+        self._bar: Progress | None = None
+        self.every = _EVERY_ON_TERMINAL if console.is_terminal else _EVERY
 
-    @contextlib.contextmanager
-    def __call__(self, stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:
-        """Show one stage for the length of the block."""
-        if not self._shown or total == 0:
-            yield lambda _: None
-        elif self._console.is_terminal:
-            with self._bar() as bar:
-                task = bar.add_task(STAGES[stage][0], total=total, unit=STAGES[stage][1])
-                yield lambda count: bar.advance(task, count)
-        else:
-            yield _Log(self._console, stage, total).advance
-
-    def _bar(self) -> Progress:
-        columns: list[ProgressColumn] = [TextColumn("{task.description}"), _Counted()]
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Begin a stage: on a terminal, show a bar."""
+        super().start(name, total, unit)
+        if not self._shown or not self._console.is_terminal or total == 0:
+            return
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[text]}"),
+        ]
         if self._console.width >= _NARROW:
             columns.insert(1, BarColumn(bar_width=None))
-        return Progress(*columns, console=self._console, transient=True, expand=True)
+        self._bar = Progress(*columns, console=self._console, transient=True, expand=True)
+        self._bar.add_task(name, total=total, text=self.figures)
+        self._bar.start()
 
+    def draw(self) -> None:
+        """Move the bar, or print a line in a log."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self.count, text=self.figures)
+        elif self._shown:
+            line = f"svc: {self.name.lower()}: {self.figures}"
+            self._console.print(line, soft_wrap=True, markup=False)
 
-class _Counted(ProgressColumn):
-    """`4,000 of 10,000 places, 133/s, 45 s left`."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        # the first burst does not predict the speed
-        speed = task.speed if (task.elapsed or 0.0) > 1.0 else None
-        text = how_far(int(task.completed), task.total, speed, str(task.fields["unit"]))
-        return Text(text, no_wrap=True)
-
-
-class _Log:
-    """Progress as a line now and then."""
-
-    def __init__(self, console: Console, stage: Stage, total: int | None) -> None:
-        self._console, self._total = console, total
-        self._name, self._unit = STAGES[stage]
-        self._done = 0
-        self._began = self._printed = time.monotonic()
-
-    def advance(self, count: int) -> None:
-        self._done += count
-        now = time.monotonic()
-        if now - self._printed < _EVERY:
-            return
-        self._printed = now
-        text = how_far(self._done, self._total, self._done / (now - self._began), self._unit)
-        self._console.print(f"svc: {self._name.lower()}: {text}", soft_wrap=True, markup=False)
+    def done(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

@@ -26,7 +26,7 @@ from svc_tools.config import (
 from svc_tools.frames.answers import Answerer, answer_columns, answerer, results
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
-from svc_tools.frames.notes import ending, note_of, progress_bar, repairs, say
+from svc_tools.frames.notes import ending, note_of, repairs, say
 from svc_tools.frames.provenance import remember
 from svc_tools.frames.queries import ask
 from svc_tools.lookup import Run, look_up
@@ -35,6 +35,7 @@ from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.outcomes import all_stay
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, Refusal, first_day, on_days
+from svc_tools.progress import Bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -45,11 +46,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Asked
-    from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import Answers
     from svc_tools.places import Place
-
-    OnOutcome = Callable[[Outcome], object] | None
 
 
 class LookupFailedError(Exception):
@@ -104,8 +102,7 @@ def enrich_asked(
         notes = [*inputs.notes, *repairs(asked), *results_from.notes]
         if options.progress:
             say(notes)
-        with progress_bar(len(places), shown=options.progress) as on_outcome:
-            run = results_from.request(places, on_outcome)
+        run = results_from.request(places)
         later = [note for note in results_from.notes if note not in notes]
     columns = answer_columns(
         asked,
@@ -164,7 +161,7 @@ class _ResultSource:
     Attributes:
         who: the service as it stands in the rows.
         source: the service and account.
-        request: looks up places, and calls back for each outcome.
+        request: looks up places.
         notes: notes for the user; there may be more after `request`.
         today: the day of queries without a date; `None` for that of the response.
         store: where results come from that are not requested, in words.
@@ -172,7 +169,7 @@ class _ResultSource:
 
     who: Answerer
     source: Source
-    request: Callable[[Collection[Place], OnOutcome], Run]
+    request: Callable[[Collection[Place]], Run]
     notes: list[str] = field(default_factory=list)
     today: date | None = None
     store: str = "the cache"
@@ -184,11 +181,8 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
     if options.locked is not None:
         lock = read_lock(options.locked)
 
-        def from_lock(places: Collection[Place], on_outcome: OnOutcome) -> Run:
+        def from_lock(places: Collection[Place]) -> Run:
             outcomes = lock.outcomes(places, detail=options.detail)
-            for outcome in outcomes.values():
-                if on_outcome is not None and outcome.cached:
-                    on_outcome(outcome)
             cached = sum(outcome.cached for outcome in outcomes.values())
             return Run(outcomes, None, 0, cached, 0, 0.0)
 
@@ -210,7 +204,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
             ready = connect() if configured() else unconfigured(stacklevel=7)
             client = stack.enter_context(ready)
 
-        def from_service(places: Collection[Place], on_outcome: OnOutcome) -> Run:
+        def from_service(places: Collection[Place]) -> Run:
             return look_up(
                 client,
                 places,
@@ -218,7 +212,7 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
                 detail=options.detail,
                 concurrency=options.concurrency,
                 deadline=options.deadline,
-                on_outcome=on_outcome,
+                progress=Bar() if options.progress else None,
             )
 
         notes = [] if cache is None else cache.notes

@@ -1,10 +1,8 @@
-"""Notes and progress of a lookup, printed on standard error, and the note stored with the frame."""
+"""Notes of a lookup, printed on standard error, and the note stored with the frame."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import warnings
 from collections import Counter
 from datetime import date
 from shutil import get_terminal_size
@@ -16,7 +14,7 @@ from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.queries import Asked
@@ -76,37 +74,6 @@ def ending(asked: Asked, outcomes: Iterable[Outcome], run: Run, store: str) -> l
     if run.cached:
         lines.append(f"places: {run.cached:,} answered from {store}, {run.asked:,} asked for")
     return lines
-
-
-@contextlib.contextmanager
-def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[Outcome], object] | None]:
-    """A progress bar; a bar of text on a terminal and in a notebook without widgets.
-
-    Yields the function to call with each outcome; `None` where nothing is shown.
-    """
-    if not shown or not total:
-        yield None
-        return
-    try:
-        from tqdm import TqdmWarning  # noqa: PLC0415 - only where a bar is shown
-    except ModuleNotFoundError:
-        yield None
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found"
-        from tqdm.auto import tqdm  # noqa: PLC0415 - as above
-
-        # a bar of text belongs on a terminal, not in a log; a notebook draws its own
-        shown_as_text = tqdm.__module__ == "tqdm.asyncio"
-        bar = tqdm(
-            total=total,
-            desc="places",
-            unit="place",
-            leave=False,
-            disable=None if shown_as_text else False,
-        )
-    with bar:
-        yield lambda _outcome: bar.update()
 
 
 def note_of(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.lookup.engine import GRACE, Engine, RunCache, RunOptions
 from svc_tools.lookup.outcomes import STOPPED, not_attempted
+from svc_tools.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.engine import Batch, Commit
     from svc_tools.lookup.outcomes import Outcome
     from svc_tools.places import Place
+    from svc_tools.progress import Progress
 
 CLOSED = "the caller ended the run"
 _POLL = 0.5
@@ -71,7 +73,7 @@ def look_up(
     detail: bool = False,
     concurrency: int = 16,
     deadline: float | None = None,
-    on_outcome: Callable[[Outcome], object] | None = None,
+    progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Run:
     """Look up every distinct place once, and none that is in the cache.
@@ -90,8 +92,8 @@ def look_up(
         concurrency: how many requests may be in flight at once; it is lowered where the service
             rate limits some, or becomes slow under them.
         deadline: the seconds that the whole run may take; requests in flight then get one more.
-        on_outcome: called in the caller's thread with the outcome of each distinct place that is
-            known, got a response or failed, once it is committed.
+        progress: shows how many of the places that are not in the cache got a response or failed;
+            it is called in the caller's thread, once their outcomes are committed.
         stop: ends the run once another thread sets it, as an interrupt does: requests in flight
             get a second more, and `stopped` says "it was stopped".
 
@@ -107,13 +109,13 @@ def look_up(
     driver = Driver(client, options, run_cache.commit, stop=stop)
     try:
         known = run_cache.known(distinct)
-        _report(known.values(), on_outcome)
         if len(known) < len(distinct):
             driver.feed([place for place in distinct if place not in known])
             driver.close_feed()
             driver.start()
-            for batch in driver.batches():
-                _report([outcome for _, outcome in batch], on_outcome)
+            with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
+                for batch in driver.batches():
+                    shown.advance(sum(one.status != "not_attempted" for _, one in batch))
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
@@ -129,14 +131,6 @@ def look_up(
         run.requests,
         run.waited,
     )
-
-
-def _report(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], object] | None) -> None:
-    if on_outcome is None:
-        return
-    for outcome in outcomes:
-        if outcome.status != "not_attempted":
-            on_outcome(outcome)
 
 
 class Driver:

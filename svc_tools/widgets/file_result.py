@@ -5,8 +5,6 @@ The result has the counts by status, the rows that require review, and the files
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections import Counter
 from decimal import Decimal
 from html import escape
@@ -19,11 +17,9 @@ from svc_tools.codes import percent
 from svc_tools.display import (
     NOTHING,
     RANGE_LABEL,
-    STAGES,
     capital,
     counted,
     duration,
-    how_far,
     plain,
     the_service,
 )
@@ -31,6 +27,7 @@ from svc_tools.frames.files.result import TO_REVIEW, review_page
 from svc_tools.frames.meanings import meaning_of, urgency
 from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
+from svc_tools.progress import Meter
 from svc_tools.widgets.file_columns import reworded
 from svc_tools.widgets.parts import (
     DownloadButton,
@@ -46,10 +43,9 @@ from svc_tools.widgets.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from svc_tools.frames.files.job import Stage
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.background import Background
@@ -380,13 +376,7 @@ def _money(run: FileRun) -> str:
     return table_html(("What", ">Sum"), rows, "Tax")
 
 
-_EVERY = 0.25
-"""Seconds between two messages to the page."""
-_SURE_AFTER = 1.0
-"""Seconds after which the speed is reliable: the first burst is not."""
-
-
-class FileProgress:
+class FileProgress(Meter):
     """Progress of the stages of a run; it is called in the run's own thread.
 
     Attributes:
@@ -413,33 +403,18 @@ class FileProgress:
         set_visible(self.view, visible=False)
         self.view.remove_class("svc-busy")
 
-    @contextlib.contextmanager
-    def __call__(self, stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:
-        """Show one stage for the length of the block."""
-        name, unit = STAGES[stage]
-        began = drawn = time.monotonic()
-        done = 0
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Show a stage."""
+        super().start(name, total, unit)
+        self.draw()
 
-        def draw(now: float) -> None:
-            elapsed = now - began
-            speed = done / elapsed if elapsed > _SURE_AFTER else None
-            share = 0.0 if not total else min(done / total, 1.0)
-            words = f"{name}: {how_far(done, total, speed, unit)}"
-            self._background.tell(self._draw, share, words)
+    def draw(self) -> None:
+        """Show how far the stage is."""
+        self._background.tell(self._draw, self.share, f"{self.name}: {self.figures}")
 
-        def advance(count: int) -> None:
-            nonlocal done, drawn
-            done += count
-            now = time.monotonic()
-            if now - drawn >= _EVERY:
-                drawn = now
-                draw(now)
-
-        if total != 0:
-            draw(began)
-        yield advance
-        if total != 0:
-            draw(time.monotonic())
+    def done(self) -> None:
+        """Show the end of the stage."""
+        self.draw()
 
     def _draw(self, share: float, words: str) -> None:
         self.bar.value = share

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from svc_tools.cli import enrich
+from svc_tools import progress
 from svc_tools.cli.enrich import FileProgress
 from svc_tools.display import duration
 
@@ -16,16 +16,16 @@ from svc_tools.display import duration
 def clock(monkeypatch):
     """A clock that the test turns; also that of the bar on a terminal."""
     now = [1_000.0]
-    monkeypatch.setattr(enrich.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now
 
 
-def advanced(console, clock, steps, *, stage="asking", total=10_000):
+def advanced(console, clock, steps, *, name="Looking up", total=10_000, unit="places"):
     """What was written while so many seconds passed and so many were done, step by step."""
-    with FileProgress(console, shown=True)(stage, total) as advance:
+    with progress.stage(FileProgress(console, shown=True), name, total, unit) as shown:
         for seconds, count in steps:
             clock[0] += seconds
-            advance(count)
+            shown.advance(count)
     return console.file.getvalue()
 
 
@@ -33,20 +33,20 @@ def test_a_log_gets_a_line_now_and_then_with_the_rate_and_the_time_left(clock):
     console = Console(file=io.StringIO(), width=80)
     steps = [(10, 1_000), (20, 2_000), (15, 1_000), (15, 2_000)]
     assert advanced(console, clock, steps).splitlines() == [
-        "svc: asking: 3,000 of 10,000 places, 100/s, 1 min 10 s left",
-        "svc: asking: 6,000 of 10,000 places, 100/s, 40 s left",
+        "svc: looking up: 3,000 of 10,000 places, 100/s, 1 min 10 s left",
+        "svc: looking up: 6,000 of 10,000 places, 100/s, 40 s left",
     ]
 
 
 def test_a_slow_service_is_told_by_the_minute(clock):
     console = Console(file=io.StringIO(), width=80)
     told = advanced(console, clock, [(60, 6)], total=600)
-    assert told == "svc: asking: 6 of 600 places, 6/min, 1 h 39 min left\n"
+    assert told == "svc: looking up: 6 of 600 places, 6/min, 1 h 39 min left\n"
 
 
 def test_rows_of_a_file_whose_length_is_not_known_have_a_rate_and_no_end(clock):
     console = Console(file=io.StringIO(), width=80)
-    told = advanced(console, clock, [(30, 300_000)], stage="reading", total=None)
+    told = advanced(console, clock, [(30, 300_000)], name="Reading", total=None, unit="rows")
     assert told == "svc: reading: 300,000 rows, 10,000/s\n"
 
 
@@ -63,12 +63,12 @@ def test_a_terminal_shows_the_rate_and_the_time_left(clock, width):
     assert "4,000 of 10,000 places, 100/s, 1 min 00 s left" in told
 
 
-@pytest.mark.parametrize(("shown", "total"), [(False, 10), (True, 0)])
-def test_nothing_is_shown_where_nobody_wants_it_or_nothing_is_done(clock, shown, total):
-    console = Console(file=io.StringIO(), width=80)
-    with FileProgress(console, shown=shown)("writing", total) as advance:
+@pytest.mark.parametrize("terminal", [True, False])
+def test_nothing_is_shown_where_nobody_wants_it(clock, terminal):
+    console = Console(file=io.StringIO(), width=80, force_terminal=terminal)
+    with progress.stage(FileProgress(console, shown=False), "Writing", 10, "rows") as shown:
         clock[0] += 100
-        advance(5)
+        shown.advance(5)
     assert console.file.getvalue() == ""
 
 

@@ -33,16 +33,17 @@ from svc_sdk import Svc
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache
 from svc_tools.places import Place
+from svc_tools.progress import NoProgress
 
 places = [Place("TX", "zip", zip=f"{10_000 + number}") for number in range(int(sys.argv[4]))]
-done = 0
-def told(_):
-    global done
-    done += 1
-    if done == int(sys.argv[5]):
-        print("now", flush=True)
+class Told(NoProgress):
+    done = 0
+    def advance(self, count=1):
+        if self.done < int(sys.argv[5]) <= self.done + count:
+            print("now", flush=True)
+        self.done += count
 client = Svc(sys.argv[2], base_url=sys.argv[1], timeout=3)
-look_up(client, places, cache=Cache(Path(sys.argv[3])), concurrency=64, on_outcome=told)
+look_up(client, places, cache=Cache(Path(sys.argv[3])), concurrency=64, progress=Told())
 """
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from support.faults import RESET, answer, echo, echoing
+from support.waiting import Steps
 
 from svc_tools.lookup import Run, driver, look_up
 from svc_tools.places import Place
@@ -35,7 +36,7 @@ def only(client):
 def test_distinct_places_are_asked_once_and_every_one_has_an_outcome(client, faults):
     asked = places(50)
     seen = []
-    run = look_up(client, asked * 3, on_outcome=seen.append)
+    run = look_up(client, asked * 3, progress=Steps(lambda: seen.append(1)))
     assert run.stopped is None
     assert list(run.outcomes) == asked
     assert statuses(run) == {"ok": 50}
@@ -165,12 +166,12 @@ def test_an_interrupt_keeps_what_was_found(client, faults, monkeypatch):
     monkeypatch.setattr(driver, "GRACE", 20.0)  # a busy machine takes its time
     seen = []
 
-    def interrupt(outcome):
-        seen.append(outcome)
+    def interrupt():
+        seen.append(1)
         if len(seen) == 10:
             raise KeyboardInterrupt
 
-    run = look_up(client, places(2000), on_outcome=interrupt)
+    run = look_up(client, places(2000), progress=Steps(interrupt))
     assert run.stopped == "interrupted"
     found = statuses(run)
     assert found["ok"] >= 10

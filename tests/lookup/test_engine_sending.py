@@ -13,6 +13,7 @@ import httpx
 import pytest
 from support.counting import counting
 from support.faults import HANG, KEY, RESET, answer, echo
+from support.waiting import Steps
 
 from svc_sdk import Svc
 from svc_tools.lookup import driver, engine, look_up, transport
@@ -103,11 +104,11 @@ def test_a_retry_after_holds_every_request_back(faults):
     faults.will(echo, answer(429, b"", retry_after="1"), echo)
     times = []
 
-    def timed(outcome):
+    def timed():
         times.append(time.monotonic())
 
     with Svc(KEY, base_url=faults.base_url) as client:
-        run = look_up(client, places(40), concurrency=2, on_outcome=timed)
+        run = look_up(client, places(40), concurrency=2, progress=Steps(timed))
     assert statuses(run) == {"ok": 40}
     assert 1.0 <= run.waited < 2.0
     pauses = [later - earlier for earlier, later in pairwise(times)]
@@ -130,24 +131,24 @@ def test_an_interrupt_does_not_wait_for_what_hangs(scripted, faults, monkeypatch
     faults.will(*[echo] * 5, HANG)
     seen = []
 
-    def interrupt(outcome):
-        seen.append(outcome)
+    def interrupt():
+        seen.append(1)
         if len(seen) == 5:
             raise KeyboardInterrupt
 
     began = time.monotonic()
-    run = look_up(scripted, places(100), on_outcome=interrupt)
+    run = look_up(scripted, places(100), progress=Steps(interrupt))
     assert time.monotonic() - began < 5
     assert run.stopped == "interrupted"
     assert statuses(run) == {"ok": 5, "not_attempted": 95}
 
 
 def test_an_error_of_the_callback_reaches_the_caller_and_ends_the_run(scripted, faults):
-    def broken(outcome):
-        raise LookupError(outcome.status)
+    def broken():
+        raise LookupError
 
     with pytest.raises(LookupError):
-        look_up(scripted, places(5_000), on_outcome=broken)
+        look_up(scripted, places(5_000), progress=Steps(broken))
     assert len(faults.seen) < 5_000
 
 

@@ -30,16 +30,14 @@ def many():
 """
 FRAME = """
 import pandas as pd
-from svc_tools.lookup.outcomes import Outcome
-from svc_tools.frames import notes
-class Bar:
-    def __init__(self): self.count = 0
-    def __call__(self, outcome):
-        self.count += 1
-        if self.count == 20: print("now", flush=True)
-import contextlib
 import svc_tools.frames.enrich as module
-module.progress_bar = lambda total, *, shown: contextlib.nullcontext(Bar())
+from svc_tools.progress import NoProgress
+class Bar(NoProgress):
+    count = 0
+    def advance(self, count=1):
+        if self.count < 20 <= self.count + count: print("now", flush=True)
+        self.count += count
+module.Bar = Bar
 frame = pd.DataFrame(rows)
 def look():
     done = frame.svc.lookup(client=client, cache=cache)

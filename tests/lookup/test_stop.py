@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import itertools
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 from support.faults import HANG, answer, echo
+from support.waiting import Steps
 
 from svc_tools.frames import enrich_file
 from svc_tools.frames.files import FileError
@@ -57,19 +57,19 @@ def after(count, stop):
     """Sets the event once so many outcomes came."""
     seen = []
 
-    def see(outcome):
-        seen.append(outcome)
+    def see():
+        seen.append(1)
         if len(seen) == count:
             stop.set()
 
-    return see
+    return Steps(see)
 
 
 def test_a_stop_keeps_what_was_found_and_the_rest_is_asked_for_next_time(
     client, faults, cache, stop, monkeypatch
 ):
     monkeypatch.setattr(driver, "GRACE", 20.0)  # a busy machine takes its time
-    run = look_up(client, places(2000), cache=cache, on_outcome=after(10, stop), stop=stop)
+    run = look_up(client, places(2000), cache=cache, progress=after(10, stop), stop=stop)
     found = statuses(run)
     assert run.stopped == STOPPED
     assert found["ok"] == len(faults.seen) >= 10  # answers on their way count too
@@ -128,20 +128,6 @@ def csv_of(folder, rows=400):
     return path
 
 
-def stage_by_stage(wanted, stop):
-    """Progress that sets the event as soon as this stage goes on."""
-
-    @contextlib.contextmanager
-    def progress(stage, total):
-        def advance(count):
-            if stage == wanted:
-                stop.set()
-
-        yield advance
-
-    return progress
-
-
 def enriched(tmp_path, scripted, cache, **more):
     source = csv_of(tmp_path)
     return enrich_file(source, tmp_path / "out.csv", client=scripted, cache=cache, **more)
@@ -158,7 +144,7 @@ def test_a_file_that_is_stopped_while_asking_leaves_what_was_found(
         return echo(seen)
 
     faults.will(answers_some_before_the_stop)
-    run = enriched(tmp_path, scripted, cache, progress=stage_by_stage("asking", stop), stop=stop)
+    run = enriched(tmp_path, scripted, cache, progress=Steps(stop.set, "Looking up"), stop=stop)
     found = run.totals.statuses["ok"]
     assert (run.stopped, run.interrupted, run.resumable) == (STOPPED, True, True)
     assert run.written == tmp_path / "out-incomplete.csv"
@@ -170,13 +156,13 @@ def test_a_file_that_is_stopped_while_asking_leaves_what_was_found(
     assert len(faults.seen) == 400
 
 
-@pytest.mark.parametrize(("stage", "asked"), [("reading", 0), ("writing", 400)])
+@pytest.mark.parametrize(("stage", "asked"), [("Reading", 0), ("Writing", 400)])
 def test_a_file_that_is_stopped_while_read_or_written_writes_nothing(  # noqa: PLR0917 - fixtures
     scripted, faults, tmp_path, cache, stop, stage, asked, small_chunks
 ):
     (tmp_path / "out.csv").write_text("of last month\n")
     run = enriched(
-        tmp_path, scripted, cache, progress=stage_by_stage(stage, stop), stop=stop, force=True
+        tmp_path, scripted, cache, progress=Steps(stop.set, stage), stop=stop, force=True
     )
     assert (run.stopped, run.written, run.totals.rows) == (STOPPED, None, 0)
     assert len(faults.seen) == asked

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from svc_sdk import Svc
-    from svc_tools.frames.files.job import Progress
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Grain
+    from svc_tools.progress import Progress
 
 
 def enrich_file(
@@ -95,7 +95,7 @@ def enrich_file(
         resume: use the results in the cache; `False` requests every place again.
         concurrency: concurrent requests.
         deadline: seconds after which no more requests are sent.
-        progress: called with a stage and its size, gives a context with a function to advance by.
+        progress: shows the stages of the run: rows read, places looked up, rows written.
         stop: ends the run once another thread sets it. While the file is read, or its rows are
             written, nothing is written then; while places are looked up, the results so far are
             written to the `-incomplete` file. Results stay in the cache.

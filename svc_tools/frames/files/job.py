@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -48,11 +48,11 @@ from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
+from svc_tools.progress import stage
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
     from decimal import Decimal
     from pathlib import Path
 
@@ -65,8 +65,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.places import Grain, Place
-
-Stage = Literal["reading", "asking", "writing"]
+    from svc_tools.progress import Progress
 
 
 class FileJob:
@@ -86,11 +85,13 @@ class FileJob:
         progress: Progress | None = None,
     ) -> None:
         self.source, self.output, self.report = source, output, report
-        self._progress = progress or _silent
+        self._progress = progress
         self.kind = "csv" if str(output) == "-" else check_output(output, source, force=force)
         if report is not None:
             check_report(report, source, output, force=force)
-        with self._progress("reading", None):  # a workbook is read whole to know its columns
+        with stage(
+            progress, "Reading", None, "rows"
+        ):  # a workbook is read whole to know its columns
             self.rows = open_rows(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             self.layout = layout_of(self.rows.schema, self._first(), terms)
@@ -135,7 +136,7 @@ class FileJob:
             FileError: a row cannot be read, or the output cannot hold so many.
         """
         surveyed, invoice = self.surveyed, self.terms.tax and self.terms.tax.get("invoice")
-        with self._progress("reading", None) as advance:
+        with stage(self._progress, "Reading", None, "rows") as shown:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
                     return surveyed
@@ -150,7 +151,7 @@ class FileJob:
                 if invoice:
                     self._split.see(frame[invoice])
                 surveyed.rows += len(frame)
-                advance(len(frame))
+                shown.advance(len(frame))
         surveyed.whole = True
         check_rows(self.kind, surveyed.rows)
         self.notes += [
@@ -194,18 +195,16 @@ class FileJob:
         """
         self._cached = cache is not None
         results = cache if resume or cache is None else _WriteOnlyCache(cache)
-        left = len(self.surveyed.places) - len(self.known(client, results))
-        with self._progress("asking", left) as advance:
-            self._run = look_up(
-                client,
-                self.surveyed.places,
-                cache=results,
-                detail=self.terms.detail,
-                concurrency=concurrency,
-                deadline=deadline,
-                on_outcome=lambda outcome: None if outcome.cached else advance(1),
-                stop=stop,
-            )
+        self._run = look_up(
+            client,
+            self.surveyed.places,
+            cache=results,
+            detail=self.terms.detail,
+            concurrency=concurrency,
+            deadline=deadline,
+            progress=self._progress,
+            stop=stop,
+        )
         self._results = Results(self._run.outcomes, answerer(client))
         self._source = source_of(client)
         self.notes += cache.notes if cache is not None else []
@@ -255,8 +254,8 @@ class FileJob:
             writing = _FileWriting(self.rows, self.layout, self.terms, self._results, attrs)
             seen: list[pd.DataFrame] | None = None if self.report is None else []
             try:
-                with self._progress("writing", self.surveyed.rows) as advance:
-                    step = advance if stopped is not None else _until(stop, advance)
+                with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
+                    step = shown.advance if stopped is not None else _until(stop, shown.advance)
                     totals = writing.write(target, self.kind, self._split, step, seen)
             except _StoppedError:
                 target, stopped, seen = None, STOPPED, None
@@ -330,21 +329,6 @@ class FileJob:
         """The first rows with all columns, from which the layout is decided."""
         chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
         return chunk.frame(range(len(self.rows.schema)))
-
-
-class Progress(Protocol):
-    """Shows the progress of a run."""
-
-    def __call__(
-        self, stage: Stage, total: int | None
-    ) -> AbstractContextManager[Callable[[int], object]]:
-        """Begin a stage of so many rows or places; gives a function to advance by a number."""
-
-
-@contextlib.contextmanager
-def _silent(stage: Stage, total: int | None) -> Iterator[Callable[[int], object]]:  # noqa: ARG001 - the protocol's signature
-    """Progress that is not shown."""
-    yield lambda _: None
 
 
 @dataclass(slots=True)

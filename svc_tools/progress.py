@@ -1,0 +1,154 @@
+"""Progress of long work: one protocol for terminals, notebooks, the panel and logs.
+
+Work that takes long has the argument `progress`. It calls `start`, `advance` as often as it likes,
+and `done`; stages may follow each other, and are not nested. `stage` does so for a block.
+`Meter` is the base of what shows it: it counts, and draws only now and then.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from svc_tools.display import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Progress(Protocol):
+    """Shows progress. It is called in the thread that does the work."""
+
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Begin a stage.
+
+        Args:
+            name: what is done, such as "Reading".
+            total: how much there is to do; `None` where that is not known.
+            unit: what is counted, in the plural, such as "rows".
+        """
+
+    def advance(self, count: int = 1) -> None:
+        """Count what was done since the last call."""
+
+    def note(self, text: str) -> None:
+        """Show a sentence about what was just done."""
+
+    def done(self) -> None:
+        """End the stage, also where it failed."""
+
+
+class NoProgress:
+    """Progress that is not shown; the base of classes that need only some of the methods."""
+
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Begin a stage; see `Progress`."""
+
+    def advance(self, count: int = 1) -> None:
+        """Count what was done; see `Progress`."""
+
+    def note(self, text: str) -> None:
+        """Show a sentence; see `Progress`."""
+
+    def done(self) -> None:
+        """End the stage; see `Progress`."""
+
+
+@contextmanager
+def stage(progress: Progress | None, name: str, total: int | None, unit: str) -> Iterator[Progress]:
+    """Show one stage for the length of the block; `None` for progress that is not shown."""
+    shown = progress or NoProgress()
+    shown.start(name, total, unit)
+    try:
+        yield shown
+    finally:
+        shown.done()
+
+
+_SURE_AFTER = 1.0
+"""Seconds after which the speed is reliable: the first burst is not."""
+_MINUTE = 60
+
+
+class Meter(NoProgress):
+    """Progress that is counted, and drawn at most once every so many seconds by a subclass.
+
+    Attributes:
+        every: the seconds between two calls of `draw`.
+        name: the stage.
+        total: how much there is to do, where that is known.
+        unit: what is counted.
+        count: how much is done.
+    """
+
+    every = 0.25
+
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Begin a stage, with nothing done; see `Progress`."""
+        self.name, self.total, self.unit = name, total, unit
+        self.count = 0
+        self._began = self._drawn = time.monotonic()
+
+    def advance(self, count: int = 1) -> None:
+        """Count what was done, and draw it if it is time; see `Progress`."""
+        self.count += count
+        now = time.monotonic()
+        if now - self._drawn >= self.every:
+            self._drawn = now
+            self.draw()
+
+    def draw(self) -> None:
+        """Show the stage as it is now."""
+
+    @property
+    def share(self) -> float:
+        """How much is done, from 0 to 1; 0 where the total is not known."""
+        return min(self.count / self.total, 1.0) if self.total else 0.0
+
+    @property
+    def figures(self) -> str:
+        """`4,000 of 10,000 places, 133/s, 45 s left`."""
+        whole = "" if self.total is None else f" of {self.total:,}"
+        text = f"{self.count:,}{whole} {self.unit}"
+        elapsed = time.monotonic() - self._began
+        if elapsed <= _SURE_AFTER or not self.count:
+            return text
+        speed = self.count / elapsed
+        rate = f"{speed:,.0f}/s" if speed >= 1 else f"{speed * _MINUTE:,.0f}/min"
+        left = "" if self.total is None else f", {duration((self.total - self.count) / speed)} left"
+        return f"{text}, {rate}{left}"
+
+
+class Bar(NoProgress):
+    """A progress bar by tqdm: in text on a terminal, and drawn by a notebook; else nothing."""
+
+    _bar: Any = None
+
+    def start(self, name: str, total: int | None, unit: str) -> None:
+        """Show an empty bar; see `Progress`."""
+        try:
+            from tqdm import TqdmWarning  # noqa: PLC0415 - optional, and only where a bar is shown
+        except ModuleNotFoundError:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TqdmWarning)  # "IProgress not found"
+            from tqdm.auto import tqdm  # noqa: PLC0415 - as above
+
+            # a bar of text belongs on a terminal, not in a log; a notebook draws its own
+            in_text = tqdm.__module__ == "tqdm.asyncio"
+            hidden = None if in_text else False
+            unit = f" {unit}"
+            self._bar = tqdm(total=total, desc=name, unit=unit, leave=False, disable=hidden)
+
+    def advance(self, count: int = 1) -> None:
+        """Move the bar; see `Progress`."""
+        if self._bar is not None:
+            self._bar.update(count)
+
+    def done(self) -> None:
+        """Remove the bar; see `Progress`."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
