@@ -30,7 +30,6 @@ from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
 from svc_tools.widgets.file_columns import reworded
 from svc_tools.widgets.parts import (
-    DownloadButton,
     MessageArea,
     button,
     field,
@@ -41,6 +40,7 @@ from svc_tools.widgets.parts import (
     table,
     table_html,
 )
+from svc_tools.widgets.transfers import DownloadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
     from svc_tools.lookup.plan import Plan
-    from svc_tools.widgets.background import Background
-    from svc_tools.widgets.session import Session
+    from svc_tools.widgets.session import Background, Session
 
 _MOST_REASONS = 6
 
@@ -410,7 +409,7 @@ class FileProgress(Meter):
 
     def draw(self) -> None:
         """Show how far the stage is."""
-        self._background.tell(self._draw, self.share, f"{self.name}: {self.figures}")
+        self._background.deliver(self._draw, self.share, f"{self.name}: {self.figures}")
 
     def done(self) -> None:
         """Show the end of the stage."""

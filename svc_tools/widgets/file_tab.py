@@ -41,9 +41,8 @@ from svc_tools.widgets.parts import (
     line,
     note,
     set_visible,
-    size_text,
 )
-from svc_tools.widgets.uploads import UploadButton, free_name
+from svc_tools.widgets.transfers import UploadButton, free_name, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +51,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.plan import Plan
-    from svc_tools.widgets.background import Job
     from svc_tools.widgets.parts import Values
-    from svc_tools.widgets.session import Session
+    from svc_tools.widgets.session import Job, Session
 
 _OTHER_SERVICE = "Another service is used now: show the plan again."
 

@@ -26,7 +26,6 @@ from svc_tools.widgets.parts import (
     HERE,
     NO_SERVICE,
     CodeView,
-    CopyButton,
     Entry,
     Form,
     MessageArea,
@@ -35,14 +34,14 @@ from svc_tools.widgets.parts import (
     set_visible,
     trouble_of,
 )
+from svc_tools.widgets.transfers import CopyButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_sdk import Svc, TaxResponse
     from svc_tools.lookup import Found, Outcome
-    from svc_tools.widgets.background import Job
-    from svc_tools.widgets.session import Session
+    from svc_tools.widgets.session import Job, Session
 
 _ZIP, _ADDRESS, _PLACE, _POINT = "zip", "address", "place", "coordinates"
 _NEEDED = {
@@ -124,7 +123,7 @@ class LookupTab:
             return
         self.job.cancel()
         self.form.busy = False
-        self.message.show_note("Cancelled: its result will not be shown.")
+        self.message.show_note("Canceled: its result will not be shown.")
 
     def _show_result(
         self, query: LookupQuery, result: TaxResponse, outcome: Outcome, *, service: str, code: str

@@ -17,7 +17,7 @@ import pandas as pd
 
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
-from svc_tools.widgets.nexus_section import Section, actions, box_html
+from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
     CodeView,
     Entry,
@@ -26,6 +26,7 @@ from svc_tools.widgets.parts import (
     as_code,
     button,
     field,
+    line,
     note,
     set_visible,
 )
@@ -141,7 +142,7 @@ class ExposureSection(Section):
         self.compose(
             note(_HELP),
             self.file,
-            actions([self.upload, self.columns_button]),
+            line(self.upload, self.columns_button),
             self._mapping,
             self.said,
             self.result,
@@ -158,7 +159,7 @@ class ExposureSection(Section):
         paths = self._paths(self._texts.get("path", ""))
         if paths:
             self.run(
-                "Reading the columns\N{HORIZONTAL ELLIPSIS}",
+                "Reading the columns…",
                 lambda: _names(paths[0]),
                 self._offer,
                 forms=[self.file],
@@ -190,7 +191,7 @@ class ExposureSection(Section):
             return found, thresholds
 
         self.run(
-            "Reading the sales\N{HORIZONTAL ELLIPSIS}",
+            "Reading the sales…",
             work,
             lambda computed: self._computed(sent, *computed),
             forms=[self.file],

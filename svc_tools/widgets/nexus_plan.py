@@ -14,20 +14,21 @@ from svc_sdk import SvcError
 from svc_tools import config, nexus
 from svc_tools.display import counted
 from svc_tools.nexus.journal import JournalError
-from svc_tools.widgets.nexus_section import Section, actions, box_html, store_plan, stored_plan
+from svc_tools.widgets.nexus_section import Section, box_html, store_plan, stored_plan
 from svc_tools.widgets.parts import (
     CodeView,
     Disclosure,
-    DownloadButton,
     Entry,
     Form,
     Name,
     as_code,
     button,
     field,
+    line,
     note,
     set_visible,
 )
+from svc_tools.widgets.transfers import DownloadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,9 +111,9 @@ class PlanSection(Section):
                 self.missing,
                 self.summary,
                 filters,
-                actions([self.tick_button, self.untick_button, self.download]),
+                line(self.tick_button, self.untick_button, self.download),
                 self.rows.view,
-                actions([self.back_button, self.where, self.next_button]),
+                line(self.back_button, self.where, self.next_button),
             ]
         )
         self.compose(
@@ -166,7 +167,7 @@ class PlanSection(Section):
             return plan, able
 
         self.run(
-            "Making the plan\N{HORIZONTAL ELLIPSIS}",
+            "Making the plan…",
             work,
             lambda made: self._made(client, *made),
             forms=[self.file],
@@ -179,7 +180,7 @@ class PlanSection(Section):
             return
         self.file.errors = {}
         self.run(
-            "Reading the plan\N{HORIZONTAL ELLIPSIS}",
+            "Reading the plan…",
             lambda: nexus.read_plan(Path(path.strip()).expanduser()),
             self.use,
             forms=[self.file],

@@ -1,28 +1,17 @@
-"""What the sections of the Nexus tab share.
-
-- `Cleanup`: the state of one cleanup, and its listeners.
-- `Section`: the base class, with a heading, a message and work in the background.
-- `ConfirmBox` and `Running`: the typed confirmation and the progress of what changes records.
-- Tables of requests and records.
-- Ticked plans, stored next to the receipts: ticks are work and survive the page and the kernel.
-"""
+"""The state of one nexus cleanup, the base class of its sections, and stored plans."""
 
 from __future__ import annotations
 
-import json
-import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import ipywidgets as w
 
-from svc_sdk import SvcError
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted
+from svc_tools.display import NOTHING
 from svc_tools.nexus.journal import private_folder
-from svc_tools.widgets.parts import MessageArea, button, field, heading, set_visible, table_html
-from svc_tools.widgets.uploads import UploadButton
+from svc_tools.widgets.parts import MessageArea, button, heading, line, set_visible, table_html
+from svc_tools.widgets.transfers import UploadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,16 +24,14 @@ if TYPE_CHECKING:
     from svc_tools.nexus import (
         Abilities,
         Plan,
-        PlannedRequest,
         PlanRow,
         Receipt,
         Register,
         Registration,
         Thresholds,
     )
-    from svc_tools.widgets.background import Job
     from svc_tools.widgets.parts import Form
-    from svc_tools.widgets.session import Session
+    from svc_tools.widgets.session import Job, Session
 
 Change = Literal["register", "exposure", "plan", "ticks", "receipt", "account"]
 T = TypeVar("T")
@@ -96,6 +83,11 @@ class Cleanup:
         for listener in self._listeners:
             listener(what)
 
+    def show_receipt(self, receipt: Receipt) -> None:
+        """Make this the current receipt."""
+        self.receipt = receipt
+        self.changed("receipt")
+
 
 class Section:
     """One step of the cleanup.
@@ -115,8 +107,8 @@ class Section:
         self.cancel_button.add_class("svc-late")
         self.cancel_button.on_click(lambda _: self.give_up())
         set_visible(self.cancel_button, visible=False)
-        self.said = w.HBox([self.message, self.cancel_button])
-        self.said.add_class("svc-told")
+        self.said = line(self.message, self.cancel_button)
+        self.said.add_class("svc-status")
         self._title = title
         self._job: Job | None = None
         self._vital = False
@@ -145,17 +137,6 @@ class Section:
             self.message.show_note("No service is connected: give a key above.")
         return self.session.client
 
-    def show_receipt(self, receipt: Receipt, client: Svc, listed: Register | None) -> None:
-        """Show the receipt of a change, and what the service lists since then.
-
-        The list is that of `client`: it is dropped where another account is in use by now.
-        """
-        self.cleanup.receipt = receipt
-        self.cleanup.changed("receipt")
-        if listed is not None and client is self.session.client:
-            self.cleanup.listed = listed
-            self.cleanup.changed("register")
-
     @property
     def busy(self) -> bool:
         """Whether work of this section is under way."""
@@ -164,7 +145,7 @@ class Section:
     def cancel(self) -> bool:
         """Cancel the work under way, if there is any: its result will not be shown.
 
-        What changes records is not cancelled: it runs to its end.
+        What changes records is not canceled: it runs to its end.
         """
         if self._job is None or not self._job.running or self._vital:
             return False
@@ -175,11 +156,11 @@ class Section:
     def give_up(self) -> None:
         """Cancel the work under way, with a message."""
         if self.cancel():
-            self.message.show_note("Cancelled. Nothing was changed; the result will not be shown.")
+            self.message.show_note("Canceled. Nothing was changed; the result will not be shown.")
 
     def run(
         self,
-        saying: str,
+        message: str,
         work: Callable[[], T],
         done: Callable[[T], object],
         *,
@@ -192,12 +173,12 @@ class Section:
         No button is disabled meanwhile: it would lose the keyboard focus.
 
         Args:
-            saying: the message while it runs.
+            message: the message while it runs.
             work: the work; it touches no widget.
             done: called with its result.
             forms: those that are busy meanwhile.
             always: called when it is over, even where it failed.
-            vital: whether it changes records and must not be interrupted: it cannot be cancelled,
+            vital: whether it changes records and must not be interrupted: it cannot be canceled,
                 and the page asks before it is closed.
         """
         if self.busy:
@@ -227,174 +208,13 @@ class Section:
         set_visible(self.cancel_button, visible=not vital)
         for form in forms:
             form.busy = True
-        self.message.show_note(saying)
+        self.message.show_note(message)
         self._job = self.session.background.start(work, done=succeeded, failed=failed)
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """What has to be typed before anything is sent.
-
-    Attributes:
-        expected: the text: a state's code, or the number of records.
-        prompt: what to type and what for, in a sentence.
-    """
-
-    expected: str
-    prompt: str
-
-    def fits(self, typed: str) -> bool:
-        """Whether that was typed: blanks around it and the case of letters do not count."""
-        return bool(self.expected) and typed.strip().upper() == self.expected
-
-
-def confirmation_of(states: Iterable[str], act: str) -> Confirmation:
-    """What to type for records of these states, one for each record: the state, or the count.
-
-    Args:
-        states: the state of each record.
-        act: what is done to them, such as "remove {}".
-    """
-    each = list(states)
-    distinct = sorted(set(each))
-    if not each:
-        return Confirmation("", "")
-    if len(distinct) == 1:
-        state, what = distinct[0], act.format(counted(len(each), "record"))
-        return Confirmation(state, f"Type {state}, the state, to {what}.")
-    where = counted(len(distinct), "state")
-    if len(distinct) <= 3:  # noqa: PLR2004 - more would make the sentence long
-        where = f"{', '.join(distinct[:-1])} and {distinct[-1]}"
-    prompt = f"Type {len(each)}, the number of records, to {act.format('them')} in {where}."
-    return Confirmation(str(len(each)), prompt)
-
-
-class ConfirmBox:
-    """A text to type, and a button for the one act that it confirms.
-
-    Attributes:
-        typed: where the text is typed; its label says what to type.
-        button: acts once, when the text fits.
-    """
-
-    def __init__(
-        self, act: Callable[[str], object], *, kind: Literal["primary", "danger"] = "danger"
-    ) -> None:
-        self._act = act
-        self._confirmation = Confirmation("", "")
-        self.typed = w.Text(description="Confirm")
-        self.button = button("Confirm", kind=kind)
-        self.button.disabled = True
-        self.view = w.VBox([field(self.typed), self.button])
-        self.view.add_class("svc-confirm")
-        self.view.add_class(f"svc-confirm-{kind}")
-        # letter by letter, else the button would stay disabled until the field is left
-        self.typed.continuous_update = True
-        self.typed.observe(lambda _: self._check(), "value")
-        self.button.on_click(lambda _: self._clicked())
-        self.rest()
-
-    @property
-    def expected(self) -> str:
-        """What has to be typed; "" while nothing is to be confirmed."""
-        return self._confirmation.expected
-
-    def request(self, confirmation: Confirmation, label: str) -> None:
-        """Request a confirmation; `label` is the label of the button."""
-        self._confirmation = confirmation
-        self.typed.description = confirmation.prompt
-        self.typed.value = ""
-        self.button.description = label
-        set_visible(self.view, visible=True)
-        self._check()
-
-    def rest(self) -> None:
-        """Request nothing, and withdraw what was requested."""
-        self._confirmation = Confirmation("", "")
-        self.typed.value = ""
-        self.button.disabled = True
-        set_visible(self.view, visible=False)
-
-    def _check(self) -> None:
-        self.button.disabled = not self._confirmation.fits(self.typed.value)
-
-    def _clicked(self) -> None:
-        typed = self.typed.value
-        if not self._confirmation.fits(typed):
-            return
-        self.rest()  # so that a second click finds nothing to confirm
-        self._act(typed.strip())
-
-
-class Running:
-    """The progress of requests that change records; shown only while they are sent.
-
-    Attributes:
-        stop: set to stop after the request under way.
-        progress: how many requests are done.
-        stop_button: sets `stop`.
-        view: both.
-    """
-
-    def __init__(self, message: MessageArea) -> None:
-        self._message = message
-        self.stop = threading.Event()
-        self.progress = w.IntProgress()
-        self.progress.add_class("svc-progress-bar")
-        self.stop_button = button("Stop after the one under way", kind="plain")
-        self.stop_button.on_click(lambda _: self.end_early())
-        self.view = actions([self.progress, self.stop_button])
-        set_visible(self.view, visible=False)
-
-    def begin(self, total: int) -> None:
-        """Show that none of `total` requests is done."""
-        self.stop.clear()
-        self.stop_button.disabled = False
-        self.moved(0, total)
-        set_visible(self.view, visible=True)
-
-    def moved(self, done: int, total: int) -> None:
-        """Show how many of how many requests are done."""
-        self.progress.max, self.progress.value = max(1, total), done
-
-    def over(self) -> None:
-        """Hide it: nothing is sent any more."""
-        set_visible(self.view, visible=False)
-
-    def end_early(self) -> None:
-        """Stop after the request under way."""
-        self.stop.set()
-        self.stop_button.disabled = True
-        self._message.show_note("It stops after the request under way.")
-
-
-def actions(children: Sequence[w.Widget]) -> w.HBox:
-    """Buttons in a row that wraps where the page is narrow."""
-    row = w.HBox(children)
-    row.add_class("svc-actions")
-    return row
 
 
 def box_html(inner: str, *, trouble: bool = False) -> str:
     """HTML in a box, which is red where something needs attention."""
     return f'<div class="svc-box svc-{"trouble" if trouble else "said"}">{inner}</div>'
-
-
-def requests_html(requests: Sequence[PlannedRequest]) -> str:
-    """Method, path and parameters as they are sent, the body if any, and the purpose."""
-    with_body = any(one.body is not None for one in requests)
-    with_count = any(one.expected is not None for one in requests)
-    heads = ["Request"]
-    heads += ["~Body"] if with_body else []
-    heads += [">Records"] if with_count else []
-    rows = []
-    for one in requests:
-        row: list[object] = [one.line]
-        if with_body:
-            row.append(NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False))
-        row += [NOTHING if one.expected is None else one.expected] if with_count else []
-        rows.append([*row, one.purpose])
-    return table_html([*heads, "~What for"], rows, "The requests, as they are sent")
 
 
 def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str:
@@ -420,26 +240,6 @@ def more_html(total: int, where: str = "") -> str:
     """How many of `total` rows are beyond `MOST_ROWS`."""
     left = total - MOST_ROWS
     return f'<p class="svc-note">and {left:,} more{where}</p>' if left > 0 else ""
-
-
-def list_or_none(client: Svc) -> Register | None:
-    """The service's records; `None` where it does not list them.
-
-    Raises:
-        SvcError: the call failed.
-    """
-    try:
-        return nexus.list_register(client)
-    except nexus.NotListedError:
-        return None
-
-
-def list_after_change(client: Svc) -> Register | None:
-    """The service's records after a change; `None` where it fails or does not list them."""
-    try:
-        return list_or_none(client)
-    except SvcError:
-        return None
 
 
 def store_plan(plan: Plan) -> Path:

@@ -14,10 +14,10 @@ import ipywidgets as w
 
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted
-from svc_tools.widgets.nexus_apply import ApplySection, LeftOverSection, WholeStateSection
+from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
+from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
-from svc_tools.widgets.nexus_receipt import HistorySection, ReceiptSection
 from svc_tools.widgets.nexus_section import MOST_ROWS, Cleanup, Section, more_html, records_html
 from svc_tools.widgets.parts import (
     HERE,
@@ -189,7 +189,7 @@ class RegisterSection(Section):
             self.message.show_note("No service is connected: give a key above, or read a file.")
             return
         self.run(
-            "Listing the records\N{HORIZONTAL ELLIPSIS}",
+            "Listing the records…",
             lambda: nexus.list_register(client),
             self._listed,
         )
@@ -212,7 +212,7 @@ class RegisterSection(Section):
 
     def _read(self, source: object) -> None:
         self.run(
-            "Reading the register\N{HORIZONTAL ELLIPSIS}",
+            "Reading the register…",
             lambda: nexus.read_register(source),
             lambda register: self._took_mine(register, source),
             forms=[self.file],

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.widgets.background import Job
+    from svc_tools.widgets.session import Job
 
 _CHOOSE_SERVICE = (
     "First choose a service. The embedded service runs on this machine, from its own rate book,"

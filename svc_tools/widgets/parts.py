@@ -25,7 +25,7 @@ from svc_tools.config import ConfigurationError
 from svc_tools.lookup.errors import Trouble, one_line, told_of_service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import UnionType
 
 HERE = Path(__file__).parent
@@ -411,112 +411,6 @@ def _collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> str:
     if isinstance(value, list):
         return f"[{inner}]"
     return f"({inner},)" if len(value) == 1 else f"({inner})"
-
-
-class _Action(anywidget.AnyWidget):
-    """A button for what only the page can do, and a line that reports how it went."""
-
-    _esm = Path(__file__).with_name("actions.js")
-    _css = Path(__file__).with_name("actions.css")
-    kind = traitlets.Unicode().tag(sync=True)
-    label = traitlets.Unicode().tag(sync=True)
-
-
-class CopyButton(_Action):
-    """A button that copies a text to the clipboard.
-
-    Args:
-        label: the label of the button.
-        text: what is copied; it may be changed at any time. It is part of the saved page, so it is
-            never a secret.
-    """
-
-    text = traitlets.Unicode().tag(sync=True)
-
-    def __init__(self, label: str, text: str = "") -> None:
-        super().__init__(kind="copy", label=label, text=text)
-
-
-LARGE = 10_000_000
-"""Bytes above which a file is linked, or its path shown, instead of sent through the kernel."""
-_PIECE = 1 << 20
-"""Bytes in one message: the page stays responsive between two."""
-
-
-class DownloadButton(_Action):
-    """A button that saves a file of the kernel's machine on the user's.
-
-    A file above `LARGE` is not sent through the kernel: where its host serves it, the button is a
-    link to it; else the page shows where the file is, with a button that copies the path.
-
-    Args:
-        label: the label of the button.
-        path: the file; `None` shows nothing.
-        url: the address under which the page's host serves the file, where it does.
-    """
-
-    name = traitlets.Unicode().tag(sync=True)
-    size = traitlets.Unicode().tag(sync=True)
-    place = traitlets.Unicode().tag(sync=True)
-    url = traitlets.Unicode().tag(sync=True)
-
-    def __init__(self, label: str, path: Path | None = None, *, url: str | None = None) -> None:
-        self._path: Path | None = None
-        super().__init__(kind="download", label=label)
-        self.on_msg(self._received)
-        self.show(path, url=url)
-
-    def show(self, path: Path | None, *, url: str | None = None) -> None:
-        """Offer another file, or none.
-
-        Raises:
-            OSError: there is no such file.
-        """
-        size = 0 if path is None else path.stat().st_size
-        large = size > LARGE
-        self._path = path
-        with self.hold_sync():
-            self.name = "" if path is None else path.name
-            self.size = "" if path is None else size_text(size)
-            self.place = str(path) if large and url is None else ""
-            self.url = url or "" if large else ""
-
-    def pieces(self) -> Iterator[bytes]:
-        """The file, piece by piece.
-
-        Raises:
-            OSError: it is gone.
-        """
-        if self._path is not None:
-            with self._path.open("rb") as file:
-                while piece := file.read(_PIECE):
-                    yield piece
-
-    def _received(self, _widget: object, content: Any, _buffers: object) -> None:  # noqa: ANN401 - JSON
-        """Send the file to the view that requests it."""
-        requested = isinstance(content, dict) and content.get("ask") == "file"
-        if not requested or self.place or self.url:
-            return
-        who = str(content.get("who", ""))
-        try:
-            for piece in self.pieces():
-                self.send({"who": who, "tell": "piece"}, [piece])
-        except OSError as error:
-            self.send({"who": who, "tell": "trouble", "why": error.strerror or str(error)})
-        else:
-            self.send({"who": who, "tell": "end", "name": self.name})
-
-
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
-def size_text(count: int) -> str:
-    """A size for people: 512 bytes, 9.5 kB, 12 MB."""
-    size, unit = float(count), 0
-    while size >= 1_000 and unit < len(_UNITS) - 1:  # noqa: PLR2004 - decimal units
-        size, unit = size / 1_000, unit + 1
-    digits = 1 if unit and size < 10 else 0  # noqa: PLR2004 - tenths of small figures
-    return f"{size:.{digits}f} {_UNITS[unit]}"
 
 
 NO_SERVICE = Trouble(

@@ -98,7 +98,7 @@ def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_cancelled(page, a
     expect(page.get_by_role("button", name="List from the service")).to_be_visible()
     page.get_by_role("tab", name="Lookup").click()
     shown(page.get_by_role("button", name="Cancel")).click()
-    expect(shown(page.get_by_text("Cancelled"))).to_be_visible()
+    expect(shown(page.get_by_text("Canceled"))).to_be_visible()
     use_key(page, account.url, TYPED_KEY)
     look_up(page, "CA", "94105")
     expect(rate(page)).to_be_visible()

@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.widgets import parts
-from svc_tools.widgets.parts import CopyButton, DownloadButton, size_text
-from svc_tools.widgets.uploads import UploadButton, free_name
+from svc_tools.widgets import transfers
+from svc_tools.widgets.transfers import (
+    CopyButton,
+    DownloadButton,
+    UploadButton,
+    free_name,
+    size_text,
+)
 
 
 class Page:
@@ -58,7 +63,7 @@ def test_a_file_that_is_gone_is_said(result, monkeypatch):
 
 @pytest.mark.parametrize("url", [None, "files/result.csv"])
 def test_a_large_file_is_linked_or_named_and_never_sent(result, monkeypatch, url):
-    monkeypatch.setattr(parts, "LARGE", 1_000_000)
+    monkeypatch.setattr(transfers, "LARGE", 1_000_000)
     button = DownloadButton("Download", result, url=url)
     page = Page(button, monkeypatch)
     page.say({"ask": "file"})

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.browser import browser, new_page
 
-import svc_tools.widgets.uploads
+import svc_tools.widgets.transfers
 
-HERE = Path(svc_tools.widgets.uploads.__file__).parent
+HERE = Path(svc_tools.widgets.transfers.__file__).parent
 
 MODEL = """
 window.made = async (source, state) => {

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from svc_tools.widgets.background import Background
+from svc_tools.widgets.session import Background
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_progress_comes_in_order_and_before_the_result(background):
 
     def work():
         for number in range(200):
-            background.tell(told.append, number)
+            background.deliver(told.append, number)
         return "result"
 
     background.start(work, done=told.append, failed=told.append)
@@ -69,7 +69,7 @@ def test_a_cancelled_job_tells_nothing_more(background):
     def work():
         begun.set()
         go_on.wait(5)
-        background.tell(told.append, "late")
+        background.deliver(told.append, "late")
 
     job = background.start(work, done=told.append, failed=told.append)
     begun.wait(5)
@@ -150,9 +150,9 @@ def test_progress_is_seen_while_a_cell_blocks_the_loop_and_the_job_goes_on(backg
     told, end = threading.Event(), threading.Event()
 
     def work():
-        background.tell(told.set)
+        background.deliver(told.set)
         while not (told.wait(0.01) or end.is_set()):
-            background.tell(int)
+            background.deliver(int)
 
     async def cell():
         background.start(work, done=print, failed=print)

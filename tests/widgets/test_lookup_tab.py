@@ -71,7 +71,7 @@ def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults
     tab.form.submit(state="TX", zip="78702")  # a second Enter sends nothing
     tab.form.cancel()
     assert not tab.form.busy
-    assert "Cancelled" in tab.message.html
+    assert "Canceled" in tab.message.html
     look_up(tab, zip="78703")
     assert "78703" in tab.card.value
     assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703"]

@@ -108,16 +108,16 @@ def test_a_page_that_is_left_in_the_middle_of_a_removal_asks_and_the_next_one_go
     page.reload()
     assert asked == ["beforeunload"]
     page.get_by_role("tab", name="Nexus").click()
-    expect(shown(page.get_by_text("has not come to its end"))).to_be_visible()
+    expect(shown(page.get_by_text("is not complete"))).to_be_visible()
     until(lambda: is_free(receipts), what="the kernel of the page that was left has ended")
     over.set()  # the service does what was asked, and nobody hears of it
     until(lambda: len(lean.sent) == 2)
-    page.get_by_role("button", name="Go on with it").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("checkbox", name="Remove NY economic")).to_be_checked()
     expect(shown(page.get_by_text("? Not known"))).to_be_visible()
     ask(page)
     confirm(page, "NY")
-    expect(shown(page.get_by_text("The receipt is below"))).to_be_visible()
+    expect(shown(page.get_by_text("The receipt is under 5"))).to_be_visible()
     assert {state for state, _ in lean.records} == {"CA", "TX"}
     assert [state for _, state, _ in lean.sent] == ["DE", "MT", "NY"]
     lean.before = None
@@ -129,7 +129,7 @@ def test_a_preview_that_hangs_is_cancelled_in_the_page(page, lean):
     lean.listing = lambda: over.wait(60)
     ask(page)
     shown(page.get_by_role("button", name="Cancel", exact=True)).click()
-    expect(shown(page.get_by_text("Cancelled. Nothing was changed"))).to_be_visible()
+    expect(shown(page.get_by_text("Canceled. Nothing was changed"))).to_be_visible()
     over.set()
     lean.listing = None
     ask(page)

@@ -79,10 +79,10 @@ def test_two_of_five_are_removed_and_come_back_with_an_undo(tab, client):
     assert tab.cleanup.receipt.path.is_file()
     assert "3 records in 3 states" in tab.register.records.value
 
-    click(tab, tab.receipt.undo_button)
+    click(tab, tab.receipt.preview_button)
     assert len(there(client)) == 3
-    assert "POST /v1/portability/nexus" in tab.receipt.undo.value
-    assert "2019-06-01" in tab.receipt.undo.value
+    assert "POST /v1/portability/nexus" in tab.receipt.preview.value
+    assert "2019-06-01" in tab.receipt.preview.value
     assert tab.receipt.confirm.typed.description.endswith("add them again in DE and MT.")
     confirm(tab, tab.receipt.confirm, "2")
 
@@ -183,7 +183,7 @@ def test_a_service_without_list_or_add_offers_no_undo_and_says_so(lean_tab, lean
     assert "cannot be undone on this service" in lean_tab.apply.preview.value
     confirm(lean_tab, lean_tab.apply.confirm, "DE")
     assert lean.sent == [("DELETE", "DE", "economic")]
-    assert lean_tab.receipt.undo_button.layout.display == "none"
+    assert lean_tab.receipt.preview_button.layout.display == "none"
     assert "cannot be undone on this service" in lean_tab.receipt.result.value
 
 
@@ -245,7 +245,7 @@ def test_a_lost_answer_is_settled_by_the_same_plan_and_never_sent_twice(lean_tab
 
 
 def test_stop_ends_after_the_request_under_way(lean_tab, lean):
-    stop = lean_tab.apply.running.stop_button
+    stop = lean_tab.apply.stop_button
     lean.before = lambda state, _: stop.click() if state == "DE" else None
     previewed(lean_tab, "DE economic", "MT economic", "NY economic")
     confirm(lean_tab, lean_tab.apply.confirm, "3")
@@ -425,7 +425,7 @@ def test_an_earlier_receipt_is_opened_and_undone(tab, client, tmp_path):
     assert len(later.history.chosen.options) == 1
     click(later, later.history.open_button)
     assert "1 removed" in later.receipt.result.value
-    click(later, later.receipt.undo_button)
+    click(later, later.receipt.preview_button)
     confirm(later, later.receipt.confirm, "DE")
     assert len(there(client)) == 5
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from svc_tools.nexus import make_plan, read_register
 from svc_tools.places import STATES
+from svc_tools.widgets.nexus_changes import confirmation_of
 from svc_tools.widgets.nexus_exposure import exposure_html, exposure_notes, share_of, used_html
 from svc_tools.widgets.nexus_plan import Filter, carry_ticks, facts_html, page_of
-from svc_tools.widgets.nexus_section import confirmation_of
 
 
 def plan_of(*records):
