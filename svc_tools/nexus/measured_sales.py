@@ -2,9 +2,7 @@
 
 Cents and counts are whole numbers throughout. The sales of a window are added up day by day: a
 threshold is met on the first day on which the sum since the window's first day reaches it, and
-refunds of later days do not make it unmet. A rolling period has a window for each day that it may
-end on; the other periods' windows start with a month. Sales after the day of the exposure are never
-part of a window. Pure.
+refunds of later days do not undo that. Sales after the day of the exposure are in no window. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import ROUND_DOWN, Decimal
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,9 +20,9 @@ from svc_tools.nexus.thresholds import Base
 from svc_tools.places import STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from svc_tools.nexus.thresholds import Measured, Threshold, Thresholds
+    from svc_tools.nexus.thresholds import Measured, Threshold
 
 CHANNELS = ("direct", "marketplace")
 DAILY = ("state", "day", "channel", "gross_cents", "retail_cents", "taxable_cents", "count")
@@ -33,255 +31,13 @@ SALES = "svc_sales"
 """The attribute of a table of daily totals that describes it."""
 _MOST = 4 * 10**18
 """Cents, without regard to sign, that can be added up in 64 bits."""
-
 _DAY = timedelta(days=1)
 _YEAR, _QUARTER = 12, 3
-_SEPTEMBER = 9
+_MARCH, _SEPTEMBER = 3, 9
 _QUARTER_ENDS = {"NY": 2}
 """The month in which a state's first sales-tax quarter of the year ends, if not March."""
-_MARCH = 3
-
 _CENTS = 100
-
-_EPOCH = date(1970, 1, 1)
-
-
-def day_number(day: date) -> int:
-    """Days since 1970-01-01, as NumPy counts them."""
-    return (day - _EPOCH).days
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Cents and number of sales by day, from `start` (days since 1970-01-01) without gaps.
-
-    `more` is what may have been sold in addition, on any day: cents, and number.
-    """
-
-    start: int
-    cents: np.ndarray
-    counts: np.ndarray
-    more: tuple[int, int] = (0, 0)
-
-    @property
-    def first(self) -> date:
-        """The first day."""
-        return _EPOCH + timedelta(days=self.start)
-
-    def between(self, first: date, last: date) -> tuple[int, np.ndarray, np.ndarray]:
-        """The days of a window, as far as there are any: the first one's number, cents, counts."""
-        begin = min(max(day_number(first) - self.start, 0), len(self.cents))
-        end = max(min(day_number(last) - self.start + 1, len(self.cents)), begin)
-        return self.start + begin, self.cents[begin:end], self.counts[begin:end]
-
-    def total(self, first: date, last: date) -> tuple[int, int]:
-        """Cents and number of sales of a window."""
-        _, cents, counts = self.between(first, last)
-        return int(cents.sum()), int(counts.sum())
-
-
-@dataclass(frozen=True, slots=True)
-class Uncounted:
-    """Rows that are, or may be, sales of a state, and could not be counted.
-
-    Attributes:
-        rows: how many.
-        cents: the amounts of those that have one, without refunds.
-        unsized: how many have no amount that can be read.
-    """
-
-    rows: int = 0
-    cents: int = 0
-    unsized: int = 0
-
-    def __add__(self, other: Uncounted) -> Uncounted:
-        """Both together."""
-        return Uncounted(
-            self.rows + other.rows, self.cents + other.cents, self.unsized + other.unsized
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class StateSales:
-    """One state's sales by day; the first row of each array is direct, the second marketplace.
-
-    Attributes:
-        start: the first day, in days since 1970-01-01.
-        cents: for each base that the sales have, cents by channel and day.
-        refunds: the part of gross that is below 0, by channel and day; `None` if not known.
-        counts: number of sales by channel and day.
-    """
-
-    start: int
-    cents: dict[Base, np.ndarray]
-    refunds: np.ndarray | None
-    counts: np.ndarray
-
-    def series(self, base: Base, *, marketplace: bool) -> Series:
-        """Sales of a base, with those of marketplaces or without."""
-        return self._series(self.cents[base], marketplace=marketplace)
-
-    def most(self, *, marketplace: bool) -> Series | None:
-        """Gross sales without any refund: no base can have more. `None` where not known."""
-        if self.refunds is None:
-            return None
-        return self._series(self.cents["gross"] - self.refunds, marketplace=marketplace)
-
-    def _series(self, cents: np.ndarray, *, marketplace: bool) -> Series:
-        if marketplace:
-            return Series(self.start, cents.sum(axis=0), self.counts.sum(axis=0))
-        return Series(self.start, cents[0], self.counts[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Daily:
-    """Daily totals by state.
-
-    Attributes:
-        states: each state's sales, up to the day of the exposure.
-        first: the first day of the sales that lead up to that day, without a calendar month in
-            between in which nothing was sold anywhere: such a month is rather one that is missing
-            in the file. `None` where there are no sales.
-        last: the last day of these sales, which may be after the day of the exposure.
-        empty: such months, as "2026-03", between the first sale and the last one.
-        uncounted: rows that could not be counted, by state; "" for any.
-        later: how many sales are after the day of the exposure.
-    """
-
-    states: dict[str, StateSales]
-    first: date | None
-    last: date | None
-    later: int
-    empty: tuple[str, ...]
-    uncounted: dict[str, Uncounted]
-
-
-def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
-    """Check a table of daily totals, and divide it by state.
-
-    Raises:
-        ValueError: columns are missing, or cells are not valid.
-        TypeError: it is not a frame, or its cents are not whole numbers.
-    """
-    if not isinstance(daily, pd.DataFrame):
-        raise TypeError(f"daily: expected a pandas.DataFrame, not {type(daily).__name__}")
-    absent = [name for name in DAILY if name not in daily.columns]
-    if absent:
-        raise ValueError(
-            f"daily: no column {', '.join(map(repr, absent))}; expected {', '.join(DAILY)}, totals"
-            " by state, day and channel (df.svc.exposure() makes them of your sales)"
-        )
-    states, channels = daily["state"].astype(object), daily["channel"].astype(object)
-    _check("state", states, set(STATES))
-    _check("channel", channels, set(CHANNELS))
-    days = _days(daily["day"])
-    bases: tuple[Base, ...] = get_args(Base)
-    sums = {base: _whole(daily, f"{base}_cents") for base in bases}
-    counts = _whole(daily, "count")
-    if counts is None or (counts < 0).any():
-        raise ValueError("daily: column 'count' has missing or negative numbers")
-    if sums["gross"] is None:
-        raise ValueError("daily: column 'gross_cents' has missing cells")
-    refunds = _whole(daily, "refund_cents") if "refund_cents" in daily.columns else None
-    known = days <= day_number(as_of)
-    cells = _Cells(
-        states=states.to_numpy()[known],
-        days=days[known],
-        channels=(channels == CHANNELS[1]).to_numpy()[known].astype(np.int64),
-        sums={base: of[known] for base, of in sums.items() if of is not None},
-        refunds=None if refunds is None else refunds[known],
-        counts=counts[known],
-    )
-    cut = {state: cells.of(state) for state in sorted(set(cells.states.tolist()))}
-    first, last, empty = _continuous_days(np.unique(days), day_number(as_of))
-    return Daily(cut, first, last, int(counts[~known].sum()), empty, _uncounted(daily))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """The rows of the table as arrays."""
-
-    states: np.ndarray
-    days: np.ndarray
-    channels: np.ndarray
-    sums: dict[Base, np.ndarray]
-    refunds: np.ndarray | None
-    counts: np.ndarray
-
-    def of(self, state: str) -> StateSales:
-        """One state's sales by channel and day."""
-        rows = np.flatnonzero(self.states == state)
-        start = int(self.days[rows].min())
-        shape = (len(CHANNELS), int(self.days[rows].max()) - start + 1)
-        place = (self.channels[rows], self.days[rows] - start)
-
-        def by_day(cells: np.ndarray) -> np.ndarray:
-            table = np.zeros(shape, np.int64)
-            np.add.at(table, place, cells[rows])
-            return table
-
-        return StateSales(
-            start,
-            {base: by_day(cents) for base, cents in self.sums.items()},
-            None if self.refunds is None else by_day(self.refunds),
-            by_day(self.counts),
-        )
-
-
-def _continuous_days(
-    days: np.ndarray, as_of: int
-) -> tuple[date | None, date | None, tuple[str, ...]]:
-    """The first and last day of the sales around a day, and the months without any."""
-    if not len(days):
-        return None, None, ()
-    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    begins = np.flatnonzero(np.diff(months, prepend=months[0]) > 1)
-    runs = np.split(days, begins)
-    run = [one for one in runs if one[0] <= as_of or one is runs[0]][-1]
-    empty = np.setdiff1d(np.arange(months[0], months[-1]), months).astype("datetime64[M]")
-    return _date(run[0]), _date(run[-1]), tuple(empty.astype(str).tolist())
-
-
-def _uncounted(daily: pd.DataFrame) -> dict[str, Uncounted]:
-    """The rows that `frames.sales` could not count, by state."""
-    noted = daily.attrs.get(SALES)
-    found: dict[str, Uncounted] = {}
-    for one in noted.get("uncounted", ()) if isinstance(noted, dict) else ():
-        more = Uncounted(one["rows"], one["cents"], one["unsized"])
-        found[one["state"]] = found.get(one["state"], Uncounted()) + more
-    return found
-
-
-def _check(name: str, column: pd.Series, known: set[str]) -> None:
-    odd = [value for value in column.unique().tolist() if value not in known]
-    if odd:
-        expected = "the codes of states" if name == "state" else " or ".join(CHANNELS)
-        raise ValueError(f"daily: column {name!r} has {odd[0]!r}; expected {expected}")
-
-
-def _days(column: pd.Series) -> np.ndarray:
-    moments = pd.to_datetime(column)
-    if moments.isna().any() or getattr(moments.dtype, "tz", None) is not None:
-        raise ValueError("daily: column 'day' has missing days, or times in a time zone")
-    days: np.ndarray = moments.to_numpy().astype("datetime64[D]").astype(np.int64)
-    return days
-
-
-def _whole(daily: pd.DataFrame, name: str) -> np.ndarray | None:
-    """A column of whole numbers; `None` where a cell is missing."""
-    column = daily[name]
-    if column.isna().any():
-        return None
-    if len(column) and not pd.api.types.is_integer_dtype(column.dtype):
-        raise TypeError(f"daily: column {name!r} is {column.dtype}; expected whole numbers (int64)")
-    cents = column.to_numpy(np.int64)
-    if np.abs(cents.astype(np.float64)).sum() > _MOST:
-        raise ValueError(f"daily: column {name!r} adds up to more than can be held")
-    return cents
-
-
-def _date(number: int) -> date:
-    return _EPOCH + timedelta(days=int(number))
+_FRACTION = Decimal("0.0001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +74,14 @@ def windows(period: Measured, as_of: date, state: str = "") -> tuple[Window, ...
         end = year if as_of >= date(year, _SEPTEMBER, 30) else year - 1
         last = date(end, _SEPTEMBER, 30)
         return (Window(date(end - 1, _SEPTEMBER + 1, 1), last, f"the 12 months to {last}"),)
-    first = months_before(as_of, _YEAR) + timedelta(days=1)
+    first = months_before(as_of, _YEAR) + _DAY
     return (Window(first, as_of, f"the 12 months to {as_of}"),)
+
+
+def rolling_windows(first_end: date, last_end: date) -> list[Window]:
+    """The 12 months that end on each day from the first to the last of these."""
+    ends = (first_end + _DAY * number for number in range((last_end - first_end).days + 1))
+    return [window for end in ends for window in windows("rolling_12_months", end)]
 
 
 def earlier_windows(
@@ -327,49 +89,37 @@ def earlier_windows(
 ) -> tuple[Window, ...]:
     """The windows that counted on days of the last `months` before a day, and no longer count.
 
-    For a rolling period it is the one that ended so many months before; all that end between that
-    one and the day count, too.
+    For a rolling period they end on each day of that time, and on each since the last quarter's
+    end: states that measure 12 months let them end with a day, a month or a quarter.
     """
-    now = set(windows(period, as_of, state))
     if period == "rolling_12_months":
-        return windows(period, months_before(as_of, months)) if months else ()
+        begin = min(months_before(as_of, months), _four_quarters(as_of, _MARCH).last)
+        return tuple(rolling_windows(begin, as_of - _DAY))
+    now = set(windows(period, as_of, state))
     found: dict[Window, None] = {}
     for month in range(1, months + 1):
         for window in windows(period, months_before(as_of, month), state):
-            whole = _calendar_year(window.first.year) if _is_year(period) else window
+            yearly = period in {"current_or_previous_year", "previous_year"}
+            whole = _calendar_year(window.first.year) if yearly else window
             if whole.last < as_of and whole not in now:
                 found[whole] = None
     return tuple(sorted(found, key=lambda window: window.first))
+
+
+def window_since(period: Measured, as_of: date, state: str = "") -> Window | None:
+    """The sales that will count in the next period; `None` where the current one holds them."""
+    last = windows(period, as_of, state)[-1].last
+    if last >= as_of:
+        return None
+    if period == "four_quarters":
+        return windows("rolling_12_months", as_of)[0]
+    return Window(last + _DAY, as_of, f"{last + _DAY} to {as_of}")
 
 
 def months_before(day: date, months: int) -> date:
     """The same day so many months before; the month's last one where it has none of that number."""
     year, month = divmod(day.year * _YEAR + day.month - 1 - months, _YEAR)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
-
-
-def last_end(as_of: date) -> date:
-    """The last day of the calendar quarter that was completed last.
-
-    States that measure 12 months let them end with a day, a month or a quarter. What is below for
-    each 12 months that end between this day and the one asked about is below for all of them.
-    """
-    return _four_quarters(as_of, _MARCH).last
-
-
-def rolling_firsts(days: np.ndarray) -> np.ndarray:
-    """The first day of the 12 months that end on each day, both as `datetime64[D]`."""
-    months = days.astype("datetime64[M]")
-    of_month = days - months.astype("datetime64[D]")
-    before = months - _YEAR
-    longest = (before + 1).astype("datetime64[D]") - before.astype("datetime64[D]") - 1
-    same = before.astype("datetime64[D]") + np.minimum(of_month, longest)
-    firsts: np.ndarray = same + 1
-    return firsts
-
-
-def _is_year(period: Measured) -> bool:
-    return period in {"current_or_previous_year", "previous_year"}
 
 
 def _calendar_year(year: int, to: date | None = None) -> Window:
@@ -391,7 +141,87 @@ def _four_quarters(as_of: date, first_end: int) -> Window:
     return Window(date(year, begin + 1, 1), last, f"the four quarters to {last}")
 
 
-_FRACTION = Decimal("0.0001")
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Running totals of sales by day.
+
+    Attributes:
+        days: the days with sales, as day ordinals, in order.
+        cents: the cents before each of these days, and after the last one.
+        counts: the number of sales, likewise.
+        more: what may have been sold in addition, on any day: cents, and number.
+    """
+
+    days: np.ndarray
+    cents: np.ndarray
+    counts: np.ndarray
+    more: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, days: np.ndarray, cents: np.ndarray, counts: np.ndarray) -> Series:
+        """The series of the totals of each day."""
+        sums, numbers = (np.concatenate(([0], each.cumsum())) for each in (cents, counts))
+        return cls(days, sums, numbers)
+
+    def with_more(self, cents: int, counts: int) -> Series:
+        """The series with further sales that may be of any day."""
+        return replace(self, more=(cents, counts))
+
+    def total(self, window: Window) -> tuple[int, int]:
+        """Cents and number of sales of a window."""
+        begin, end = (int(at[0]) for at in self._places([window]))
+        return int(self.cents[end] - self.cents[begin]), int(self.counts[end] - self.counts[begin])
+
+    def met_on(
+        self, among: Sequence[Window], row: Threshold, *, until: date | None = None
+    ) -> list[date | None]:
+        """The first day of each window on which its sales had reached the threshold, if any.
+
+        Args:
+            among: the windows.
+            row: the threshold.
+            until: a day after which nothing counts.
+        """
+        begin, end = self._places(among)
+        if until is not None:
+            end = np.minimum(end, np.searchsorted(self.days, until.toordinal(), side="right"))
+        size = int((end - begin).max(initial=0))
+        at = begin[:, None] + np.arange(max(size, 0) + 1)
+        inside = at <= np.maximum(end, begin)[:, None]
+        at = np.minimum(at, len(self.days))
+        met = inside & self._is_met(
+            self.cents[at] - self.cents[begin][:, None],
+            self.counts[at] - self.counts[begin][:, None],
+            row,
+        )
+        found: list[date | None] = []
+        for window, has, place in zip(among, met.any(axis=1), met.argmax(axis=1), strict=True):
+            day = self.days[begin[len(found)] + place - 1] if place else window.last.toordinal()
+            found.append(date.fromordinal(int(day)) if has else None)
+        return found
+
+    def first_end_met(self, among: Sequence[Window], row: Threshold) -> date | None:
+        """The last day of the first window whose sales reach the threshold as a whole."""
+        begin, end = self._places(among)
+        cents, counts = (of[end] - of[begin] for of in (self.cents, self.counts))
+        met = np.flatnonzero(self._is_met(cents, counts, row))
+        return among[int(met[0])].last if len(met) else None
+
+    def _places(self, among: Sequence[Window]) -> tuple[np.ndarray, np.ndarray]:
+        """For each window where its days begin and end in the series."""
+        firsts = np.array([window.first.toordinal() for window in among], np.int64)
+        lasts = np.array([window.last.toordinal() for window in among], np.int64)
+        return np.searchsorted(self.days, firsts), np.searchsorted(self.days, lasts, side="right")
+
+    def _is_met(self, cents: np.ndarray, counts: np.ndarray, row: Threshold) -> np.ndarray:
+        """Where the test is met; exactly at the threshold it is."""
+        assert row.sales is not None  # noqa: S101 - only a state without a tax has none
+        sales: np.ndarray = cents + self.more[0] >= row.sales * _CENTS
+        if row.transactions is None or row.logic not in {"and", "or"}:
+            return sales
+        number = counts + self.more[1] >= row.transactions
+        both: np.ndarray = sales & number if row.logic == "and" else sales | number
+        return both
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,136 +250,190 @@ class Found:
 
 def held_against(series: Series, window: Window, row: Threshold) -> Found:
     """Add up a window, and find the day on which it met the threshold."""
-    start, cents, counts = series.between(window.first, window.last)
-    sums, numbers = cents.cumsum(), counts.cumsum()
-    total, number = (int(of[-1]) if len(of) else 0 for of in (sums, numbers))
-    days = np.flatnonzero(_met(sums + series.more[0], numbers + series.more[1], row))
-    met_on = _EPOCH + timedelta(days=start + int(days[0])) if len(days) else None
-    if met_on is None and _met(np.array(series.more[:1]), np.array(series.more[1:]), row).any():
-        met_on = window.last
-    return Found(window, total, number, used_of(total, number, row), met_on)
+    cents, transactions = series.total(window)
+    (met_on,) = series.met_on([window], row)
+    return Found(window, cents, transactions, _used(cents, transactions, row), met_on)
 
 
-def rolling_met(series: Series, first_end: date, last_end: date, row: Threshold) -> date | None:
-    """The first day of these on which the 12 months that end on it meet the threshold."""
-    ends = np.arange(day_number(first_end), day_number(last_end) + 1)
-    firsts = rolling_firsts(ends.astype("datetime64[D]")).astype(np.int64)
-    size = len(series.cents)
-    begin = np.clip(firsts - series.start, 0, size)
-    end = np.clip(ends + 1 - series.start, 0, size)
-    sums, numbers = (
-        np.concatenate(([0], of.cumsum()))[end] - np.concatenate(([0], of.cumsum()))[begin]
-        for of in (series.cents, series.counts)
-    )
-    days = np.flatnonzero(_met(sums + series.more[0], numbers + series.more[1], row))
-    return _EPOCH + timedelta(days=int(ends[days[0]])) if len(days) else None
-
-
-def used_of(cents: int, transactions: int, row: Threshold) -> Decimal:
+def _used(cents: int, transactions: int, row: Threshold) -> Decimal:
     """The part of the threshold that is used: of both tests the lower one where both are needed."""
     assert row.sales is not None  # noqa: S101 - only a state without a tax has none
-    sales = Decimal(max(cents, 0)) / (row.sales * _CENTS)
-    used = sales
+    used = Decimal(max(cents, 0)) / (row.sales * _CENTS)
     if row.transactions is not None and row.logic in {"and", "or"}:
         number = Decimal(transactions) / row.transactions
-        used = min(sales, number) if row.logic == "and" else max(sales, number)
+        used = min(used, number) if row.logic == "and" else max(used, number)
     return used.quantize(_FRACTION, rounding=ROUND_DOWN)
 
 
-def _met(cents: np.ndarray, transactions: np.ndarray, row: Threshold) -> np.ndarray:
-    """Where the test is met; exactly at the threshold it is."""
-    assert row.sales is not None  # noqa: S101 - as above
-    sales: np.ndarray = cents >= row.sales * _CENTS
-    if row.transactions is None or row.logic not in {"and", "or"}:
-        return sales
-    number = transactions >= row.transactions
-    both: np.ndarray = sales & number if row.logic == "and" else sales | number
-    return both
+Days = tuple[date | None, date | None]
+"""The first and last day that the sales are complete for; missing where there are no sales."""
 
 
-class Past:
-    """Whether the threshold was met at all: in the period, since its end, or in the trailing time.
+def covers_days(covered: Days, first: date, last: date) -> bool:
+    """Whether the sales are complete for all days from first to last."""
+    begin, end = covered
+    return begin is not None and end is not None and begin <= first and last <= end
 
-    Each window is measured by the rule of the exposure's day, and by those of its own time.
+
+class Uncounted(NamedTuple):
+    """Rows that are, or may be, sales of a state, and could not be counted.
+
+    Attributes:
+        rows: how many.
+        cents: the amounts of those that have one, without refunds.
+        unsized: how many have no amount that can be read.
     """
 
-    def __init__(self, state: str, row: Threshold, thresholds: Thresholds, as_of: date) -> None:
-        self._state, self._row, self._thresholds, self._as_of = state, row, thresholds, as_of
+    rows: int = 0
+    cents: int = 0
+    unsized: int = 0
 
-    @property
-    def first_end(self) -> date:
-        """The first day on which the 12 months of a rolling time may have ended, to be below."""
-        day = months_before(self._as_of, self._row.trailing_months or 0)
-        return min(day, last_end(self._as_of))
 
-    @property
-    def begin(self) -> date:
-        """The first day of all sales that must be below."""
-        period, months = self._row.period, self._row.trailing_months or 0
-        assert period is not None  # noqa: S101 - a state with a tax has one
-        if period == "rolling_12_months":
-            return windows(period, self.first_end)[0].first
-        every = (
-            *windows(period, self._as_of, self._state),
-            *earlier_windows(period, self._as_of, months, self._state),
-        )
-        return min(window.first for window in every)
+NOTHING_LOST = Uncounted()
 
-    def met_in(self, series: Series, *, today_only: bool = False) -> Window | None:
-        """A window in which the threshold was met; `None` where there is none.
 
-        Args:
-            series: the sales, read in one way.
-            today_only: by the rule of the exposure's day alone.
-        """
-        row, period = self._row, self._row.period
-        assert period is not None  # noqa: S101 - a state with a tax has one
-        every = [
-            *windows(period, self._as_of, self._state),
-            *earlier_windows(period, self._as_of, row.trailing_months or 0, self._state),
-        ]
-        since = self._since()
-        if since is not None:
-            every.append(since)
-        for window in every:
-            for rule, part in self._rules(window, today_only=today_only):
-                if held_against(series, part, rule).met_on is not None:
-                    return window
-        if period == "rolling_12_months":
-            ends = Window(self.first_end, self._as_of, "")
-            for rule, part in self._rules(ends, today_only=today_only):
-                if met := rolling_met(series, part.first, part.last, rule):
-                    return Window(part.first, met, f"the 12 months to {met}")
-        return None
+@dataclass(frozen=True, slots=True)
+class StateSales:
+    """One state's sales: the days that have any, and by channel and day the cents and counts."""
 
-    def running(self, series: Series) -> Found | None:
-        """What was sold since the period's end, where that alone meets the threshold."""
-        since = self._since()
-        found = None if since is None else held_against(series, since, self._row)
-        return found if found is not None and found.met_on is not None else None
+    days: np.ndarray
+    cents: dict[str, np.ndarray]
+    """By base; "refund" is the part of gross that is below 0, where that is known."""
+    counts: np.ndarray
 
-    def is_below(self, most: Series | None, *, today_only: bool = False) -> bool:
-        """Whether the most that may have been sold never met it; false where that is not known."""
-        return most is not None and self.met_in(most, today_only=today_only) is None
+    def series(self, base: str, *, marketplace: bool) -> Series:
+        """Sales of a base, with those of marketplaces or without."""
+        return self._series(self.cents[base], marketplace=marketplace)
 
-    def _since(self) -> Window | None:
-        period, as_of = self._row.period, self._as_of
-        assert period is not None  # noqa: S101 - as above
-        last = windows(period, as_of, self._state)[-1].last
-        if last >= as_of:
+    def most(self, *, marketplace: bool) -> Series | None:
+        """Gross sales without any refund: no base can have more. `None` where not known."""
+        if "refund" not in self.cents:
             return None
-        if period == "four_quarters":
-            return windows("rolling_12_months", as_of)[0]
-        return Window(last + _DAY, as_of, f"{last + _DAY} to {as_of}")
+        return self._series(self.cents["gross"] - self.cents["refund"], marketplace=marketplace)
 
-    def _rules(self, window: Window, *, today_only: bool) -> Iterator[tuple[Threshold, Window]]:
-        """The rule of the exposure's day, and those of the window's own time, each to its end."""
-        yield self._row, window
-        for rule in () if today_only else self._thresholds.rows:
-            if rule.state != self._state or rule is self._row or rule.sales is None:
-                continue
-            ended = rule.effective_to is not None and rule.effective_to < window.first
-            begun = rule.effective_from is None or rule.effective_from <= window.last
-            if begun and not ended:
-                last = min(window.last, rule.effective_to or window.last)
-                yield rule, replace(window, last=last)
+    def _series(self, cents: np.ndarray, *, marketplace: bool) -> Series:
+        channels = slice(None) if marketplace else slice(1)
+        return Series.of(self.days, cents[channels].sum(axis=0), self.counts[channels].sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """Daily totals by state.
+
+    Attributes:
+        bases: the bases that the sales have, and "refund".
+        states: each state's sales, up to the day of the exposure.
+        covered: the first and last day of the sales that lead up to that day, without a calendar
+            month in between in which nothing was sold anywhere: such a month is rather one that is
+            missing in the file.
+        empty: such months, as "2026-03", between the first sale and the last one.
+        later: how many sales are after the day of the exposure.
+        uncounted: rows that could not be counted, by state; "" for any.
+    """
+
+    bases: tuple[str, ...]
+    states: dict[str, StateSales]
+    covered: Days
+    empty: tuple[str, ...]
+    later: int
+    uncounted: dict[str, Uncounted]
+
+    def of(self, state: str) -> tuple[StateSales, Uncounted]:
+        """A state's sales, and what else may have been sold there."""
+        none = np.zeros((len(CHANNELS), 0), np.int64)
+        sales = self.states.get(state) or StateSales(none[0], dict.fromkeys(self.bases, none), none)
+        parts = (self.uncounted.get(one, NOTHING_LOST) for one in (state, ""))
+        return sales, Uncounted(*map(sum, zip(*parts, strict=True)))
+
+
+def daily_of(daily: pd.DataFrame, as_of: date) -> Daily:
+    """Check a table of daily totals, and divide it by state.
+
+    Raises:
+        ValueError: columns are missing, or cells are not valid.
+        TypeError: it is not a frame, or its cents are not whole numbers.
+    """
+    if not isinstance(daily, pd.DataFrame):
+        raise TypeError(f"daily: expected a pandas.DataFrame, not {type(daily).__name__}")
+    absent = [name for name in DAILY if name not in daily.columns]
+    if absent:
+        raise ValueError(
+            f"daily: no column {', '.join(map(repr, absent))}; expected {', '.join(DAILY)}, totals"
+            " by state, day and channel (df.svc.exposure() makes them of your sales)"
+        )
+    for name, known in (("state", set(STATES)), ("channel", set(CHANNELS))):
+        odd = [value for value in daily[name].unique().tolist() if value not in known]
+        if odd:
+            expected = "the codes of states" if name == "state" else " or ".join(CHANNELS)
+            raise ValueError(f"daily: column {name!r} has {odd[0]!r}; expected {expected}")
+    moments = pd.to_datetime(daily["day"])
+    if moments.isna().any() or getattr(moments.dtype, "tz", None) is not None:
+        raise ValueError("daily: column 'day' has missing days, or times in a time zone")
+    whole: dict[str, np.ndarray] = {}
+    for base in (*get_args(Base), "refund"):
+        cents = _whole(daily, f"{base}_cents")
+        if cents is not None:
+            whole[base] = cents
+    counts = _whole(daily, "count")
+    if counts is None or (counts < 0).any():
+        raise ValueError("daily: column 'count' has missing or negative numbers")
+    if "gross" not in whole:
+        raise ValueError("daily: column 'gross_cents' has missing cells")
+    days = moments.to_numpy().astype("datetime64[D]")
+    known_days = days <= np.datetime64(as_of)
+    keys = [daily["state"].to_numpy(), daily["channel"].to_numpy(), days]
+    summed = pd.DataFrame(whole | {"count": counts})[known_days].groupby(
+        [key[known_days] for key in keys]
+    )
+    sums = pd.DataFrame(summed.sum())
+    states = {str(state): _sales_of(of, [*whole]) for state, of in sums.groupby(level=0)}
+    covered, empty = _continuous_days(np.unique(days), np.datetime64(as_of))
+    later = int(counts[~known_days].sum())
+    return Daily(tuple(whole), states, covered, empty, later, _uncounted(daily))
+
+
+def _sales_of(sums: pd.DataFrame, bases: Sequence[str]) -> StateSales:
+    """One state's sums by channel and day."""
+    ordinals = [day.toordinal() for day in sums.index.get_level_values(2)]
+    days, place = np.unique(np.array(ordinals, np.int64), return_inverse=True)
+    channels = (sums.index.get_level_values(1) == CHANNELS[1]).astype(np.int64)
+    tables = {}
+    for name in (*bases, "count"):
+        tables[name] = np.zeros((len(CHANNELS), len(days)), np.int64)
+        tables[name][channels, place] = sums[name]
+    return StateSales(days, {base: tables[base] for base in bases}, tables["count"])
+
+
+def _continuous_days(days: np.ndarray, as_of: np.datetime64) -> tuple[Days, tuple[str, ...]]:
+    """The first and last day of the sales around a day, and the months without any."""
+    if not len(days):
+        return (None, None), ()
+    months = days.astype("datetime64[M]").astype(np.int64)
+    runs = np.split(days, np.flatnonzero(np.diff(months, prepend=months[0]) > 1))
+    run = [one for one in runs if one[0] <= as_of or one is runs[0]][-1]
+    empty = np.setdiff1d(np.arange(months[0], months[-1]), months).astype("datetime64[M]")
+    return (run[0].item(), run[-1].item()), tuple(empty.astype(str).tolist())
+
+
+def _uncounted(daily: pd.DataFrame) -> dict[str, Uncounted]:
+    """The rows that `frames.sales` could not count, by state."""
+    noted = daily.attrs.get(SALES)
+    found: dict[str, Uncounted] = {}
+    for one in noted.get("uncounted", ()) if isinstance(noted, dict) else ():
+        before = found.get(one["state"], NOTHING_LOST)
+        more = (one[name] for name in Uncounted._fields)
+        found[one["state"]] = Uncounted(*map(sum, zip(before, more, strict=True)))
+    return found
+
+
+def _whole(daily: pd.DataFrame, name: str) -> np.ndarray | None:
+    """A column of whole numbers; `None` where it, or a cell of it, is missing."""
+    if name not in daily.columns or daily[name].isna().any():
+        return None
+    column = daily[name]
+    if len(column) and not pd.api.types.is_integer_dtype(column.dtype):
+        raise TypeError(f"daily: column {name!r} is {column.dtype}; expected whole numbers (int64)")
+    cents = column.to_numpy(np.int64)
+    if np.abs(cents.astype(np.float64)).sum() > _MOST:
+        raise ValueError(f"daily: column {name!r} adds up to more than can be held")
+    return cents

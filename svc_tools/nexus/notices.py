@@ -79,7 +79,7 @@ REASONS = {
         "The record dates from when the state had a transaction test, which it has dropped since;"
         " give sales to see whether anything still holds the record."
     ),
-    "near": "At least 90 % of the threshold is used: it may soon be crossed again.",
+    "near": "At least 90% of the threshold is used: it may soon be crossed again.",
     # for keeping
     "over": "Sales are at or above the state's threshold.",
     "still_trailing": (
@@ -88,7 +88,7 @@ REASONS = {
     "physical": "A physical record rests on a place and not on sales.",
     "sales_not_given": "No sales were given, so nothing can be said of the threshold.",
     # in addition to another reason
-    "watch": "At least 70 % of the threshold is used.",
+    "watch": "At least 70% of the threshold is used.",
     "alaska": (
         "Alaska has no sales tax of the state, and many of its places have one: the record is about"
         " theirs."

@@ -117,9 +117,9 @@ def test_of_two_years_the_one_that_says_more_is_shown_and_the_other_is_told():
     assert row["period"].startswith("calendar year 2025 (the current or the previous")
     assert (row["period_from"], row["period_to"]) == (date(2025, 1, 1), date(2025, 12, 31))
     assert row["band"] == "70-90"
-    assert "In calendar year 2026 to 2026-11-21 it is 30.0 %." in row["why"]
+    assert "In calendar year 2026 to 2026-11-21 it is 30.0%." in row["why"]
     about = found.attrs["svc_exposure"]
-    assert about["notes"] == ["Sales behind 2026-11-21 do not count: 7 transactions."]
+    assert about["notes"] == ["Sales after 2026-11-21 do not count: 7 transactions."]
 
 
 def test_where_both_tests_are_needed_the_lower_one_decides():
@@ -155,7 +155,7 @@ def test_where_it_is_not_known_whether_marketplaces_count_both_figures_are_shown
     row = one(rows, unknown)
     assert (row["band"], row["below_all"]) == ("unknown", None)
     assert row["sales"] == Decimal("1100.00")
-    assert "with them it is 110.0 %, without them 60.0 % ($600.00)" in row["why"]
+    assert "(gross sales without marketplaces), it is 60.0% ($600.00)" in row["why"]
     # it may be over: it stands behind what is, and before what is not
     table = [replace(unknown, state=state) for state in ("CA", "TX", "WA")]
     more = [*rows, ("CA", "2026-06-02", "direct", 950, 1), ("WA", "2026-06-02", "direct", 2_000, 1)]
@@ -199,7 +199,7 @@ def test_a_base_that_is_not_known_is_read_in_every_way():
     assert "Which sales the state counts is not known: these are gross sales." in gross["why"]
     every = one(rows.assign(retail_cents=140_000, taxable_cents=50_000), unknown)
     assert every["band"] == "unknown"
-    assert "retail sales 140.0 %, taxable sales 50.0 %" in every["why"]
+    assert "(taxable sales), it is 50.0% ($500.00)" in every["why"]
 
 
 def test_conflicting_sources_on_transactions_never_say_below():
@@ -249,6 +249,21 @@ def test_a_rolling_year_is_below_by_calendar_months_and_quarters_too():
     rows = [("TX", "2025-11-15", "direct", 1_000, 1)]
     row = one(rows, rolling)
     assert (row["band"], row["sales"], row["below_all"]) == ("below 70", Decimal("0.00"), False)
+
+
+@pytest.mark.parametrize("months", [6, 9])
+def test_a_rolling_year_that_met_it_stays_met_after_a_refund(months):
+    """In the 12 months to a day of the trailing time $1,000 was reached, and then refunded."""
+    rolling = replace(KNOWN, period="rolling_12_months", trailing_months=months)
+    rows = [
+        ("TX", "2025-03-01", "direct", -500, 0),
+        ("TX", "2025-09-01", "direct", 1_000, 1),
+        ("TX", "2026-02-01", "direct", -900, 0),
+    ]
+    row = one(rows, rolling)
+    assert (row["band"], row["first_crossed"], row["below_all"]) == ("below 70", None, False)
+    assert "The threshold of that time was met in the 12 months to 2026-0" in row["why"]
+    assert one(rows, replace(rolling, trailing_months=2))["below_all"] is True
 
 
 def test_a_transaction_test_that_was_dropped_lately_counts_for_its_own_time():

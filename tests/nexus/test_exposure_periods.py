@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.nexus.measured_sales import (
-    earlier_windows,
-    last_end,
-    months_before,
-    rolling_firsts,
-    windows,
-)
+from svc_tools.nexus.measured_sales import earlier_windows, months_before, windows
 
 DAYS = st.dates(date(2001, 1, 1), date(2099, 12, 31)) | st.sampled_from(
     [
@@ -69,12 +62,6 @@ def test_rolling_months_end_on_the_day_and_leave_none_out(as_of):
     assert before + ONE == first  # two of them in a row have no gap
 
 
-@given(st.lists(DAYS, min_size=1))
-def test_many_days_at_once_begin_as_one_by_one(days):
-    firsts = rolling_firsts(np.array(days, "datetime64[D]"))
-    assert firsts.tolist() == [spans("rolling_12_months", day)[0][0] for day in days]
-
-
 @given(DAYS, STATES)
 def test_four_quarters_are_whole_and_have_ended(as_of, state):
     ((first, last),) = spans("four_quarters", as_of, state)
@@ -117,9 +104,11 @@ def test_earlier_windows_end_before_and_are_no_current_ones(as_of, period):
     assert earlier_windows(period, as_of, 0, "NY") == ()
 
 
-@given(DAYS)
-def test_the_last_quarters_end_lies_no_further_back_than_a_quarter(as_of):
-    end = last_end(as_of)
-    assert end <= as_of < end + timedelta(days=93)
-    assert (end + ONE).day == 1
-    assert end.month % 3 == 0
+@given(DAYS, st.integers(0, 4))
+def test_rolling_windows_end_on_each_day_since_the_last_quarters_end(as_of, months):
+    ends = [window.last for window in earlier_windows("rolling_12_months", as_of, months)]
+    assert ends == [ends[0] + ONE * number for number in range(len(ends))]
+    assert ends[-1:] in ([], [as_of - ONE])
+    first = ends[0] if ends else as_of
+    assert first <= months_before(as_of, months)
+    assert first == months_before(as_of, months) or ((first + ONE).day, first.month % 3) == (1, 0)

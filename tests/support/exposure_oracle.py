@@ -82,19 +82,19 @@ def expected(sales: list[Sale], row, as_of: date) -> Expected:
         if sale.day <= as_of and (row.marketplace_counts or sale.channel == "direct")
     ]
 
+    by_day: dict[date, list[Sale]] = {}
+    for sale in counted:
+        by_day.setdefault(sale.day, []).append(sale)
+
     def run(first: date, last: date) -> tuple[Decimal, int, date | None]:
         """Sums of a span, and the day on which they first met the threshold."""
-        total, count, met, day = Decimal(0), 0, None, first
-        by_day: dict[date, list[Sale]] = {}
-        for sale in counted:
-            by_day.setdefault(sale.day, []).append(sale)
-        while day <= last:
-            for sale in by_day.get(day, ()):
+        total, count, met = Decimal(0), 0, None
+        for day in sorted(day for day in by_day if first <= day <= last):
+            for sale in by_day[day]:
                 total += sale.base[row.base]
                 count += sale.base["gross"] >= 0
             if met is None and is_met(total, count, row):
                 met = day
-            day += ONE
         return total, count, met
 
     found = [(*run(*span), span) for span in spans(row.period, as_of, row.state)]
@@ -103,18 +103,19 @@ def expected(sales: list[Sale], row, as_of: date) -> Expected:
     below = all(run(*span)[2] is None for span in all_spans(row, as_of))
     if row.period == "rolling_12_months" and counted:
         begin = min(months_back(as_of, row.trailing_months), quarter_end(as_of))
-        met = rolling(counted, row, begin, as_of)
-        crossed += met
-        below &= not any(day >= begin for day in met)
+        crossed += rolling(counted, row, as_of)
+        # the duty lasts from each day on which the 12 months to it had met the threshold, and a
+        # later refund does not undo that
+        below &= all(run(year_before(day) + ONE, day)[2] is None for day in days(begin, as_of))
     part = used(best[0], best[1], row)
     band = "over" if best[2] else next(name for least, name in BANDS if part >= least)
     return Expected(band, part, best[0], best[1], *best[3], min(crossed, default=None), below)
 
 
-def rolling(counted: list[Sale], row, begin: date, as_of: date) -> list[date]:
+def rolling(counted: list[Sale], row, as_of: date) -> list[date]:
     """The days on which the 12 months that ended on them met the threshold."""
     met = []
-    for day in days(min(begin, *(sale.day for sale in counted)), as_of):
+    for day in days(min(sale.day for sale in counted), as_of):
         total, count = Decimal(0), 0
         for sale in counted:
             if year_before(day) < sale.day <= day:
