@@ -25,7 +25,7 @@ from compile_book import compile_book
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import LEVELS, judged, tally
-from svc_tools.service.ratebook.candidates import bases_of
+from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
 

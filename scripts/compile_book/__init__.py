@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.formats.draft import Draft, RowError, spans_overlap
+from svc_tools.service.ratebook.imports.draft import Draft, RowError, spans_overlap
 
 from .files import CompileReport, find_sources, write_book
 from .geography import read_counties, read_places, read_zips

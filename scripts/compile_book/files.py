@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import rate_to_decimal
-from svc_tools.service.ratebook.formats.draft import (
+from svc_tools.service.ratebook.imports.draft import (
     Finding,
     FindingKind,
     Report,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.imports.draft import Draft
 
 
 class SourceFiles(NamedTuple):

@@ -17,7 +17,7 @@ from .facts import ADDED, RENAMED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.imports.draft import Draft
 
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
@@ -79,7 +79,7 @@ def read_places(path: Path, draft: Draft) -> Places:
 def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
     """Add the counties and places that every ZIP touches, and the places that counties divide.
 
-    Territories and unknown codes are left out and listed. A share of a ZIP's land under 1 % is
+    Territories and unknown codes are left out and listed. A share of a ZIP's land under 1% is
     left out, as the maps of ZIPs and of places do not agree that closely; but not a small town
     that lies in the one ZIP with most of its land.
     """

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.formats.draft import (
+from svc_tools.service.ratebook.imports.draft import (
     RowError,
     fraction_units,
     iso_date,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.imports.draft import Draft
     from svc_tools.service.ratebook.schema import RateRow
 
 _DAY = timedelta(days=1)

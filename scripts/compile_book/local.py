@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.formats.draft import slug
+from svc_tools.service.ratebook.imports.draft import slug
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.schema import Area
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft
+    from svc_tools.service.ratebook.imports.draft import Draft
 
     from .geography import Places
     from .listed import Listed

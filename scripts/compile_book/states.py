@@ -8,17 +8,21 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.formats.draft import (
+from svc_tools.service.ratebook.imports.draft import (
     MISSING,
     RowError,
     fraction_units,
     iso_date,
     percent_text,
-    quarter_end,
 )
-from svc_tools.service.ratebook.formats.places import RATE_FILES
-from svc_tools.service.ratebook.formats.sst import STATE, add_local_rates, rate_file_rows
-from svc_tools.service.ratebook.formats.states import (
+from svc_tools.service.ratebook.imports.reading import quarter_end, quarter_of
+from svc_tools.service.ratebook.imports.sst_rows import (
+    RATE_FILES,
+    STATE,
+    add_local_rates,
+    rate_file_rows,
+)
+from svc_tools.service.ratebook.imports.states import (
     CALIFORNIA_BASE,
     add_california_place,
     add_locations,
@@ -42,15 +46,15 @@ from .files import SST_NAME
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft
-    from svc_tools.service.ratebook.formats.sst import RateFileRow
+    from svc_tools.service.ratebook.imports.draft import Draft
+    from svc_tools.service.ratebook.imports.sst_rows import RateFileRow
 
 _HISTORY = "state-history"
 _NEVER = "no state sales tax at any time"
 """Begins the note of a state whose rate was 0 on every day: its row has no first day."""
 _DC_CODE = 7_000
 _DC_NOTE = (
-    "The D.C. Code reads 7.0 % from 2026-10-01; a notice of the Office of Tax and Revenue, read"
+    "The D.C. Code reads 7.0% from 2026-10-01; a notice of the Office of Tax and Revenue, read"
     " once and second hand, postpones it to 2027-10-01."
 )
 _FIPS_CODES = (
@@ -181,18 +185,18 @@ def read_sst(path: Path, draft: Draft) -> None:
     if not match:
         raise RowError(f"{path.name}: not the name of an SST rate file, such as WIR2026Q2FEB18.csv")
     state = match["state"]
-    year, quarter = int(match["year"]), int(match["quarter"])
+    edition = f"{match['year']}Q{match['quarter']}"
     source = f"sst-{state.lower()}"
     draft.sources[source] = Source(
         source,
         f"Streamlined Sales Tax rate file of {draft.states[state].name} ({path.name})",
         f"{draft.states[state].name} through the Streamlined Sales Tax Governing Board",
-        f"{year}Q{quarter}",
+        edition,
         "official rate file, published for use by sellers",
         "official",
         None,
-        quarter_end(year, quarter),
-        quarter_end(year, quarter, later=2),
+        quarter_end(edition),
+        quarter_end(edition, later=2),
     )
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = enumerate(csv.reader(file), 1)
@@ -239,7 +243,7 @@ _CA_SOURCE = "ca-cdtfa"
 def read_california(path: Path, draft: Draft) -> None:
     """Add California's cities and unincorporated areas.
 
-    The list gives totals. 7.25 % of each is the state and uniform local part; all that is above
+    The list gives totals. 7.25% of each is the state and uniform local part; all that is above
     it are district taxes, and the book has them as one district rate of the area.
 
     Raises:
@@ -257,8 +261,8 @@ def read_california(path: Path, draft: Draft) -> None:
         "official figures, published for use by sellers",
         "official",
         None,
-        quarter_end(day.year, (day.month + 2) // 3),
-        quarter_end(day.year, (day.month + 2) // 3),
+        quarter_end(quarter_of(day)),
+        quarter_end(quarter_of(day)),
     )
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
@@ -288,16 +292,16 @@ def read_washington(path: Path, draft: Draft) -> None:
         raise RowError(f"{path.name}: no readable row")
     first = min(quarter.begin for quarter in quarters)
     last = max(quarter.end for quarter in quarters)
-    year, number = last.year, (last.month + 2) // 3
+    edition = quarter_of(last)
     draft.sources[_WA_SOURCE] = Source(
         _WA_SOURCE,
         "Washington local sales and use tax rates by location code, quarterly",
         "Washington State Department of Revenue",
-        f"{year}Q{number}",
+        edition,
         "official figures, published for use by sellers",
         "official",
         first,
         last,
-        quarter_end(year, number, later=2),
+        quarter_end(edition, later=2),
     )
     add_locations(quarters, _WA_SOURCE, path.name, draft)

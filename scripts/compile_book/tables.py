@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from decimal import ROUND_DOWN, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.formats.draft import MAX_UNITS, iso_date, percent_text, slug
+from svc_tools.service.ratebook.imports.draft import MAX_UNITS, iso_date, percent_text, slug
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.schema import Area, Source
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.service.ratebook.formats.draft import Draft, FindingKind, Report
+    from svc_tools.service.ratebook.imports.draft import Draft, FindingKind, Report
 
     from .listed import Listed
 
@@ -245,7 +245,7 @@ def _spans(
     subject = f"{key[0]} {key[2]}"
     old = _span(percent, subject, file, report) if percent else None
     if fix and Decimal(fix.was or 0) != Decimal(percent or 0):
-        message = f"corrects {fix.was} %, the table has {percent or 'none'}: not applied"
+        message = f"corrects {fix.was}%, the table has {percent or 'none'}: not applied"
         report.add("conflict", file, subject, message)
         fix = None
     if fix is None:
@@ -275,7 +275,7 @@ def _span(percent: str, subject: str, file: str, report: Report) -> Span:
     cut = Decimal(percent).quantize(Decimal("0.001"), ROUND_DOWN)
     if cut == Decimal(percent):
         return Span(_BEGIN, None, percent_units(percent), None, "", _SOURCE, "")
-    note = f"{percent} % does not fit five decimals: {cut} % is a lower bound"
+    note = f"{percent}% does not fit five decimals: {cut}% is a lower bound"
     report.add("settled", file, subject, note)
     return Span(_BEGIN, None, percent_units(str(cut)), None, "partial", _SOURCE, note)
 

@@ -91,8 +91,8 @@ def check_book(path: Path, day: date) -> dict[str, Any]:
         ValueError: it is not such a file, or no row of it can be read.
     """
     from svc_tools.service.ratebook import accuracy, load_book  # noqa: PLC0415 - loads the rates
-    from svc_tools.service.ratebook.imports.common import OwnBookChanged  # noqa: PLC0415 - as above
     from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.imports.reading import OwnBookChanged  # noqa: PLC0415 - as above
 
     rows, unreadable = accuracy.read_rates(path)
     if rows.empty:

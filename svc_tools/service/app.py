@@ -49,7 +49,7 @@ from svc_tools.service.params import (
     read_params_only,
 )
 from svc_tools.service.ratebook import NotResolved, resolve
-from svc_tools.service.ratebook.imports.common import OwnBookChanged
+from svc_tools.service.ratebook.imports.reading import OwnBookChanged
 from svc_tools.service.schemas import (
     Freshness,
     HealthResponse,

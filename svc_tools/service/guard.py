@@ -28,7 +28,7 @@ from svc_tools.service.errors import (
 )
 from svc_tools.service.faults import FAULT
 from svc_tools.service.health import unavailable
-from svc_tools.service.ratebook.imports.common import OwnBookChanged, OwnBookError
+from svc_tools.service.ratebook.imports.reading import OwnBookChanged, OwnBookError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

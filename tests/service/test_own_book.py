@@ -11,9 +11,9 @@ from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 from svc_tools.service import app, embedded
 from svc_tools.service import health as book_keeper
 from svc_tools.service.health import keep_book
-from svc_tools.service.ratebook.imports.common import OwnBookChanged
 from svc_tools.service.ratebook.imports.database import own_signature, remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
+from svc_tools.service.ratebook.imports.reading import OwnBookChanged
 
 INDIANA = "18,45,18,0.07,0.07,0,0,20080401,29991231\n18,00,{county},0.01,0.01,,,20120101,29991231\n"
 TODAY = date(2026, 11, 21)

@@ -201,6 +201,6 @@ def _units(text: str, *, percent: bool) -> int:
         pass
     form = "percentages such as 8.25" if percent else "fractions such as 0.0825"
     raise ValueError(
-        f"rate: given {text[:20]!r}, expected {form} throughout, of 0.5 % to 20 %, with at most"
+        f"rate: given {text[:20]!r}, expected {form} throughout, of 0.5% to 20%, with at most"
         " five decimals as a fraction"
     )

@@ -23,9 +23,15 @@ from svc_tools.service.ratebook.address_line import (
 )
 from svc_tools.service.ratebook.by_place import in_county, locate_place
 from svc_tools.service.ratebook.by_zip import locate_zip
-from svc_tools.service.ratebook.candidates import BASE_KINDS, areas_of_place
+from svc_tools.service.ratebook.gazetteer import (
+    BASE_KINDS,
+    areas_of_place,
+    is_place,
+    is_zip,
+    keys_of,
+    place_names,
+)
 from svc_tools.service.ratebook.names import BOROUGHS, NEW_YORK_CITY, name_key
-from svc_tools.service.ratebook.place_names import is_place, is_zip, keys_of, place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import address_not_matched, place_mismatch, zip_not_used
 

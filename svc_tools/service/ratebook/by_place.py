@@ -16,23 +16,24 @@ from svc_tools.service.ratebook.address_line import (
     without_country,
     without_county,
 )
-from svc_tools.service.ratebook.candidates import (
-    WHOLE,
+from svc_tools.service.ratebook.by_zip import WHOLE, options_of_zip
+from svc_tools.service.ratebook.gazetteer import (
     areas_of_place,
     bases_of,
+    is_place,
+    keys_of,
     no_rate,
-    options_of_zip,
     own_areas,
+    place_names,
 )
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.place_names import is_place, keys_of, place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
-    from svc_tools.service.ratebook.place_names import PlaceNames
+    from svc_tools.service.ratebook.gazetteer import PlaceNames
     from svc_tools.service.ratebook.schema import Area
 
 _CODE_DIGITS = 4

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.by_zip import locate_zip
-from svc_tools.service.ratebook.candidates import bases_of, has_base, no_rate
+from svc_tools.service.ratebook.gazetteer import bases_of, no_rate
 from svc_tools.service.ratebook.names import OUTSIDE, present_county
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import near_map_edge, near_state_line, off_map
@@ -88,7 +88,7 @@ def _options_near(
     for fips in counties:
         for area in bases_of(book, state, fips):
             found.setdefault(area.id, Option(area, f"lies in {book.counties[state, fips].name}"))
-    return tuple(found.values()) if has_base(book, state, counties[0]) else ()
+    return tuple(found.values()) if bases_of(book, state, counties[0]) else ()
 
 
 def _base(

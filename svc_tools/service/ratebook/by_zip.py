@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.candidates import (
+from svc_tools.service.ratebook.gazetteer import (
     areas_of_place,
     bases_of,
     no_rate,
-    options_of_zip,
     own_areas,
+    place_names,
 )
 from svc_tools.service.ratebook.names import OUTSIDE, name_key
-from svc_tools.service.ratebook.place_names import place_names
 from svc_tools.service.ratebook.query import Location, NotResolved, Option
 from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_another_state
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from svc_tools.service.ratebook.book import Book, ZipPlace
+    from svc_tools.service.ratebook.schema import Area, PlaceRow
 
 
 _BOXES = "PO BOX"
@@ -183,3 +183,94 @@ def _not_in_state(book: Book, state: str, zip5: str) -> NotResolved:
         message = f"ZIP {zip5} is not in {name}: it lies in {' and '.join(states)}"
         detail["states"] = states
     return NotResolved("NOT_FOUND", message, detail)
+
+
+WHOLE = 1000
+"""All of a ZIP's land."""
+_SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
+
+
+def options_of_zip(
+    book: Book, state: str, zip5: str, counties: Sequence[str], name: str
+) -> tuple[Option, ...]:
+    """The areas that a ZIP touches: the place it is called after first, then by share of land.
+
+    A place with less than 1% of the land does not count, unless the ZIP is called after it. Of
+    Alaska no share is known: a place counts that the ZIP is called after.
+
+    Args:
+        book: the book.
+        state: two-letter code.
+        zip5: the ZIP.
+        counties: FIPS codes of its counties, its own first.
+        name: key of the name that the post office prefers for it; empty to prefer none.
+
+    Raises:
+        NotResolved: the book has no rate for what the ZIP touches most.
+    """
+    found: dict[str, Option] = {}
+    first = ""
+    left = WHOLE
+    places = book.places(state)
+    shares = book.zips.shares(zip5, state)
+    if book.states[state].tier == "none":
+        here = (
+            row for row in places.values() if not set(counties).isdisjoint(row.counties.split())
+        )
+        shares = [(row.fips, 0) for row in here if _is_called(row, name)]
+    for fips, share in shares:
+        place = places[fips]
+        named = _is_called(place, name)
+        if share < _SLIVER and not named:
+            continue
+        left -= share
+        areas = areas_of_place(book, state, place, counties)
+        why = f"holds {place.name}"
+        for area in areas:
+            _add(found, area, why, share // len(areas))
+        if named and areas and not first:
+            first = areas[0].id
+    if left >= _SLIVER or not found:
+        towns = _towns(book, state, counties, name)
+        bases = [area for fips in counties for area in bases_of(book, state, fips)]
+        for area in (*towns, *bases):
+            what = area.name if area in towns else _county(book, area)
+            _add(found, area, f"touches {what}", left // len((*towns, *bases)))
+        first = first or next((area.id for area in towns), "")
+    if not found:
+        raise no_rate(book, state, counties[0])
+    return tuple(sorted(found.values(), key=lambda one: (_id(one) != first, -one.share)))
+
+
+def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[Area]:
+    """The towns of Vermont that a ZIP is called after: the Census does not draw them."""
+    if state != "VT":
+        return []
+    here = (area for fips in counties for area in book.county_areas.get((state, fips), ()))
+    return [
+        area
+        for area in here
+        if area.kind == "city" and not area.place and name_key(area.name) in {name, f"{name}town"}
+    ]
+
+
+def _is_called(place: PlaceRow, name: str) -> bool:
+    if name_key(place.name) == name:
+        return True
+    aliases = place.aliases.split("|") if place.aliases and name else ()
+    return any(name_key(one) == name for one in aliases)
+
+
+def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:
+    known = found.get(area.id)
+    found[area.id] = (
+        known._replace(share=known.share + share) if known else Option(area, why, share)
+    )
+
+
+def _id(option: Option) -> str:
+    return option.area.id if option.area else ""
+
+
+def _county(book: Book, area: Area) -> str:
+    return book.counties[area.state, area.counties[0]].name

@@ -193,7 +193,7 @@ class ZipAreas(NamedTuple):
         zip: five digits.
         counties: FIPS codes of every county, separated by blanks.
         places: FIPS codes of the Census places, each with its share of the ZIP's land in
-            thousandths (`43000:995`), the largest first; of the shares under 1 % those of places
+            thousandths (`43000:995`), the largest first; of the shares under 1% those of places
             that lie in the ZIP for the most part.
         beyond: other states that the ZIP touches, separated by blanks.
     """

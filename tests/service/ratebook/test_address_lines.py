@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.address_line import parse_line
+from svc_tools.service.ratebook.gazetteer import is_place
 from svc_tools.service.ratebook.names import STATE_CODES, name_key
-from svc_tools.service.ratebook.place_names import is_place
 
 
 @pytest.mark.parametrize(

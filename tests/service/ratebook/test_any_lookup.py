@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
-from svc_tools.service.ratebook.place_names import place_names
+from svc_tools.service.ratebook.gazetteer import place_names
 
 TODAY = date(2026, 11, 21)
 RATE = re.compile(r"[0-9]\.[0-9]{5}")

@@ -92,7 +92,7 @@ def test_a_states_own_file_answers_for_its_time_and_the_list_goes_on(build, sour
             found = rate(book_dir, "WI", location=name, as_of=date.fromisoformat(day))
             assert (found.combined, found.lacks) == expected, (name, day)
     conflicts = messages(report, "conflict")
-    assert any(m.startswith("Milwaukee County from 2024-01-01: 5.90 %") for m in conflicts)
+    assert any(m.startswith("Milwaukee County from 2024-01-01: 5.90%") for m in conflicts)
 
 
 @pytest.mark.parametrize(

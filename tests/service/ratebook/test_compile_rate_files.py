@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.compiled import answer, messages, rate
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.formats.sst import rate_file_rows
+from svc_tools.service.ratebook.imports.sst_rows import rate_file_rows
 
 MN_FILE = "MNR2026Q2FEB18.csv"
 MN_ROWS = """\
@@ -28,13 +28,19 @@ MN_ROWS = """\
 27,63,80008,0.0075,0.0075,,,20231001,29991231
 27,63,80009,0.0025,0.0025,,,20231001,29991231
 """
+MN_PLACES = """\
+MN,20906,Fergus Falls,city,27111,27111,
+MN,35450,Lanesboro,city,27045,27045,
+MN,43000,Minneapolis,city,27053,27053,
+MN,57220,St. Louis Park,city,27053,27053,
+"""
 DAY = date(2026, 5, 1)
 
 
 @pytest.fixture
 def minnesota(source_dir, book_dir):
     places = source_dir / "place_counties.csv"
-    places.write_text(places.read_text() + "MN,57220,St. Louis Park,city,27053,27053,\n")
+    places.write_text(places.read_text() + MN_PLACES)
 
     def minnesota(rows=MN_ROWS):
         (source_dir / MN_FILE).write_text(rows)
@@ -51,7 +57,7 @@ def test_counties_cities_and_districts_add_up(minnesota, book_dir):
     assert rate(book_dir, "MN", location="Cook County", as_of=DAY).combined == 6_875
     left = messages(report, "left_out")
     assert any("place 55555: levies a rate, its name is not known" in m for m in left)
-    assert any("type 63 80005: 1.00 % from " in m for m in left)
+    assert any("type 63 80005: 1.00% from " in m for m in left)
     missing = load_book(book_dir).states["MN"].missing
     assert "55555" in missing
     assert "Garrison" in missing
@@ -121,7 +127,7 @@ def test_of_other_files_the_state_rate_before_the_history_is_taken(source_dir, b
     )
     report = compile_book(source_dir, book_dir)
     assert "IA: 1 local rows: not in this book" in messages(report, "left_out")
-    assert "history 5.00 %, which answers" in messages(report, "conflict")[0]
+    assert "history 5.00%, which answers" in messages(report, "conflict")[0]
     for day, rate_then in ((date(2014, 12, 31), 6_000), (date(2015, 1, 1), 5_000)):
         assert rate(book_dir, "IA", location="Des Moines", as_of=day).combined == rate_then
 

@@ -9,7 +9,7 @@ import pytest
 from compile_book.listed import read_listed
 from compile_book.tables import add_listed_cities, district_units, read_tables
 
-from svc_tools.service.ratebook.formats.draft import Draft, Report
+from svc_tools.service.ratebook.imports.draft import Draft, Report
 from svc_tools.service.ratebook.schema import County, Source
 
 DAY = date(2026, 9, 15)
@@ -194,8 +194,8 @@ def test_corrections_apply_to_the_figure_they_name_from_their_day(build):
     assert combined(draft, "AZ:city:55000", BEGIN) == (8_500, "")
     assert "AZ:city:vail" not in draft.areas
     assert found(draft, "conflict") == [
-        "MO Kansas City: corrects 9 %, the table has 3.250: not applied",
-        "MO Nowhere: corrects 1 %, the table has none: not applied",
+        "MO Kansas City: corrects 9%, the table has 3.250: not applied",
+        "MO Nowhere: corrects 1%, the table has none: not applied",
     ]
     assert combined(draft, "MO:city:38000") == (7_475, "")
 
@@ -241,7 +241,7 @@ def test_a_city_of_texas_is_whole_at_the_cap(build):
     assert draft.areas["TX:city:35000"].counties == ("201", "157")  # at the cap without a county
     assert draft.areas["TX:city:07492"].counties == ("027",)
     assert found(draft, "left_out") == [
-        "TX Temple: 8.50 % in all is more than the law allows",
+        "TX Temple: 8.50% in all is more than the law allows",
         "TX Crosby: is no city: a district in part of it has the rate",
     ]
 
@@ -270,7 +270,7 @@ def test_the_list_of_texas_goes_before_the_table(build):
     assert combined(draft, "TX:city:00012") == (7_250, "partial")
     assert found(draft, "left_out") == [
         "TX Spring: The list does not give it as the whole rate.",
-        "TX Over: 8.375 % in all is more than the law allows",
+        "TX Over: 8.375% in all is more than the law allows",
     ]
     assert not found(draft, "conflict")
 
@@ -336,7 +336,7 @@ def test_figures_of_the_table_and_the_list_that_differ_are_a_lower_bound(build):
     assert draft.rates["IL:city:14000"][0].conflict_cap == "low"
     assert found(draft, "conflict") == [
         "IL Cook County: has another rate by the list, which is used",
-        "IL Chicago: 10.75 % by the table, 11.00 % by the list: a lower bound",
+        "IL Chicago: 10.75% by the table, 11.00% by the list: a lower bound",
     ]
 
 

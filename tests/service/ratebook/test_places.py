@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, load_book
+from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.names import NICKNAMES, name_key
-from svc_tools.service.ratebook.place_names import place_names
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
 NEW = date(2026, 5, 1)

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
+from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.names import name_key, name_keys
-from svc_tools.service.ratebook.place_names import place_names
 
 DAY = date(2026, 6, 30)
 

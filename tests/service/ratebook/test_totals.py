@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.candidates import areas_of_place, bases_of
+from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
 

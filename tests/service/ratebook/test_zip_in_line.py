@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from svc_tools.service.ratebook import Query, load_book
 from svc_tools.service.ratebook.address_line import parse_line
 from svc_tools.service.ratebook.by_address import parts_of
-from svc_tools.service.ratebook.place_names import is_place
+from svc_tools.service.ratebook.gazetteer import is_place
 
 
 def read(line, state="NC"):

@@ -1,6 +1,6 @@
-"""The user's own book: official files that the user imported, over the shipped book.
+"""Readers of official files, and the book that they make of what a user imports.
 
-One SQLite file under the platform's data directory. `importer` recognizes a file and has `sst`,
-`states` or `boundary_import` read it, `database` stores it, `overlay` loads the book with it laid
-over, `boundary` looks places up. The shipped book is never written.
+The own book is one SQLite file under the platform's data directory. `importer` recognizes a file
+and has `sst`, `states` or `boundary_import` read it, `database` stores it, `overlay` loads the book
+with it laid over. The shipped book, compiled with the same readers, is never written.
 """

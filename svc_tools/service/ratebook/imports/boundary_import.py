@@ -1,5 +1,9 @@
 """Reading an SST boundary file into the user's own book: as a stream, in one transaction.
 
+The layout has 29 columns and up to 20 triplets of special districts: 89 columns, 90 where a state
+writes one more, which is not read. `Z` and `4` records say which ZIPs or ZIP+4 they hold in columns
+18 to 21, `A` records their addresses in columns 4 to 17. Every line is checked strictly.
+
 Memory does not grow with the file: lines are read one by one, rows go to SQLite in batches, and
 compositions are known by a number that SQLite hands out.
 """
@@ -8,44 +12,57 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from svc_tools.service.ratebook.imports.boundary_lines import (
-    LOCATION_CODES,
-    OPEN_END,
-    AddressRecord,
-    Composition,
-    Plus4Record,
-    ZipRecord,
-    codes_without_rate,
+from svc_tools.service.ratebook.imports.database import (
+    complete_edition,
     day_number,
-    read_line,
+    editions,
+    replacing,
 )
-from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, quarter_begin
-from svc_tools.service.ratebook.imports.database import complete_edition, editions, replacing
+from svc_tools.service.ratebook.imports.reading import (
+    BrokenLine,
+    FileRefused,
+    quarter_begin,
+    without_blank_end,
+)
+from svc_tools.service.ratebook.imports.sst_rows import (
+    LOCATION_CODES,
+    Composition,
+    codes_without_rate,
+)
+from svc_tools.service.ratebook.imports.streets import (
+    PO_BOX,
+    UNSURE,
+    House,
+    Street,
+    house_number,
+    join_street,
+    unit_kind,
+)
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.imports.boundary_lines import BoundaryLine
     from svc_tools.service.ratebook.imports.database import Edition
 
     Progress = Callable[[int, int, int], object]
+
 
 _BATCH = 5_000
 _KNOWN_COMPOSITIONS = 20_000
 _LONGEST_LINE = 100_000
 _CACHE_KIB = 65_536
 """Pages of the book that an import may keep in memory: its tables are not filled in order."""
-
-_LAST_PLUS4 = 9999
 _ENOUGH = 500
 """A file of fewer records than this may well be halved."""
 _LISTED = 25
@@ -343,3 +360,286 @@ class _Writer:
 
 _WIDTHS = {"boundary_zips": 7, "boundary_plus4": 7, "boundary_addresses": 17}
 """Tables and how many columns they have."""
+COLUMNS = 29
+"""Columns before the triplets."""
+WIDEST = COLUMNS + 20 * 3 + 1
+"""The most columns a line may have."""
+OPEN_END = 99_991_231
+"""The last day of a record without an end."""
+LAST_HOUSE = 9_999_999_999
+"""No house number is above it."""
+_OPEN_END = re.compile(r"20991231|2[1-9]\d{6}|[3-9]\d{7}", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1900, 2099
+_SHOWN = 40
+_LAST_PLUS4 = 9999
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_CODE = re.compile(r"[A-Za-z0-9-]{1,10}", re.ASCII)
+_NAMES = {
+    1: "record type", 2: "begin", 3: "end", 4: "low address", 5: "high address", 6: "odd/even",
+    8: "street", 12: "secondary low", 13: "secondary high", 14: "secondary odd/even", 16: "ZIP",
+    18: "ZIP low", 19: "+4 low", 20: "ZIP high", 21: "+4 high", 23: "state FIPS",
+    24: "state indicator", 25: "county FIPS", 26: "place FIPS",
+}  # fmt: skip
+
+
+class ZipRecord(NamedTuple):
+    """A `Z` record: from ZIP `low` to ZIP `high`, both whole."""
+
+    begins: int
+    ends: int
+    low: int
+    high: int
+    composition: Composition
+
+
+class Plus4Record(NamedTuple):
+    """A `4` record: from one ZIP+4 to another, ZIPs between them whole."""
+
+    begins: int
+    ends: int
+    zip_low: int
+    low: int
+    zip_high: int
+    high: int
+    composition: Composition
+
+
+class AddressRecord(NamedTuple):
+    """An `A` record: house numbers of one street in one ZIP, perhaps only some suites.
+
+    `parity` and `unit_parity` are `O`, `E` or `B` (both); the unit fields are empty where the
+    record holds whole houses. `parity` is `UNSURE` where the file does not say which houses are
+    meant: any of the street may be, and `fault` says what is wrong.
+    """
+
+    begins: int
+    ends: int
+    zip: int
+    street: Street
+    letters: str
+    low: int
+    high: int
+    parity: str
+    unit: str
+    unit_low: str
+    unit_high: str
+    unit_parity: str
+    composition: Composition
+    fault: str = ""
+
+
+BoundaryLine = ZipRecord | Plus4Record | AddressRecord
+
+
+class _FieldError(ValueError):
+    """A field of a line: its column, what was given, what was expected."""
+
+    def __init__(self, column: int, given: str, expected: str) -> None:
+        super().__init__(column, given, expected)
+        self.column, self.given, self.expected = column, given, expected
+
+
+def _refuse(column: int, given: str, expected: str) -> NoReturn:
+    raise _FieldError(column, given, expected)
+
+
+def read_line(file: str, number: int, fields: Sequence[str], fips: str) -> BoundaryLine:
+    """The record in a line of a boundary file.
+
+    Args:
+        file: the file's name, for messages.
+        number: the line's number, for messages.
+        fields: its columns.
+        fips: two digits: the state that every line must be of.
+
+    Raises:
+        BrokenLine: a column does not hold what it should; says which, what and what instead.
+    """
+    try:
+        return _read(fields, fips)
+    except _FieldError as error:
+        raise BrokenLine(file, number, _where(error), error.expected) from None
+
+
+def _where(error: _FieldError) -> str:
+    """The column of a fault and what it holds."""
+    given = error.given if len(error.given) <= _SHOWN else f"{error.given[:_SHOWN]}..."
+    if not error.column:
+        return given
+    name = _NAMES.get(error.column, _triplet_name(error.column))
+    return f"column {error.column} ({name}) holds {given!r}"
+
+
+def _triplet_name(column: int) -> str:
+    if column <= COLUMNS:
+        return "address"
+    part = ("source", "code", "authority type")[(column - COLUMNS - 1) % 3]
+    return f"special district {(column - COLUMNS - 1) // 3 + 1}, {part}"
+
+
+def _read(fields: Sequence[str], fips: str) -> BoundaryLine:
+    fields = without_blank_end(fields, WIDEST)
+    count = len(fields)
+    if not COLUMNS <= count <= WIDEST:
+        _refuse(0, f"{count} columns", "29 columns and up to 20 groups of three behind them")
+    kind = fields[0].strip().upper()
+    if kind not in {"Z", "4", "A"}:
+        _refuse(1, fields[0], "Z, 4 or A")
+    begins, ends = _begin(fields[1]), _end(fields[2])
+    if ends < begins:
+        _refuse(3, fields[2], f"a day on or after the begin, {fields[1]}")
+    if fields[22].strip().zfill(2) != fips:
+        _refuse(23, fields[22], f"{fips}, the state of this file")
+    composition = _composition(tuple(fields[23:26]), tuple(fields[29 : WIDEST - 1]), fips)
+    if kind == "A":
+        return _address(fields, begins, ends, composition)
+    zip_low, zip_high = _zip(18, fields[17]), _zip(20, fields[19])
+    if zip_high < zip_low:
+        _refuse(20, fields[19], f"a ZIP not below the low one, {fields[17]}")
+    if kind == "Z":
+        return ZipRecord(begins, ends, zip_low, zip_high, composition)
+    low, high = _plus4(19, fields[18]), _plus4(21, fields[20])
+    if zip_low == zip_high and high < low:
+        _refuse(21, fields[20], f"a +4 not below the low one, {fields[18]}")
+    return Plus4Record(begins, ends, zip_low, low, zip_high, high, composition)
+
+
+def _address(
+    fields: Sequence[str], begins: int, ends: int, composition: Composition
+) -> AddressRecord:
+    name = fields[7].strip()
+    if not name:
+        _refuse(8, fields[7], "the name of a street")
+    street = join_street(fields[6].strip(), name, fields[8].strip(), fields[9].strip())
+    if not street.name:
+        _refuse(8, fields[7], "the name of a street in Latin letters or digits")
+    zip5 = _zip(16, fields[15])
+    try:
+        houses = _houses(fields, street)
+    except _FieldError as error:
+        return AddressRecord(
+            begins,
+            ends,
+            zip5,
+            street,
+            "|",
+            0,
+            LAST_HOUSE,
+            UNSURE,
+            "",
+            "",
+            "",
+            "",
+            composition,
+            f"{_where(error)}; expected {error.expected}",
+        )
+    return AddressRecord(begins, ends, zip5, street, *houses, composition)
+
+
+def _houses(fields: Sequence[str], street: Street) -> tuple[str, int, int, str, str, str, str, str]:
+    """Letters, numbers, parity and units of a record: the fields it may be vague about."""
+    low, high = _house(4, fields[3]), _house(5, fields[4])
+    if low.letters != high.letters:
+        _refuse(5, fields[4], f"a number written as the low one, {fields[3]}")
+    if high.number < low.number:
+        _refuse(5, fields[4], f"a number not below the low one, {fields[3]}")
+    letters = "|" if street.name == PO_BOX else low.letters
+    unit_low, unit_high = fields[11].strip().upper(), fields[12].strip().upper()
+    if bool(unit_low) != bool(unit_high):
+        column = 13 if unit_low else 12
+        _refuse(column, fields[column - 1], "both ends of the secondary range, or neither")
+    return (
+        letters,
+        low.number,
+        high.number,
+        _parity(6, fields[5]),
+        unit_kind(fields[10]) if unit_low else "",
+        unit_low,
+        unit_high,
+        _parity(14, fields[13] or "B") if unit_low else "",
+    )
+
+
+@lru_cache(maxsize=4096)
+def _begin(text: str) -> int:
+    return _day(2, text)
+
+
+@lru_cache(maxsize=4096)
+def _end(text: str) -> int:
+    return OPEN_END if _OPEN_END.fullmatch(text.strip()) else _day(3, text)
+
+
+def _day(column: int, text: str) -> int:
+    plain = text.strip()
+    if len(plain) == len("YYYYMMDD") and _DIGITS.fullmatch(plain):
+        try:
+            day = date(int(plain[:4]), int(plain[4:6]), int(plain[6:]))
+        except ValueError:
+            _refuse(column, text, "a day of the calendar, YYYYMMDD")
+        if _FIRST_YEAR <= day.year <= _LAST_YEAR:
+            return int(plain)
+    _refuse(column, text, f"a day YYYYMMDD of the years {_FIRST_YEAR} to {_LAST_YEAR}")
+
+
+@lru_cache(maxsize=16_384)
+def _zip(column: int, text: str) -> int:
+    plain = text.strip()
+    # a spreadsheet may have taken the zero that New England's ZIPs begin with
+    if len(plain) not in {4, 5} or not _DIGITS.fullmatch(plain):
+        _refuse(column, text, "a ZIP of five digits")
+    return int(plain)
+
+
+@lru_cache(maxsize=16_384)
+def _plus4(column: int, text: str) -> int:
+    plain = text.strip()
+    if not 1 <= len(plain) <= len(str(_LAST_PLUS4)) or not _DIGITS.fullmatch(plain):
+        _refuse(column, text, "the four digits behind a ZIP")
+    return int(plain)
+
+
+def _house(column: int, text: str) -> House:
+    found = house_number(text)
+    if found is None:
+        _refuse(column, text, "a house number, such as 1201")
+    return found
+
+
+def _parity(column: int, text: str) -> str:
+    plain = text.strip().upper()
+    if plain not in {"O", "E", "B"}:
+        _refuse(column, text, "O (odd), E (even) or B (both)")
+    return plain
+
+
+@lru_cache(maxsize=16_384)
+def _composition(parts: tuple[str, ...], triplets: tuple[str, ...], fips: str) -> Composition:
+    indicator, county, place = (part.strip() for part in parts)
+    if indicator and indicator.zfill(2) != fips:
+        _refuse(24, indicator, f"{fips}, the state of this file, or nothing")
+    specials = []
+    for start in range(0, len(triplets), 3):
+        group = (*triplets[start : start + 3], "", "")
+        source, code, kind = (part.strip() for part in group[:3])
+        if not (source or code or kind):
+            continue
+        column = COLUMNS + 1 + start
+        # a district whose code or type is not said has no rate: nothing there is exact
+        if code and not _CODE.fullmatch(code):
+            _refuse(column + 1, code, "the code of a special district, letters and digits")
+        if kind and not (_DIGITS.fullmatch(kind) and len(kind) <= 2):  # noqa: PLR2004 - two digits
+            _refuse(column + 2, kind, "the type of a taxing authority, two digits such as 63")
+        specials.append(f"{kind.zfill(2) if kind else '?'}:{code.upper() or '?'}")
+    return Composition(
+        indicator and fips,
+        _code(25, county, 3),
+        _code(26, place, 5),
+        tuple(dict.fromkeys(specials)),
+    )
+
+
+def _code(column: int, text: str, length: int) -> str:
+    if text and (len(text) > length or not _DIGITS.fullmatch(text)):
+        _refuse(column, text, f"{length} digits, or nothing")
+    return text.zfill(length) if text else ""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_data_dir
 
-from svc_tools.service.ratebook.imports.common import OwnBookError
+from svc_tools.service.ratebook.imports.reading import OwnBookError, quarter_begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -342,6 +342,30 @@ def _begun(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def day_number(day: date) -> int:
+    """A day as records keep it: 20260401."""
+    return day.year * 10_000 + day.month * 100 + day.day
+
+
+def zips_in_force(connection: sqlite3.Connection, edition: Edition) -> tuple[tuple[int, int], ...]:
+    """The ZIPs that a record holds in the quarter of an edition: ranges that do not meet."""
+    span = day_number(edition.covers_until), day_number(quarter_begin(edition.edition))
+    found = connection.execute(
+        "SELECT low, high FROM boundary_zips"
+        " WHERE edition_id = ?1 AND begins <= ?2 AND ends >= ?3"
+        " UNION SELECT zip, zip FROM boundary_zip_composites"
+        " WHERE edition_id = ?1 AND begins <= ?2 AND ends >= ?3 ORDER BY 1",
+        (edition.id, *span),
+    )
+    ranges: list[tuple[int, int]] = []
+    for low, high in found:
+        if ranges and low <= ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], max(ranges[-1][1], high)
+        else:
+            ranges.append((low, high))
+    return tuple(ranges)
 
 
 _EDITION = "edition_id INTEGER NOT NULL REFERENCES editions (id) ON DELETE CASCADE"

@@ -9,24 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.service.ratebook.formats.draft import Finding
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
-from svc_tools.service.ratebook.imports.common import (
-    BrokenLine,
-    FileRefused,
-    Form,
-    OwnBookError,
-    Recognised,
-    column_name,
-    csv_lines,
-    decoded,
-    named_quarter,
-    quarter_begin,
-    read_quarter,
-    read_text,
-    shown,
-    without_blank_end,
-)
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     Kind,
@@ -35,14 +18,33 @@ from svc_tools.service.ratebook.imports.database import (
     open_own_book,
     replacing,
 )
+from svc_tools.service.ratebook.imports.draft import Finding
 from svc_tools.service.ratebook.imports.overlay import (
     CONTINUES,
     OwnBook,
+    continued,
     lay_over,
     load_book,
     own_tables,
 )
-from svc_tools.service.ratebook.imports.reading import OwnTables, continued, quarter_ends
+from svc_tools.service.ratebook.imports.reading import (
+    BrokenLine,
+    FileRefused,
+    Form,
+    OwnBookError,
+    OwnTables,
+    Recognised,
+    column_name,
+    csv_lines,
+    decoded,
+    named_quarter,
+    quarter_begin,
+    quarter_end,
+    read_quarter,
+    read_text,
+    shown,
+    without_blank_end,
+)
 from svc_tools.service.ratebook.imports.sst import RATE_COLUMNS, read_sst_rates
 from svc_tools.service.ratebook.imports.states import (
     CA_COLUMNS,
@@ -174,7 +176,7 @@ def _import(
         found.path.name,
         found.edition,
         quarter_begin(found.edition),
-        quarter_ends(found.edition),
+        quarter_end(found.edition),
         "",
         how.today,
     )

@@ -1,13 +1,21 @@
-"""What a reader makes of one rate file, and how lists of single quarters follow one another."""
+"""What readers of official files share: errors, forms, quarters, lines of text, their result.
+
+FileRefused              a file cannot be imported, and why
+└── BrokenLine           one of its lines does not hold what it should: nothing is imported
+OwnBookError             the book itself cannot be read or written
+OwnBookChanged           the book holds other editions than the one in memory
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import csv
+import io
+import re
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from svc_tools.service.ratebook.formats.draft import Draft, Report, quarter_end, spans_overlap
-from svc_tools.service.ratebook.imports.common import FileRefused, quarter_begin
+from svc_tools.service.ratebook.imports.draft import Draft, Report, spans_overlap
 from svc_tools.service.ratebook.schema import (
     Area,
     Jurisdiction,
@@ -19,10 +27,231 @@ from svc_tools.service.ratebook.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.imports.common import Recognised
+    from svc_tools.service.ratebook.schema import County
+
+
+class FileRefused(ValueError):  # noqa: N818 - said to a person as it is
+    """A file cannot be imported; the message names it, says why and what to do."""
+
+
+class BrokenLine(FileRefused):
+    """A line of a file does not hold what it should.
+
+    Attributes:
+        file: the file's name.
+        line: the number of the line, from 1.
+    """
+
+    def __init__(self, file: str, line: int, given: str, expected: str) -> None:
+        super().__init__(
+            f"{file}, line {line}: {given}; expected {expected}. Nothing of it is kept"
+        )
+        self.file = file
+        self.line = line
+
+
+class OwnBookError(ValueError):
+    """The own book cannot be read or written: damaged, of another program, locked, disk full."""
+
+
+class OwnBookChanged(Exception):  # noqa: N818 - an event, not a fault: load the book again
+    """The own book holds other editions than the book in memory was loaded with.
+
+    Load the book again (`load_book(own=...)`) and ask once more.
+    """
+
+
+Form = Literal["sst_rates", "sst_boundary", "cdtfa", "wa_dor", "wa_dor_table", "tx_taxrates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a file is.
+
+    Attributes:
+        path: where it is.
+        form: one of `Form`.
+        state: the state it is of, two letters.
+        edition: the quarter it is of, such as `2026Q2`.
+    """
+
+    path: Path
+    form: Form
+    state: str
+    edition: str
+
+    @property
+    def kind(self) -> Literal["rates", "boundary"]:
+        """What it holds, as editions are kept."""
+        return "boundary" if self.form == "sst_boundary" else "rates"
+
+
+_QUARTER = re.compile(
+    r"(?P<year>(?:19|20)\d{2})[-_ ]?Q?(?P<quarter>[1-4])", re.ASCII | re.IGNORECASE
+)
+_IN_NAME = re.compile(
+    r"(?<!\d)(?P<year>(?:19|20)\d{2})[-_ ]?Q(?P<quarter>[1-4])(?!\d)", re.ASCII | re.IGNORECASE
+)
+_ISO = re.compile(
+    r"(?<!\d)(?P<year>(?:19|20)\d{2})[-_]?(?P<month>\d{2})[-_]?(?P<day>\d{2})(?!\d)", re.ASCII
+)
+_US = re.compile(
+    r"(?<!\d)(?P<month>\d{1,2})[-_](?P<day>\d{1,2})[-_](?P<year>(?:20)?\d{2})(?!\d)", re.ASCII
+)
+
+
+def read_quarter(text: str) -> str:
+    """A quarter as a person or a file writes it (`2026Q3`, `20263`, `2026 q3`), as `2026Q3`.
+
+    Raises:
+        ValueError: not a quarter.
+    """
+    found = _QUARTER.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"{text.strip()!r} is not a quarter; expected one such as 2026Q3")
+    return f"{found['year']}Q{found['quarter']}"
+
+
+def quarter_of(day: date) -> str:
+    """The quarter a day lies in."""
+    return f"{day.year}Q{(day.month + 2) // 3}"
+
+
+def quarter_begin(quarter: str) -> date:
+    """The first day of a quarter."""
+    year, number = quarter.split("Q")
+    return date(int(year), int(number) * 3 - 2, 1)
+
+
+def quarter_end(quarter: str, *, later: int = 0) -> date:
+    """The last day of a quarter, or of the one `later` quarters after it."""
+    begin = quarter_begin(quarter)
+    months = begin.year * 12 + begin.month + 2 + 3 * later
+    return date(months // 12, months % 12 + 1, 1) - timedelta(days=1)
+
+
+def named_quarter(name: str) -> str | None:
+    """The quarter a name speaks of: `MNR2026Q2FEB18.csv`, `rates_2026-04-01.csv`, `Rates4-1-26`.
+
+    `None` where it names none, or something that is no date.
+    """
+    if found := _IN_NAME.search(name):
+        return f"{found['year']}Q{found['quarter']}"
+    for pattern in (_ISO, _US):
+        if found := pattern.search(name):
+            year = int(found["year"])
+            try:
+                return quarter_of(
+                    date(year if year > 99 else 2000 + year, int(found["month"]), int(found["day"]))  # noqa: PLR2004 - a two-digit year
+                )
+            except ValueError:
+                continue
+    return None
+
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes that a rate file may have: the largest published ones have a few millions."""
+_SHOWN = 80
+
+
+def shown(text: str) -> str:
+    """A text for a message: quoted, and cut where it is long."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def decoded(data: bytes) -> str:
+    """The text of bytes: UTF-8 (with or without a byte order mark), else the older Windows set."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
+def read_text(path: Path) -> tuple[str, bytes]:
+    """A rate file's text and its bytes.
+
+    Raises:
+        FileRefused: it cannot be read, or it is too large to be a rate file.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise FileRefused(
+                f"{path.name}: larger than {LARGEST // 2**20} MB; a rate file is not, so it may be"
+                " another kind of file"
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileRefused(f"{path}: cannot be read: {error.strerror or error}") from error
+    return decoded(data), data
+
+
+def csv_lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and fields of every line that is not blank.
+
+    Raises:
+        BrokenLine: a field runs on for ever, as behind a quotation mark that is never closed.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""))
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise BrokenLine(
+                name, reader.line_num, str(error), "fields separated by commas"
+            ) from error
+        if any(field.strip() for field in fields):
+            yield reader.line_num, fields
+
+
+def tab_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and fields of every line that is not blank, separated by tabs."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line.rstrip("\r").split("\t")
+
+
+def without_blank_end(fields: Sequence[str], width: int) -> Sequence[str]:
+    """Fields without the blank ones that commas at the end of a line make."""
+    count = len(fields)
+    while count > width and not fields[count - 1].strip():
+        count -= 1
+    return fields[:count] if count < len(fields) else fields
+
+
+def column_name(text: str) -> str:
+    """A column's name without its case and punctuation: `Effective_Date` is `effective date`."""
+    return " ".join(re.split(r"[\s_]+", text.strip().casefold()))
+
+
+def rows_by_column(
+    text: str, name: str, needed: Collection[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number and fields of every row behind the header.
+
+    Args:
+        text: the file.
+        name: its name, for messages.
+        needed: the columns the header must have, as `column_name` gives them.
+
+    Raises:
+        BrokenLine: a row has another number of columns than the header.
+    """
+    header: list[str] = []
+    for number, fields in csv_lines(text, name):
+        if not header:
+            columns = [column_name(field) for field in fields]
+            header = columns if set(needed) <= set(columns) else []
+            continue
+        extra = [field for field in fields[len(header) :] if field.strip()]
+        if len(fields) < len(header) or extra:
+            raise BrokenLine(name, number, f"{len(fields)} columns", f"{len(header)}")
+        yield number, dict(zip(header, (field.strip() for field in fields), strict=False))
+
 
 _TABLES: dict[str, type] = {
     "states": StateRow,
@@ -79,9 +308,7 @@ class Reading:
 
     Attributes:
         tables: its rows.
-        edition: the quarter it is of.
         covers_from: the first day it speaks of.
-        covers_until: the last day its figures are good for.
         continues: whether it lists the rates of its own quarters only, so that those of earlier
             days stay as the book had them; otherwise it brings its own history.
         report: what was left out, settled, noted.
@@ -89,9 +316,7 @@ class Reading:
     """
 
     tables: OwnTables
-    edition: str
     covers_from: date
-    covers_until: date
     continues: bool
     report: Report
     rows: int
@@ -108,15 +333,9 @@ def by_jurisdiction(rows: Iterable[RateRow]) -> dict[str, tuple[RateRow, ...]]:
     }
 
 
-def seeded(book: Book) -> Draft:
+def seeded(states: Mapping[str, StateRow], counties: Mapping[tuple[str, str], County]) -> Draft:
     """A draft that knows the states and counties of a book, and nothing else of it."""
-    return Draft(Report(), states=dict(book.states), counties=dict(book.counties))
-
-
-def quarter_ends(edition: str, *, later: int = 0) -> date:
-    """The last day of a quarter named as editions are, or of the one `later` quarters on."""
-    begin = quarter_begin(edition)
-    return quarter_end(begin.year, (begin.month + 2) // 3, later=later)
+    return Draft(Report(), states=dict(states), counties=dict(counties))
 
 
 def add_source(
@@ -132,8 +351,8 @@ def add_source(
         "official figures, imported by the user",
         "official",
         complete_from,
-        quarter_ends(found.edition),
-        quarter_ends(found.edition, later=2),
+        quarter_end(found.edition),
+        quarter_end(found.edition, later=2),
     )
     return key
 
@@ -163,121 +382,7 @@ def checked(
             key=lambda row: (row.jurisdiction, str(row.begin or "")),
         ),
     )
-    return Reading(
-        tables,
-        found.edition,
-        covers_from,
-        quarter_ends(found.edition),
-        continues,
-        draft.report,
-        rows,
-    )
-
-
-_DAY = timedelta(days=1)
-
-
-def continued(before: OwnTables, after: OwnTables, first: date, last: date) -> OwnTables:
-    """The rates of `after` from its first day on, and those of `before` on the days before it.
-
-    What `before` knows to begin after the last day that `after` speaks of stays too.
-
-    A rate that stays the same keeps the day it took effect; one that changed took effect on the
-    first day where the source dates whole rates and `before` was good until then. A part that
-    only one of the two has is 0 in the other, as long as its area is in both. An area that held
-    only within the days of `after`, and is not in it, is gone.
-    """
-    eve = first - _DAY
-    old, new = by_jurisdiction(before.rates), by_jurisdiction(after.rates)
-    sources = {row.id: row for row in before.sources}
-    local = {row.source for row in before.rates if row.jurisdiction != before.states[0].state}
-    good = (row.local_until for row in before.sources if row.id in local)
-    good_until = max(good, default=date.min)
-    seamless = good_until >= eve
-    complete = [row.complete_from for row in before.sources if row.complete_from]
-    own_sources = {
-        row.id: replace(row, complete_from=min(complete))
-        if row.complete_from and complete and seamless
-        else row
-        for row in after.sources
-    }
-    earlier, later = _by_id(before.areas), _by_id(after.areas)
-    areas = {**earlier, **later}
-    unchanged: dict[str, date | None] = {}
-    for key in earlier.keys() & later.keys():
-        was, now = earlier[key], later[key]
-        areas[key] = replace(
-            now,
-            components=tuple(dict.fromkeys((*was.components, *now.components))),
-            cities=tuple(dict.fromkeys((*now.cities, *was.cities))),
-            place=now.place or was.place,
-        )
-        _fill(was, now, old, new, first)
-        unchanged |= _unchanged(areas[key], old, new, first)
-    rates: list[RateRow] = []
-    for key in {**old, **new}:
-        kept = [_ended(row, eve) for row in old.get(key, ()) if (row.begin or date.min) <= eve]
-        previous = kept[-1] if kept and kept[-1].end == eve else None
-        newer = [row for row in old.get(key, ()) if row.begin and row.begin > last]
-        until = newer[0].begin - _DAY if newer and newer[0].begin else date.max
-        for row in new.get(key, ()):
-            since, begin = row.effective, row.begin
-            if row.begin == first and since is None and previous:
-                dated = seamless and own_sources[row.source].complete_from
-                if previous.units == row.units:
-                    since = previous.effective if seamless else None
-                    if since is None and dated:  # one row: it held before, since when nobody says
-                        begin = kept.pop().begin
-                else:
-                    since = unchanged.get(key, first if dated else None)
-            if (row.begin or date.min) <= until:
-                ends = until if newer and (row.end is None or row.end > until) else row.end
-                rates.append(replace(row, begin=begin, effective=since, end=ends))
-        rates += (*kept, *newer)
-    jurisdictions = {row.id: row for row in (*before.jurisdictions, *after.jurisdictions)}
-    used, levied = {row.source for row in rates}, {row.jurisdiction for row in rates}
-    return OwnTables(
-        after.states,
-        [row for key, row in {**sources, **own_sources}.items() if key in used],
-        [row for key, row in jurisdictions.items() if key in levied],
-        [area for area in areas.values() if levied.issuperset(area.components)],
-        rates,
-    )
-
-
-def _fill(
-    was: Area,
-    now: Area,
-    old: dict[str, tuple[RateRow, ...]],
-    new: dict[str, tuple[RateRow, ...]],
-    first: date,
-) -> None:
-    """Give a part that only one side of an area has the rate 0 on the other side."""
-    for part in was.components:
-        twin = next((new[key][0] for key in now.components if key in new), None)
-        if part not in now.components and part not in new and twin:
-            zero = replace(twin, jurisdiction=part, units=0, begin=first, end=None, effective=None)
-            new[part] = (zero,)
-    for part in now.components:
-        twins = next((old[key] for key in was.components if key in old), ())
-        if part not in was.components and part not in old and twins:
-            old[part] = tuple(replace(row, jurisdiction=part, units=0) for row in twins)
-
-
-def _unchanged(
-    area: Area,
-    old: dict[str, tuple[RateRow, ...]],
-    new: dict[str, tuple[RateRow, ...]],
-    first: date,
-) -> dict[str, date | None]:
-    """Where an area's parts are split in another way and add up to the same: since when they do."""
-    eve = first - _DAY
-    was = [row for part in area.components for row in old.get(part, ()) if holds(row, eve)]
-    now = [row for part in area.components for row in new.get(part, ()) if holds(row, first)]
-    if not was or sum(row.units for row in was) != sum(row.units for row in now):
-        return {}
-    since = max((row.effective for row in was if row.effective), default=None)
-    return dict.fromkeys(area.components, since)
+    return Reading(tables, covers_from, continues, draft.report, rows)
 
 
 def row_on(rows: Iterable[RateRow], day: date) -> RateRow | None:
@@ -288,11 +393,3 @@ def row_on(rows: Iterable[RateRow], day: date) -> RateRow | None:
 def holds(row: RateRow, day: date) -> bool:
     """Whether a row is in force on a day."""
     return (row.begin or date.min) <= day and (row.end is None or day <= row.end)
-
-
-def _ended(row: RateRow, last: date) -> RateRow:
-    return row if row.end is not None and row.end <= last else replace(row, end=last)
-
-
-def _by_id(areas: Iterable[Area]) -> dict[str, Area]:
-    return {area.id: area for area in areas}

@@ -19,43 +19,41 @@ from decimal import Decimal
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
-from svc_tools.service.ratebook.formats.draft import (
-    MISSING,
-    RowError,
-    sst_date,
-    sst_end,
-)
-from svc_tools.service.ratebook.formats.places import RATE_FILES
-from svc_tools.service.ratebook.formats.sst import (
-    CITY,
-    COUNTY,
-    SPECIAL,
-    STATE,
-    add_local_rates,
-    rate_file_rows,
-)
-from svc_tools.service.ratebook.formats.states import county_of
-from svc_tools.service.ratebook.imports.common import (
+from svc_tools.service.ratebook.imports.draft import MISSING, RowError, sst_date, sst_end
+from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
     FileRefused,
+    add_source,
+    checked,
     csv_lines,
-    jurisdiction_id,
-    level_and_code,
+    holds,
     quarter_begin,
+    row_on,
+    seeded,
     shown,
     without_blank_end,
 )
-from svc_tools.service.ratebook.imports.reading import add_source, checked, holds, row_on, seeded
+from svc_tools.service.ratebook.imports.sst_rows import (
+    CITY,
+    COUNTY,
+    RATE_FILES,
+    SPECIAL,
+    STATE,
+    add_local_rates,
+    jurisdiction_id,
+    level_and_code,
+    rate_file_rows,
+)
+from svc_tools.service.ratebook.imports.states import county_of
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.formats.draft import Draft, Finding, Report
-    from svc_tools.service.ratebook.formats.sst import RateFileRow
-    from svc_tools.service.ratebook.imports.common import Recognised
-    from svc_tools.service.ratebook.imports.reading import Reading
+    from svc_tools.service.ratebook.imports.draft import Draft, Finding, Report
+    from svc_tools.service.ratebook.imports.reading import Reading, Recognised
+    from svc_tools.service.ratebook.imports.sst_rows import RateFileRow
 
 _DAY = timedelta(days=1)
 _ENDED = "the rows of the file end before: no rate"
@@ -77,7 +75,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
         BrokenLine: a line does not hold what it should.
         FileRefused: the rows contradict each other or the book.
     """
-    state, draft = found.state, seeded(book)
+    state, draft = found.state, seeded(book.states, book.counties)
     fips = book.states[state].fips
     lines = rate_lines(text, found.path.name, fips)
     rows = rate_file_rows(lines, found.path.name, fips, draft.report)
@@ -95,7 +93,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
     if state == _COUNTY_TWICE:
         rows = _without_repeated_counties(rows, found, draft)
     if state in RATE_FILES:
-        # the shipped book knows the places of this state's codes
+        draft.places = list(book.places(state).values())  # whose codes are those of the file
         draft.states[state] = replace(draft.states[state], missing="", districts_until=None)
         local = [row for row in rows if row.kind != STATE]
         add_local_rates(state, local, source, found.path.name, draft)
@@ -351,7 +349,7 @@ def read_location_rates(
     Raises:
         FileRefused: no row of it is a location code.
     """
-    draft = seeded(book)
+    draft = seeded(book.states, book.counties)
     draft.report.findings.extend(report.findings)
     first = quarter_begin(found.edition)
     source = add_source(
@@ -459,7 +457,7 @@ _CODE_WIDTHS = {STATE: 2, COUNTY: 3, CITY: 5}
 _RATE = (
     "rate",
     re.compile(r"0?\.\d{1,10}|[01](?:\.\d{0,10})?", re.ASCII),
-    "a fraction of 0 to 1, such as 0.0625 for 6.25 %",
+    "a fraction of 0 to 1, such as 0.0625 for 6.25%",
 )
 
 _FIELD_FORMS = (

@@ -26,14 +26,14 @@ from support.boundary_files import (
 from svc_tools.service.health import keep_book
 from svc_tools.service.ratebook import Query, load_book, resolve
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
-from svc_tools.service.ratebook.imports.common import (
+from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
+from svc_tools.service.ratebook.imports.importer import import_files
+from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
     FileRefused,
     OwnBookChanged,
     OwnBookError,
 )
-from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
-from svc_tools.service.ratebook.imports.importer import import_files
 
 DAY = date(2026, 5, 1)
 ASKED = Query("MN", zip="55401-1234", as_of=DAY)

@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.boundary_files import METRO, generated_lines, line
 
-from svc_tools.service.ratebook.imports.boundary_lines import (
+from svc_tools.service.ratebook.imports.boundary_import import (
     LAST_HOUSE,
     OPEN_END,
-    UNSURE,
     AddressRecord,
-    Composition,
     Plus4Record,
-    Street,
     ZipRecord,
     read_line,
 )
-from svc_tools.service.ratebook.imports.common import BrokenLine
+from svc_tools.service.ratebook.imports.reading import BrokenLine
+from svc_tools.service.ratebook.imports.sst_rows import Composition
+from svc_tools.service.ratebook.imports.streets import UNSURE, Street
 
 
 def fields(text):

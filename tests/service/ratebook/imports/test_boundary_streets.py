@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.ratebook.imports.boundary import read_street
-from svc_tools.service.ratebook.imports.boundary_lines import (
+from svc_tools.service.ratebook.imports.streets import (
     House,
     Street,
     Unit,
     house_number,
     join_street,
+    read_street,
     split_street,
 )
 

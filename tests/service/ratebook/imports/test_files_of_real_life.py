@@ -12,9 +12,9 @@ from support.boundary_books import DAY, HENNEPIN, ST_PAUL, codes, told
 from support.boundary_files import METRO, MINNEAPOLIS, RATES, generated_lines, line
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.database import editions, open_own_book
 from svc_tools.service.ratebook.imports.overlay import own_tables, read_own_book
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
 
 ONE = line("4", zips="55401", plus4="1-9", **MINNEAPOLIS)
 OAK = {"zip5": "55402", "street": "|OAK|AVE|", "numbers": "1-99"}

@@ -9,7 +9,6 @@ from datetime import date
 import pytest
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, OwnBookError
 from svc_tools.service.ratebook.imports.database import (
     list_editions,
     open_own_book,
@@ -17,6 +16,7 @@ from svc_tools.service.ratebook.imports.database import (
     remove_editions,
 )
 from svc_tools.service.ratebook.imports.importer import import_files
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused, OwnBookError
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
 NOW = date(2026, 5, 1)

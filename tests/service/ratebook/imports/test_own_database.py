@@ -13,7 +13,6 @@ from datetime import date
 
 import pytest
 
-from svc_tools.service.ratebook.imports.common import OwnBookError
 from svc_tools.service.ratebook.imports.database import (
     Edition,
     editions,
@@ -24,6 +23,7 @@ from svc_tools.service.ratebook.imports.database import (
     remove_editions,
     replacing,
 )
+from svc_tools.service.ratebook.imports.reading import OwnBookError
 
 FIRST = Edition(
     state="MN",

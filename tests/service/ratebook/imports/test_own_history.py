@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.reading import OwnTables, by_jurisdiction, continued
+from svc_tools.service.ratebook.imports.overlay import continued
+from svc_tools.service.ratebook.imports.reading import OwnTables, by_jurisdiction
 from svc_tools.service.ratebook.schema import Area, Jurisdiction, RateRow, Source
 
 FIRST, LAST = date(2026, 7, 1), date(2026, 9, 30)

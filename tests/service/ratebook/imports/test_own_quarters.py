@@ -7,9 +7,8 @@ from datetime import date
 import pytest
 
 from svc_tools.service.ratebook import NotResolved, load_book
-from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.importer import import_files
-from svc_tools.service.ratebook.imports.reading import row_on
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused, row_on
 
 HEADER = "Name,Code,State,Local,RTA,Rate,Effective Date,Expiration Date\n"
 
@@ -219,8 +218,8 @@ def test_what_is_known_to_begin_after_an_imported_list_stays(take, official, ask
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("Adelanto,0.07,San Bernardino,City", "below the uniform 7.25 %"),
-        ("Adelanto,7.75,San Bernardino,City", "outside 0 to 25 %"),
+        ("Adelanto,0.07,San Bernardino,City", "below the uniform 7.25%"),
+        ("Adelanto,7.75,San Bernardino,City", "outside 0 to 25%"),
         ("Adelanto,n/a,San Bernardino,City", "n/a"),
         ("Adelanto,0.0775,San Bernardo,City", "'San Bernardo' is not a county of California"),
         ("Adelanto,0.0775,San Bernardino,Town", "not a rate"),

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.common import FileRefused, named_quarter, read_quarter
 from svc_tools.service.ratebook.imports.importer import FORMS, recognise, recognise_text
+from svc_tools.service.ratebook.imports.reading import FileRefused, named_quarter, read_quarter
 
 FIPS = {row.fips: state for state, row in load_book().states.items()}
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.common import BrokenLine, FileRefused, jurisdiction_id
+from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.sst import rate_lines
+from svc_tools.service.ratebook.imports.sst_rows import jurisdiction_id
 
 NOW = date(2026, 5, 1)
 KANSAS = """\
@@ -266,7 +267,7 @@ def test_a_broken_line_is_named_and_nothing_of_its_file_is_kept(take, file, own,
     [
         ("20,00,001,0.01,0.02,,,20190401,99991231", "intrastate 0.01 and interstate 0.02 differ"),
         ("20,00,001,0.0123456,0.0123456,,,20190401,99991231", "five decimals"),
-        ("20,00,001,0.3,0.3,,,20190401,99991231", "outside 0 to 25 %"),
+        ("20,00,001,0.3,0.3,,,20190401,99991231", "outside 0 to 25%"),
     ],
 )
 def test_a_row_the_book_cannot_hold_is_left_out_with_its_line(take, file, line, message):

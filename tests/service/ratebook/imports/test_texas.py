@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.imports.common import BrokenLine, Recognised
+from svc_tools.service.ratebook.imports.reading import BrokenLine, Recognised
 from svc_tools.service.ratebook.imports.states import read_texas
 
 DAY = date(2026, 8, 1)

@@ -1,13 +1,17 @@
-"""Every place name of a state and what it leads to: codes, cities, counties, names of ZIPs."""
+"""The places of a state: every name and what it leads to, and the areas of a Census place."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.service.ratebook.names import NICKNAMES, bare_county, name_key, name_keys
+from svc_tools.service.ratebook.query import NotResolved
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from svc_tools.service.ratebook.book import Book, ZipPlace
     from svc_tools.service.ratebook.schema import Area, PlaceRow
 
@@ -121,3 +125,98 @@ def _add(table: dict[str, list[_Item]], spelled: dict[str, str], name: str, item
     key = name_key(name)
     table.setdefault(key, []).append(item)
     spelled.setdefault(key, name)
+
+
+BASE_KINDS = frozenset({"county", "unincorporated"})
+"""Kinds of area that hold whatever no city of a county takes."""
+_ONE_COUNTY = 3  # digits of one code
+_CITY_WIDE = frozenset({"MS"})
+"""States of full lists whose cities levy their rate in every county they lie in."""
+_PLACE_KINDS = frozenset({"city", "county"})
+_Index = dict[str, tuple["Area", ...]]
+
+
+def bases_of(book: Book, state: str, fips: str) -> list[Area]:
+    """The areas that hold what no city of a county takes, the first in rank first."""
+    return [area for area in book.county_areas.get((state, fips), ()) if area.kind in BASE_KINDS]
+
+
+def no_rate(book: Book, state: str, fips: str) -> NotResolved:
+    """The error for a place in a county that the book has no rate for."""
+    row, name = book.states[state], book.counties[state, fips].name
+    detail: dict[str, object] = {"state": state, "county": name}
+    if row.tier == "none":
+        return NotResolved(
+            "NOT_FOUND",
+            f"{row.name} has no state sales tax, and the book has the rates of some of its boroughs"
+            f" and towns only: there is no rate for this place in {name}",
+            detail,
+        )
+    return NotResolved("NOT_FOUND", f"the book has no rate for {name}, {state}", detail)
+
+
+def areas_of_place(
+    book: Book, state: str, place: PlaceRow, within: Collection[str] = ()
+) -> list[Area]:
+    """The areas that a place lies in, that of its main county first.
+
+    A place without an area in a county has what is left of that county. Where cities are listed
+    without their counties, a city's area is that of its parts in every county.
+
+    Args:
+        book: the book.
+        state: two-letter code.
+        place: the place.
+        within: FIPS codes of the counties to look in; all of the place's where none is given, or
+            where it lies in none of them.
+    """
+    own = _index(book, state).get(place.fips, ())
+    if len(place.counties) == _ONE_COUNTY and len(own) < 2:  # noqa: PLR2004 - most places
+        if not own:
+            return bases_of(book, state, place.counties)
+        if own[0].counties == (place.counties,):
+            return list(own)
+    parts = (fips for area in own for fips in area.counties)  # the Census may not name them all
+    every = list(dict.fromkeys((*place.counties.split(), *parts)))
+    counties = [fips for fips in every if fips in within] or every
+    found: list[Area] = []
+    for fips in counties:
+        here = [area for area in own if fips in area.counties]
+        if not here and own and (state in _CITY_WIDE or book.states[state].tier == "D"):
+            here = [own[0]]
+        found += here[:1] or bases_of(book, state, fips)
+    return list(dict.fromkeys(found))
+
+
+def own_areas(book: Book, state: str, place: PlaceRow) -> tuple[Area, ...]:
+    """The areas that are a place or a part of it, that of its main county first."""
+    return _index(book, state).get(place.fips, ())
+
+
+def _index(book: Book, state: str) -> _Index:
+    """The areas of each place by its code: those that name it, or bear its name in its county."""
+    memo = ("place areas", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return known
+    named: dict[str, list[PlaceRow]] = defaultdict(list)
+    for place in book.places(state).values():
+        for name in (place.name, *place.aliases.split("|")):
+            named[name_key(name)].append(place)
+    found: dict[str, list[Area]] = defaultdict(list)
+    for area in book.areas.values():
+        if area.state != state or area.kind not in _PLACE_KINDS:
+            continue
+        if area.place:
+            found[area.place].append(area)
+            continue
+        for name in area.cities:
+            for place in named.get(name_key(name), ()):
+                if not set(area.counties).isdisjoint(place.counties.split()):
+                    found[place.fips].append(area)
+    index: _Index = {
+        fips: tuple(sorted(dict.fromkeys(areas), key=lambda area: (area.rank, area.id)))
+        for fips, areas in found.items()
+    }
+    book.memo[memo] = index
+    return index

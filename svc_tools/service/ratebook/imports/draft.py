@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -166,11 +166,9 @@ class Report:
 
 
 MAX_UNITS = 25_000
-"""No general sales tax in the United States, and no part of one, reaches 25 %."""
-
+"""No general sales tax in the United States, and no part of one, reaches 25%."""
 _YEARS = range(1930, 2100)
 _OPEN_ENDS = frozenset({"29991231", "99991231", "20991231"})
-_QUARTERS = 4
 
 
 class RowError(ValueError):
@@ -179,7 +177,7 @@ class RowError(ValueError):
 
 def _bounded(units: int, given: str) -> int:
     if not 0 <= units <= MAX_UNITS:
-        raise RowError(f"rate {given} is outside 0 to 25 %")
+        raise RowError(f"rate {given} is outside 0 to 25%")
     return units
 
 
@@ -187,7 +185,7 @@ def fraction_units(text: str) -> int:
     """Units of a rate given as a fraction: `"0.0825"`, or `".0825"`, gives `8250`.
 
     Raises:
-        RowError: not a number, outside 0 to 25 %, or digits beyond the fifth decimal.
+        RowError: not a number, outside 0 to 25%, or digits beyond the fifth decimal.
     """
     digits = text.strip()
     try:
@@ -199,9 +197,9 @@ def fraction_units(text: str) -> int:
 
 
 def percent_text(units: int) -> str:
-    """Units as a person reads a rate: `9375` gives `"9.375 %"`, `500` gives `"0.50 %"`."""
+    """Units as a percentage: `9375` gives `"9.375%"`, `500` gives `"0.50%"`."""
     whole, rest = divmod(units, 1_000)
-    return f"{whole}.{f'{rest:03d}'.removesuffix('0')} %"
+    return f"{whole}.{f'{rest:03d}'.removesuffix('0')}%"
 
 
 def iso_date(text: str) -> date:
@@ -229,14 +227,6 @@ def sst_date(text: str) -> date:
 def sst_end(text: str) -> date | None:
     """The end date of an SST row, `None` where it is one of the values that mean open."""
     return None if text in _OPEN_ENDS else sst_date(text)
-
-
-def quarter_end(year: int, quarter: int, *, later: int = 0) -> date:
-    """The last day of a calendar quarter, or of the one `later` quarters after it."""
-    if quarter not in range(1, _QUARTERS + 1):
-        raise RowError(f"quarter {quarter} is not 1 to 4")
-    index = year * _QUARTERS + quarter + later
-    return date(index // _QUARTERS, index % _QUARTERS * 3 + 1, 1) - timedelta(days=1)
 
 
 def spans_overlap(rows: Iterable[RateRow]) -> str:
