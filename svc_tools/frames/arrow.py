@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
+    from svc_tools.tabular import Chunk
 
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
@@ -307,3 +308,27 @@ def recoded(codes: np.ndarray, values: Iterable[str]) -> Coded:
     every = list(values)
     numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
     return Coded(np.array([numbers[value] for value in every], np.int64)[codes], tuple(numbers))
+
+
+def frame_of(chunk: Chunk, positions: Sequence[int] | None = None) -> pd.DataFrame:
+    """Columns of a file's rows as a frame, each in a type that keeps its values; by default all."""
+    names = chunk.table.column_names
+    positions = range(len(names)) if positions is None else positions
+    index = pd.RangeIndex(chunk.table.num_rows)
+    columns = [_series(chunk, position, index) for position in positions]
+    frame = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=index)
+    frame.columns = pd.Index([names[position] for position in positions], dtype=object)
+    return frame
+
+
+def _series(chunk: Chunk, position: int, index: pd.RangeIndex) -> pd.Series:
+    if position in chunk.stored:
+        return pd.Series(list(chunk.stored[position]), index, object)
+    column = chunk.table.column(position)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):  # pandas does not support these
+        column = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):  # NaN is missing
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return pd.Series(pd.arrays.ArrowExtensionArray(column), index)

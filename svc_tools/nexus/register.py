@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
 from svc_tools.atomic import whole_file
-from svc_tools.csv_cells import cells_of_any_length
+from svc_tools.csv_files import csv_rows
 from svc_tools.display import NOTHING, Table, as_html, as_text, counted, plain
 from svc_tools.places import state_code
 
@@ -534,9 +534,7 @@ def _csv(text: str) -> list[list[object]]:
     lines = (line for line in body.splitlines() if line.strip(" ,;\t"))
     header = next((line for line in lines if not line.startswith(("#", '"#'))), "")
     separator = declared[1] if declared else max(_SEPARATORS, key=header.count)
-    with cells_of_any_length():
-        reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)
-        return [[*cells] for cells in reader]
+    return [cells for _, cells in csv_rows(io.StringIO(body, newline=""), separator)]
 
 
 def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[object]]:

@@ -19,10 +19,10 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.files.reading import kind_to_read
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.errors import Trouble
 from svc_tools.lookup.outcomes import STOPPED
+from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.file_columns import ColumnsForm, file_trouble, reworded
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (

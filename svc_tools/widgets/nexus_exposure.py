@@ -276,9 +276,9 @@ def _days(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _names(path: Path) -> list[str]:
-    from svc_tools.frames.files import open_rows  # noqa: PLC0415 - loads pyarrow
+    from svc_tools.tabular import open_table  # noqa: PLC0415 - loads pyarrow
 
-    rows = open_rows(path)
+    rows = open_table(path)
     try:
         return [str(name) for name in rows.schema.names]
     finally:

@@ -23,11 +23,11 @@ from pyarrow import parquet
 from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
+from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files import FileError, open_rows
-from svc_tools.frames.files.csv import CsvRows
 from svc_tools.frames.files.writing import CsvWriter
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
+from svc_tools.tabular import open_table
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
 ROWS = [
@@ -107,11 +107,11 @@ def test_every_kind_of_file_becomes_every_kind_with_its_own_columns_as_they_were
 def test_two_rows_of_one_place_are_one_request_also_when_they_lie_in_different_chunks(
     scripted, faults, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 512)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 512)
     rows = [[str(n), "78701" if n % 2 else "78702", "TX", "2026-05-01", "1", ""] for n in range(99)]
     source = csv_file(tmp_path / "in.csv", [HEADER, *rows])
     run = enrich_file(source, tmp_path / "out.csv", lookup=LOOKUP, client=scripted)
-    assert len(list(open_rows(source).chunks())) > 3
+    assert len(list(open_table(source).chunks())) > 3
     assert (run.places, run.asked, len(faults.seen)) == (2, 2, 2)
     assert own_columns(tmp_path / "out.csv") == [HEADER, *rows]
 
@@ -132,7 +132,7 @@ def test_any_text_of_a_csv_comes_out_as_it_went_in(rows, delimiter, encoding):
         path = csv_file(
             Path(folder) / "in.csv", named, encoding=encoding, delimiter=delimiter, quoting=1
         )
-        source = CsvRows(path, encoding=None, delimiter=delimiter)
+        source = open_table(path, delimiter=delimiter)
         out = io.BytesIO()
         writer = CsvWriter(out, source.schema)
         chunks = list(source.chunks())
@@ -156,7 +156,7 @@ def test_a_file_is_written_where_the_standard_output_takes_only_text(
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_found_also_where_cells_hold_the_others(tmp_path, delimiter):
     rows = [["zip", "name"], ["02134", "a, b; c | d"], ["78701", "1,5"]]
-    source = open_rows(csv_file(tmp_path / "in.csv", rows, delimiter=delimiter))
+    source = open_table(csv_file(tmp_path / "in.csv", rows, delimiter=delimiter))
     assert source.schema.names == ["zip", "name"]
     (chunk,) = source.chunks()
     assert chunk.table.column(1).to_pylist() == ["a, b; c | d", "1,5"]
@@ -165,15 +165,16 @@ def test_the_delimiter_is_found_also_where_cells_hold_the_others(tmp_path, delim
 def test_a_delimiter_that_cannot_be_told_is_asked_for(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("zip,a;b\n02134,1;2\n")
-    with pytest.raises(FileError, match=r"commas or semicolons.*--delimiter"):
-        open_rows(path)
-    assert open_rows(path, delimiter=";").schema.names == ["zip,a", "b"]
+    with pytest.raises(FileError, match="commas or semicolons") as refused:
+        open_table(path)
+    assert refused.value.code == "delimiter"
+    assert open_table(path, delimiter=";").schema.names == ["zip,a", "b"]
 
 
 def test_a_file_of_windows_is_read_as_such_and_said(tmp_path):
     late = [["02134", "x" * 99]] * 9_000  # the first odd letter comes late
     rows = [["zip", "city"], *late, ["00901", "Añasco"]]
-    source = open_rows(csv_file(tmp_path / "in.csv", rows, encoding="cp1252"))
+    source = open_table(csv_file(tmp_path / "in.csv", rows, encoding="cp1252"))
     assert list(source.chunks())[-1].table.column(1).to_pylist()[-1] == "Añasco"
     assert "Windows-1252" in source.notes[0]
 
@@ -268,7 +269,7 @@ def test_text_of_the_service_never_becomes_a_formula_of_a_csv(tmp_path, text):
 def test_an_invoice_whose_lines_lie_in_several_chunks_has_the_tax_of_the_whole_frame(
     scripted, tmp_path, monkeypatch, size
 ):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", size)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", size)
     header = ["invoice", "zip", "state", "amount"]
     rows = [
         [
@@ -294,7 +295,7 @@ def test_an_invoice_whose_lines_lie_in_several_chunks_has_the_tax_of_the_whole_f
 @pytest.mark.parametrize("size", [512, 1 << 20])
 @pytest.mark.parametrize("tax", [{"amount": "amount"}, None])
 def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", size)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", size)
     rows = [
         ["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)
     ]
@@ -321,7 +322,7 @@ def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatc
 def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
     embedded, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 256)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 256)
     rows = [
         [f"I{number % 7}" if number % 3 else f"one-{number}", *place, f"{number}.37", "1.10"]
         for number in range(60)
@@ -415,35 +416,37 @@ def test_a_sheet_whose_formulas_have_no_results_is_refused_rather_than_read_as_e
         book.active.append(row)
     book.save(tmp_path / "in.xlsx")
     with pytest.raises(FileError, match="row 2 has the formula '=1\\+1' without its result"):
-        open_rows(tmp_path / "in.xlsx")
+        open_table(tmp_path / "in.xlsx")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "code", "where"),
     [
-        ("none.csv", None, "there is no file"),
-        ("empty.csv", b"", "is empty"),
-        ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "row 3 has 3 cells"),
-        ("short.csv", b"zip,state\n02134,MA\n02134\n", "row 3 has 1 cell where"),
-        ("open.csv", b'zip,state\n02134,"MA\n02134,MA\n', "opened in row 2 and never closed"),
-        ("zeros.csv", b"z\0i\0p\0", "is no text"),
-        ("odd.csv", b"zip,state\n\x8102134,MA\n", "neither UTF-8"),
-        ("no.parquet", b"zip,state\n02134,MA\n", "cannot be read as Parquet"),
-        ("cut.parquet", b"PAR1" + b"\0" * 40, "cannot be read as Parquet"),
-        ("really.csv", b"PAR1....", "not what its name says, but a Parquet file"),
-        ("locked.xlsx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "protected by a password"),
-        ("broken.xlsx", b"PK\x03\x04 nothing", "cannot be read as an Excel workbook"),
-        ("orders.json", b"{}", "of no kind that can be read"),
-        (".", None, "is a folder"),
-        ("-", None, "cannot be read twice"),
+        ("none.csv", None, "missing", ""),
+        ("empty.csv", b"", "empty", ""),
+        ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "width", "row 3 has 3 cells"),
+        ("short.csv", b"zip,state\n02134,MA\n02134\n", "width", "row 3 has 1 cell"),
+        ("marks.csv", b'zip,state\n12" pipe,MA\n02134\n', "width", "row 3 has 1 cell"),
+        ("open.csv", b'zip,state\n02134,"MA\n02134,MA\n', "quote", "row 2"),
+        ("zeros.csv", b"z\0i\0p\0", "encoding", ""),
+        ("odd.csv", b"zip,state\n\x8102134,MA\n", "encoding", "byte 10"),
+        ("no.parquet", b"zip,state\n02134,MA\n", "damaged", ""),
+        ("cut.parquet", b"PAR1" + b"\0" * 40, "damaged", ""),
+        ("really.csv", b"PAR1....", "kind", "Parquet"),
+        ("locked.xlsx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "kind", "password"),
+        ("broken.xlsx", b"PK\x03\x04 nothing", "damaged", ""),
+        ("orders.json", b"{}", "kind", ""),
+        (".", None, "kind", "folder"),
+        ("-", None, "kind", ""),
     ],
 )
-def test_a_file_that_cannot_be_read_is_one_clear_sentence(tmp_path, name, content, told):
+def test_a_file_that_cannot_be_read_is_refused_with_its_fault(tmp_path, name, content, code, where):
     path = tmp_path / name if name != "-" else Path("-")
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(FileError, match=told):
-        list(open_rows(path).chunks())
+    with pytest.raises(FileError, match=where or None) as refused:
+        list(open_table(path).chunks())
+    assert refused.value.code == code
 
 
 @pytest.mark.parametrize(
@@ -452,7 +455,7 @@ def test_a_file_that_cannot_be_read_is_one_clear_sentence(tmp_path, name, conten
         ({"lookup": {"zip": "zop"}}, "zop"),
         ({"tax": {"amount": "price"}}, "no column 'price'"),
         ({"sheet": "A"}, "has no sheets"),
-        ({"delimiter": "ab"}, "expected one character"),
+        ({"delimiter": "ab"}, "'ab' is not known"),
         ({"encoding": "klingon"}, "'klingon' is not known"),
         ({"tz": "Mars"}, "'Mars'"),
         ({"as_of_grain": "year"}, "'year' is not known"),
@@ -489,10 +492,10 @@ def test_a_report_of_the_whole_file_too(scripted, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_cells_of_many_lines_are_whole_wherever_a_chunk_ends(tmp_path, monkeypatch, encoding):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 256)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 256)
     rows = [["zip", "note"], *([f"{n:05}", f"é\n,\r\n\r\r\n{n}" * 3] for n in range(200))]
     path = csv_file(tmp_path / "in.csv", rows, encoding=encoding)
-    chunks = list(open_rows(path).chunks())
+    chunks = list(open_table(path).chunks())
     assert len(chunks) > 9
     assert [row for chunk in chunks for row in chunk.table.to_pylist()] == [
         {"zip": zip_code, "note": note} for zip_code, note in rows[1:]
@@ -504,9 +507,9 @@ import sys
 import pyarrow as pa
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files import csv
+from svc_tools import tabular
 
-csv._BLOCK_BYTES = 256 << 10
+tabular._BLOCK_BYTES = 256 << 10
 with Svc("test-key", base_url=sys.argv[1]) as client:
     enrich_file(sys.argv[2], sys.argv[3], client=client)
 print(pa.default_memory_pool().max_memory())

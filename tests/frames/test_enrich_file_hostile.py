@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import json
-import threading
 import zipfile
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
@@ -19,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files import FileError, open_rows
-from svc_tools.frames.files.csv import Utf8, _Refusal, check_marks
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
+from svc_tools.tabular import open_table
 
 H = b"zip,state,note\n"
 MA = b"02134,MA,a\n"
@@ -34,7 +32,7 @@ def written(path, content):
 
 
 def cells(path):
-    with closing(open_rows(path)) as rows:
+    with closing(open_table(path)) as rows:
         return [row for chunk in rows.chunks() for row in chunk.table.to_pylist()]
 
 
@@ -68,7 +66,7 @@ def test_empty_lines_above_the_names_are_no_rows(tmp_path, empty):
 )
 def test_a_mark_that_would_swallow_rows_is_refused_and_named(tmp_path, rows, told):
     with pytest.raises(FileError, match=told):
-        open_rows(written(tmp_path / "in.csv", H + rows))
+        open_table(written(tmp_path / "in.csv", H + rows))
 
 
 def test_marks_that_are_letters_of_their_cells_stay(tmp_path):
@@ -80,7 +78,7 @@ def test_marks_that_are_letters_of_their_cells_stay(tmp_path):
 def test_whatever_is_quoted_as_it_should_be_is_not_refused(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("marks") / "in.csv"
     pd.DataFrame([["x", "y"], *rows]).to_csv(path, index=False, header=False, lineterminator="\n")
-    check_marks(path, "utf-8", ",")
+    assert [[row["x"] or "", row["y"] or ""] for row in cells(path)] == rows
 
 
 @pytest.mark.parametrize("mark", [b"", b'"'])
@@ -125,9 +123,9 @@ def test_a_hidden_sheet_is_not_taken_for_the_first(tmp_path):
     rows = [["zip", "state"], ["02134", "MA"]], [["zip", "state"], ["78701", "TX"]]
     path = book(tmp_path / "in.xlsx", ("Old", "hidden", rows[0]), ("New", "visible", rows[1]))
     assert cells(path) == [{"zip": "78701", "state": "TX"}]
-    with closing(open_rows(path)) as seen:
+    with closing(open_table(path)) as seen:
         assert "'New' is read" in seen.notes[0]
-    with closing(open_rows(path, sheet="Old")) as old:
+    with closing(open_table(path, sheet="Old")) as old:
         assert [chunk.table["zip"].to_pylist() for chunk in old.chunks()] == [["02134"]]
 
 
@@ -177,7 +175,7 @@ def test_what_would_fail_at_the_end_is_refused_before_any_request(
 
 
 def test_a_register_that_can_be_read_once_counts_for_every_chunk(scripted, tmp_path, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 64)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 64)
     source = written(tmp_path / "in.csv", b"zip,state,amount\n" + b"78701,TX,100.00\n" * 40)
     register = iter([{"state": "TX", "nexus_type": "physical"}])
     terms = {"amount": "amount", "nexus": register}
@@ -188,7 +186,7 @@ def test_a_register_that_can_be_read_once_counts_for_every_chunk(scripted, tmp_p
 @pytest.mark.parametrize("how", ["grows", "replaced", "gone"])
 def test_a_file_that_changes_between_its_readings_is_refused(scripted, tmp_path, how):
     source = written(tmp_path / "in.csv", H + MA)
-    rows = open_rows(source)
+    rows = open_table(source)
     assert len(list(rows.chunks())) == 1
     if how == "grows":
         source.write_bytes(H + MA + b"78701,TX,b\n")
@@ -280,7 +278,7 @@ def test_a_moment_with_a_zone_keeps_it_in_a_sheet_and_long_texts_are_said_to_be_
 def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
     embedded, tmp_path, monkeypatch, rows, options
 ):
-    monkeypatch.setattr("svc_tools.frames.files.reading._PARQUET_ROWS", rows)
+    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", rows)
     places = [("TX", "78701"), ("WA", "98101"), ("OR", "97201"), ("CA", "94105"), (None, "00901")]
     count = 60
     frame = pd.DataFrame(
@@ -313,43 +311,3 @@ def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
     ours = parquet.read_table(tmp_path / "out.parquet").to_pydict()
     assert ours == parquet.read_table(tmp_path / "whole.parquet").to_pydict()
     assert len(set(ours["tax"])) > 9
-
-
-def test_a_reader_ends_after_the_thread_that_reads_ahead(tmp_path, monkeypatch):
-    path = written(tmp_path / "in.csv", H + MA * 2_000)
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 1_024)
-    goes_on, waits = threading.Event(), threading.Event()
-    awaited = []
-    read = Utf8.read
-
-    class Gone(threading.Event):
-        def wait(self, timeout=None):
-            goes_on.set()
-            awaited.append(super().wait(timeout))
-
-    def slow(text, size):
-        if slow.first.acquire(blocking=False):
-            return read(text, size)
-        waits.set()
-        goes_on.wait(5)
-        return read(text, size)
-
-    slow.first = threading.Semaphore(8)  # more than the first chunk takes
-    monkeypatch.setattr(Utf8, "read", slow)
-    monkeypatch.setattr("svc_tools.frames.files.csv.Gone", Gone)
-    with closing(open_rows(path)) as rows:
-        chunks = rows.chunks()
-        next(chunks)
-        assert waits.wait(20)  # Arrow's own thread is at the next block
-        chunks.close()
-        # a thread that still held it would abort a process that ends now
-        assert awaited == [True]
-        assert not [one for one in gc.get_objects() if type(one) is _Refusal]
-
-
-def test_a_row_that_is_refused_leaves_nothing_to_a_thread_either(tmp_path):
-    path = written(tmp_path / "in.csv", H + b"02134,MA,a,too,many\n")
-    with closing(open_rows(path)) as rows, pytest.raises(FileError, match="row 2") as refused:
-        list(rows.chunks())
-    assert refused.value.__context__ is not None  # which keeps the frames of the reader
-    assert not [one for one in gc.get_objects() if type(one) is _Refusal]

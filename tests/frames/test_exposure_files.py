@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import svc_tools
+from svc_tools import tabular
+from svc_tools.csv_files import FileError
 from svc_tools.frames import exposure_of_file
-from svc_tools.frames.files import csv
-from svc_tools.frames.files.chunk import FileError
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def written(sales, path):
 
 @pytest.mark.parametrize("name", ["sales.csv", "sales.parquet", "sales.xlsx"])
 def test_a_file_gives_what_its_frame_gives(sales, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 20_000)  # so that orders lie in several chunks
+    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 20_000)  # so that orders lie in several chunks
     path = written(sales, tmp_path / name)
     expected = svc_tools.svc(sales).exposure(progress=False)
     found = exposure_of_file(path, progress=False)

@@ -14,8 +14,8 @@ import pytest
 from support.faults import HANG, answer, echo
 from support.waiting import Steps
 
+from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files import FileError
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.lookup import driver, look_up
@@ -42,7 +42,7 @@ def stop():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.files.csv._BLOCK_BYTES", 512)
+    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 512)
 
 
 def places(count):

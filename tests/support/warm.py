@@ -28,7 +28,7 @@ LIBRARIES = (
     *("aiohttp", "httpx", "numpy", "openpyxl", "pandas", "pyarrow", "pyarrow.csv"),
     *("sqlalchemy", "tqdm", "uvicorn.lifespan.on", "uvicorn.loops.auto", "xlsxwriter"),
     *("anyio._backends._asyncio", "h11", "httpcore", "pydantic.v1", "uvloop"),
-    *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files"),
+    *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files.job"),
     *("svc_tools.lookup.cache", "svc_tools.lookup.driver", "svc_tools.service.embedded"),
     "svc_tools.service.app",
 )

@@ -75,7 +75,7 @@ def test_notes_on_what_is_read_name_the_fields(tmp_path):
     view = view_of_file(tmp_path / "orders.xlsx")
     assert view.sheets == ("Sheet", "Returns")
     (note,) = view.notes
-    assert reworded(note).endswith("name another under “How the file is read”.")
+    assert reworded(note).endswith("name another.")
 
 
 def test_notes_on_columns_and_fixed_values_name_the_fields():

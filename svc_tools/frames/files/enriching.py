@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_tools.config import configured, connect, unconfigured
+from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import propose
-from svc_tools.frames.files.chunk import Chunk, cell_text
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.files.reading import WorkbookRows, open_rows
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
+from svc_tools.tabular import Chunk, cell_text, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -181,10 +181,10 @@ def view_of_file(
     Raises:
         FileError: there is no such file, or it cannot be read.
     """
-    rows = open_rows(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
+    rows = open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)
     try:
         first = next(iter(rows.chunks()), None) or Chunk(rows.schema.empty_table())
-        frame = first.frame(range(len(rows.schema)))
+        frame = frame_of(first)
         proposed = propose(frame)
         shown = [
             ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]
@@ -198,7 +198,7 @@ def view_of_file(
             found={role: str(label) for role, label in proposed.found.items()},
             unclear={role: tuple(map(str, some)) for role, some in proposed.unclear.items()},
             notes=tuple(rows.notes),
-            sheets=rows.sheets if isinstance(rows, WorkbookRows) else (),
+            sheets=rows.sheets,
         )
     finally:
         rows.close()

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from svc_tools.atomic import whole_file
 from svc_tools.config import service_name, source_of
+from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.answers import Answerer, answerer
-from svc_tools.frames.files.chunk import Chunk, FileError
+from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.files.rates import (
     Results,
     SplitInvoices,
@@ -31,7 +32,6 @@ from svc_tools.frames.files.rates import (
     queries_of,
     with_attrs,
 )
-from svc_tools.frames.files.reading import open_rows
 from svc_tools.frames.files.result import INTERRUPTED, FileRun, FileTotals
 from svc_tools.frames.files.writing import (
     CsvWriter,
@@ -49,6 +49,7 @@ from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, first_day
 from svc_tools.progress import stage
+from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_tools.config import Source
-    from svc_tools.frames.files.chunk import Rows
     from svc_tools.frames.files.rates import Layout, Terms
     from svc_tools.frames.files.writing import Writer
     from svc_tools.lookup import Outcome
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.places import Grain, Place
     from svc_tools.progress import Progress
+    from svc_tools.tabular import Table
 
 
 class FileJob:
@@ -92,7 +93,7 @@ class FileJob:
         with stage(
             progress, "Reading", None, "rows"
         ):  # a workbook is read whole to know its columns
-            self.rows = open_rows(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
+            self.rows = open_table(source, sheet=sheet, delimiter=delimiter, encoding=encoding)
         try:
             self.layout = layout_of(self.rows.schema, self._first(), terms)
             # wrong arguments of the tax are refused now, before any request
@@ -140,7 +141,7 @@ class FileJob:
             for chunk in self.rows.chunks(self.layout.used):
                 if stop is not None and stop.is_set():
                     return surveyed
-                frame = chunk.frame(range(len(self.layout.used)))
+                frame = frame_of(chunk)
                 queries = queries_of(frame, self.layout, self.terms)
                 for one, rows in zip(queries.questions, queries.rows.tolist(), strict=True):
                     if isinstance(one, Question):
@@ -328,7 +329,7 @@ class FileJob:
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
         chunk = next(iter(self.rows.chunks()), None) or Chunk(self.rows.schema.empty_table())
-        return chunk.frame(range(len(self.rows.schema)))
+        return frame_of(chunk)
 
 
 @dataclass(slots=True)
@@ -436,7 +437,7 @@ class _FileWriting:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Table,
         layout: Layout,
         terms: Terms,
         results: Results,
@@ -489,7 +490,7 @@ class _FileWriting:
             return None
         pieces, number = [], 0
         for chunk in self._rows.chunks(self._layout.used):
-            frame = chunk.frame(range(len(self._layout.used)))
+            frame = frame_of(chunk)
             frame.index = pd.RangeIndex(number, number + len(frame))
             pieces.append(frame[split.rows(frame[invoice])])
             number += len(frame)
@@ -497,7 +498,7 @@ class _FileWriting:
 
     def _enriched(self, chunk: Chunk, number: int, held: pd.DataFrame | None) -> pd.DataFrame:
         """The rows of a chunk, of which the first has this number in the file."""
-        frame = chunk.frame(self._layout.used)
+        frame = frame_of(chunk, self._layout.used)
         if held is None:
             return self._rated(frame)
         frame.index = pd.RangeIndex(number, number + len(frame))
@@ -516,14 +517,14 @@ class _FileWriting:
 
     def _schema(self) -> pa.Schema:
         """The columns of the output: those of the file that are kept, then the added ones."""
-        no_rows = Chunk(self._rows.schema.empty_table()).frame(self._layout.used)
+        no_rows = frame_of(Chunk(self._rows.schema.empty_table()), self._layout.used)
         added = added_columns(self._rated(no_rows), self._terms).schema
         kept = [self._rows.schema.field(position) for position in self._layout.kept]
         return pa.schema([*kept, *added], with_attrs(self._rows.schema.metadata, self._attrs))
 
     def _whole(self, chunk: Chunk, enriched: pd.DataFrame) -> pd.DataFrame:
         """The enriched rows with all columns of the file that are kept."""
-        kept = chunk.frame(self._layout.kept).set_axis(enriched.index)
+        kept = frame_of(chunk, self._layout.kept).set_axis(enriched.index)
         whole = pd.concat([kept, enriched.iloc[:, len(self._layout.used) :]], axis=1)
         whole.attrs = enriched.attrs
         return whole
@@ -535,7 +536,7 @@ class _FileWriting:
         names = [self._rows.schema.field(position).name for position in self._layout.kept]
         if self._terms.tax is None and "amount" not in frame and names.count("amount") == 1:
             position = self._layout.kept[names.index("amount")]
-            frame["amount"] = chunk.frame([position])["amount"].set_axis(frame.index)
+            frame["amount"] = frame_of(chunk, [position])["amount"].set_axis(frame.index)
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:

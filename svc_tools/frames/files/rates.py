@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.answers import Answerer, answer_columns
+from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, is_label
-from svc_tools.frames.files.chunk import Chunk
 from svc_tools.frames.lookup_columns import (
     DETAIL_COLUMNS,
     LOOKUP_COLUMNS,
@@ -37,6 +37,7 @@ from svc_tools.frames.provenance import remember
 from svc_tools.frames.queries import ask
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.places import GRAINS, time_zone
+from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -202,7 +203,7 @@ def checked_terms(
     """
     if terms.tax is None:
         return terms, {}
-    no_rows = Chunk(schema.empty_table()).frame(layout.used)
+    no_rows = frame_of(Chunk(schema.empty_table()), layout.used)
     tax = dict(terms.tax)
     if tax.get("nexus") is not None and not isinstance(tax["nexus"], str | Path):
         tax["nexus"] = register_of(tax["nexus"])  # an iterator gives its records once

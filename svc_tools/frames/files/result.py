@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.csv_files import FileError
 from svc_tools.display import (
     Table,
     as_html,
@@ -23,9 +24,7 @@ from svc_tools.display import (
     printable,
     the_service,
 )
-from svc_tools.frames.arrow import coded
-from svc_tools.frames.files.chunk import FileError
-from svc_tools.frames.files.reading import open_rows
+from svc_tools.frames.arrow import coded, frame_of
 from svc_tools.frames.meanings import codes_in
 from svc_tools.frames.review import (
     ReviewCounts,
@@ -36,13 +35,14 @@ from svc_tools.frames.review import (
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.lookup.review import MEANINGS
+from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from svc_tools.frames.arrow import Coded
-    from svc_tools.frames.files.chunk import Chunk
+    from svc_tools.tabular import Chunk
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 TO_REVIEW = "Rows to review by state and reason"
@@ -388,7 +388,7 @@ def review_page(
     Raises:
         FileError: the file cannot be read, or was not written by a lookup.
     """
-    rows = open_rows(path)
+    rows = open_table(path)
     try:
         names = list(rows.schema.names)
         # the added columns follow the user's
@@ -430,7 +430,7 @@ def _is_listed(codes: Sequence[str], code: str | None) -> bool:
 
 def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
     """The codes for which each row of a chunk requires review."""
-    frame = chunk.frame(range(len(names)))
+    frame = frame_of(chunk)
     frame.columns = pd.Index(names)
     try:
         return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")

@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from svc_tools.frames.files.chunk import FileError, cell_text
+from svc_tools.csv_files import FileError
 from svc_tools.frames.reports.xlsx import FORMULA_STARTS, MOST_COLUMNS, MOST_ROWS, cell_of
+from svc_tools.tabular import cell_text
 
 if TYPE_CHECKING:
     from collections import Counter
     from pathlib import Path
 
-    from svc_tools.frames.files.chunk import Chunk
+    from svc_tools.tabular import Chunk
 
 
 def check_output(path: Path, source: Path, *, force: bool) -> str:

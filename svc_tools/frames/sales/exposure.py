@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.display import counted
-from svc_tools.frames.files.reading import open_rows
+from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.money import whole_cents
 from svc_tools.frames.notes import say
 from svc_tools.frames.queries import factorized
@@ -32,6 +32,7 @@ from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import STATES, Elsewhere, state_code, time_zone
 from svc_tools.places.days import text_of
+from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -191,10 +192,10 @@ def daily_sales_of_file(
     encoding: str | None = None,
 ) -> pd.DataFrame:
     """The sales of a file as totals by state, day and channel, read chunk by chunk."""
-    with closing(open_rows(path, sheet=sheet, delimiter=delimiter, encoding=encoding)) as rows:
+    with closing(open_table(path, sheet=sheet, delimiter=delimiter, encoding=encoding)) as rows:
         names = list(rows.schema.names)
         first = next(
-            (chunk.frame(range(len(names))) for chunk in rows.chunks()),
+            (frame_of(chunk) for chunk in rows.chunks()),
             pd.DataFrame(columns=pd.Index(names, dtype=object)),
         )
         columns = find_sales_columns(first, given)
@@ -203,7 +204,7 @@ def daily_sales_of_file(
 
         def frames() -> Iterator[pd.DataFrame]:
             for chunk in rows.chunks(positions):
-                yield chunk.frame(range(len(positions)))
+                yield frame_of(chunk)
 
         return _daily_of(columns, frames(), tz, [*rows.notes])
 

@@ -1,0 +1,192 @@
+"""The columns of a table by role: found by usual names, refused where several could be meant.
+
+ColumnError              a column cannot be used for its role
+├── ColumnMissing        no column has the role
+├── ColumnAmbiguous      several columns could have it
+└── ColumnsOfTwoParties  the columns found may belong to different parties
+
+Each error has a `code`, its fields, a `fact` that holds in every host, and an `advice` in terms of
+Python's arguments, for which other hosts have their own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+_MOST_SHOWN = 20
+
+
+class ColumnError(ValueError):
+    """A column cannot be used for its role; `code` names the fault.
+
+    Attributes:
+        role: the role, such as `zip` or `amount`.
+        fact: what is wrong.
+        advice: what to do in Python; may be empty.
+    """
+
+    code: ClassVar[str]
+    role: str
+    fact: str
+    advice: str
+
+    def __str__(self) -> str:
+        """The fact and the advice."""
+        return f"{self.fact}; {self.advice}" if self.advice else self.fact
+
+
+class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
+    """No column has the role.
+
+    Attributes:
+        columns: the columns that there are.
+    """
+
+    code = "column_missing"
+
+    def __init__(self, role: str, columns: Sequence[Hashable], advice: str | None = None) -> None:
+        super().__init__(role, columns, advice)
+        self.role, self.columns = role, tuple(columns)
+        listed = ", ".join(map(str, self.columns[:_MOST_SHOWN])) or "none"
+        more = ", …" if len(self.columns) > _MOST_SHOWN else ""
+        self.fact = f"no column for {role!r} (the columns: {listed}{more})"
+        self.advice = f"name it with {role}='…'" if advice is None else advice
+
+
+class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
+    """Several columns could have the role.
+
+    Attributes:
+        candidates: those columns; for dates levels of the index too, in words.
+    """
+
+    code = "column_ambiguous"
+
+    def __init__(
+        self, role: str, candidates: Sequence[Hashable], advice: str | None = None
+    ) -> None:
+        super().__init__(role, candidates, advice)
+        self.role, self.candidates = role, tuple(candidates)
+        self.fact = f"several columns look like {role}: {', '.join(map(repr, candidates))}"
+        either = f"say which one with {role}='…', or {role}=False for none of them"
+        self.advice = either if advice is None else advice
+
+
+class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
+    """The columns found may belong to different parties, such as buyer and seller.
+
+    Attributes:
+        found: the column of each role.
+        others: further columns that name a place.
+    """
+
+    code = "columns_of_two_parties"
+    role = "place"
+
+    def __init__(self, found: Mapping[str, Hashable], others: Sequence[Hashable]) -> None:
+        super().__init__(found, others)
+        self.found, self.others = dict(found), tuple(others)
+        listed = ", ".join(f"{role} {label!r}" for role, label in found.items())
+        self.fact = (
+            f"the columns found may be of two parties ({listed}; there are also"
+            f" {', '.join(map(repr, others))}): where was it shipped to?"
+        )
+        self.advice = "name the columns in the call, and False for one that is not to be used"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a column can be.
+
+    Attributes:
+        name: the role.
+        usual: the usual names, as `plain_name` gives them: a set, or a pattern that matches them.
+        needed: whether a table without such a column is refused.
+        specific: a pattern of the names to prefer where several are usual, such as codes.
+    """
+
+    name: str
+    usual: frozenset[str] | re.Pattern[str]
+    needed: bool = False
+    specific: re.Pattern[str] | None = None
+
+    def fits(self, label: Hashable) -> bool:
+        """Whether a label is a usual name of the role."""
+        plain = plain_name(label)
+        if isinstance(self.usual, frozenset):
+            return plain in self.usual
+        return self.usual.fullmatch(plain) is not None
+
+    def candidates(self, labels: Sequence[Hashable]) -> list[Hashable]:
+        """The labels that are usual names; only the most specific one where there is one."""
+        return self.preferred([label for label in labels if self.fits(label)])
+
+    def preferred(self, labels: list[Hashable]) -> list[Hashable]:
+        """Of several labels for the role the one most specific, where there is one."""
+        if self.specific is None:
+            return labels
+        best = [label for label in labels if self.specific.search(plain_name(label))]
+        return best if len(best) == 1 else labels
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The column of each role, and what is wrong with the others."""
+
+    columns: dict[str, Hashable]
+    problems: tuple[ColumnError, ...]
+
+    def checked(self) -> dict[str, Hashable]:
+        """The columns.
+
+        Raises:
+            ColumnError: a column is missing or ambiguous.
+        """
+        for problem in self.problems:
+            raise problem
+        return self.columns
+
+
+def find(
+    columns: Sequence[Hashable],
+    roles: Sequence[Role],
+    given: Mapping[str, object] | None = None,
+) -> Found:
+    """Find the column of each role.
+
+    Args:
+        columns: the labels of a table's columns.
+        roles: what the columns can be.
+        given: by role a label, or `False` for no column; other roles are found by usual names
+            among the columns that are not given.
+    """
+    given = {name: value for name, value in (given or {}).items() if value is not None}
+    found: dict[str, Hashable] = {}
+    problems: list[ColumnError] = []
+    named = [value for value in given.values() if value is not False]
+    free = [label for label in columns if label not in named]
+    for role in roles:
+        if role.name not in given:
+            candidates = role.candidates(free)
+        elif given[role.name] is False:
+            continue
+        else:
+            candidates = [label for label in columns if label == given[role.name]][:1]
+        if len(candidates) > 1:
+            problems.append(ColumnAmbiguous(role.name, candidates))
+        elif candidates:
+            found[role.name] = candidates[0]
+        elif role.needed or role.name in given:
+            problems.append(ColumnMissing(role.name, columns))
+    return Found(found, tuple(problems))
+
+
+def plain_name(label: Hashable) -> str:
+    """A label as names are compared: "Ship-to ZIP" and "shipToZip" are `ship_to_zip`."""
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

@@ -1,0 +1,663 @@
+"""Tables in files of any size, in chunks of columns: CSV, Excel workbooks and Parquet.
+
+`open_table` gives Arrow tables; a CSV is text throughout, so that no ZIP Code loses its zero.
+`read_rows` gives the rows of a small file with their numbers, without Arrow. A workbook is read
+once, into a temporary file: reading a sheet is slow, and the types of its columns are known only at
+its end.
+"""
+
+from __future__ import annotations
+
+import pickle  # what is unpickled was pickled by this process
+import tempfile
+import warnings
+import zipfile
+import zlib
+from collections import defaultdict
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Protocol
+from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
+
+from svc_tools.csv_files import DELIMITERS, FileError, csv_rows, csv_text, dialect_of, utf8_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from svc_tools.csv_files import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive rows of a file.
+
+    Attributes:
+        table: the rows; two columns may have one name, as in the file.
+        stored: for columns whose cells are of several types, as in a spreadsheet, the cells as
+            they are stored, by the column's position; in the table they have one type.
+    """
+
+    table: pa.Table
+    stored: Mapping[int, Sequence[object]] = field(default_factory=dict)
+
+
+class Table(Protocol):
+    """A file of rows that can be read more than once."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, and the file's own metadata."""
+
+    @property
+    def notes(self) -> list[str]:
+        """How the file was read, in sentences."""
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """The names of a workbook's sheets; none of other files."""
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """The rows in order; of the columns at these positions only, in that order, or of all."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".csv.gz": "csv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_FIRST_BYTES = {b"PAR1": "parquet", b"PK\x03\x04": "xlsx", b"\xd0\xcf\x11\xe0": "old"}
+_KIND_NAMES = {"csv": "a CSV", "xlsx": "an Excel workbook", "parquet": "a Parquet file"}
+
+
+def open_table(
+    path: Path,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Table:
+    """The rows of a CSV (`.csv`, `.tsv`, `.txt`, `.csv.gz`), `.xlsx` or `.parquet` file.
+
+    Args:
+        path: the file; it is read more than once.
+        sheet: the name of a workbook's sheet; by default the first visible one.
+        delimiter: what separates the cells of a CSV; by default detected.
+        encoding: the encoding of a CSV; by default detected.
+
+    Raises:
+        FileError: there is no such file, it is of another kind than its name says, or it cannot
+            be read.
+    """
+    with _faults_of(path):
+        kind = _checked_kind(path, sheet=sheet, dialect=delimiter or encoding)
+        if kind == "xlsx":
+            return _SheetTable(path, sheet=sheet)
+        if kind == "parquet":
+            return _ParquetTable(path)
+        return _CsvTable(path, encoding=encoding, delimiter=delimiter)
+
+
+def read_rows(
+    path: Path,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> list[Row]:
+    """All rows of a CSV or of a workbook's sheet with their numbers, the names of columns too.
+
+    For files that a user maintains by hand; the arguments are those of `open_table`. A CSV's cells
+    are texts, those of a sheet numbers, dates or texts; an empty cell of a sheet is `None`.
+
+    Raises:
+        FileError: as for `open_table`.
+    """
+    with _faults_of(path):
+        kind = _checked_kind(path, sheet=sheet, dialect=delimiter or encoding)
+        if kind == "parquet":
+            raise FileError(f"{path.name} is a Parquet file: save it as .csv or .xlsx", "kind")
+        if kind == "xlsx":
+            with _opened(path) as book:
+                named, _ = _sheet_of(path, book, sheet)
+                return [(number, [*row]) for number, row in enumerate(_cells(book, named), 1)]
+        found = dialect_of(path, encoding=encoding, delimiter=delimiter)
+        with csv_text(path, found) as text:
+            above = bool(found.skipped)  # the line that declares the delimiter
+            return [(line + above, cells) for line, cells in csv_rows(text, found.delimiter)]
+
+
+@contextmanager
+def _faults_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError:
+        raise FileError(f"{path} cannot be opened: the permission is missing", "place") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path.name} cannot be read: {reason}") from None
+
+
+def kind_to_read(path: Path) -> str | None:
+    """`csv`, `xlsx` or `parquet` by the suffix; `None` for a file of another kind."""
+    name = path.name.lower()
+    return next((kind for suffix, kind in _KINDS.items() if name.endswith(suffix)), None)
+
+
+def _checked_kind(path: Path, *, sheet: str | None, dialect: str | None) -> str:
+    if str(path) == "-":
+        raise FileError("standard input cannot be read twice: save it to a file first", "kind")
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name the file in it", "kind")
+    if not path.exists():
+        raise FileError(f"there is no file {path}", "missing")
+    if not path.is_file():
+        raise FileError(
+            f"{path} is a pipe or a device, and it is read twice: save it to a file", "kind"
+        )
+    kind = kind_to_read(path)
+    if kind is None:
+        raise FileError(
+            f"{path.name} is of no kind that can be read; expected .csv, .tsv, .txt, .xlsx or"
+            " .parquet",
+            "kind",
+        )
+    with path.open("rb") as file:
+        first = _FIRST_BYTES.get(file.read(4))
+    if first == "old":
+        raise FileError(
+            f"{path.name} is protected by a password, or a workbook of the old .xls kind: save it"
+            " without a password as .xlsx",
+            "kind",
+        )
+    if first not in {None, kind}:
+        raise FileError(
+            f"{path.name} is not what its name says, but {_KIND_NAMES[str(first)]}: rename it",
+            "kind",
+        )
+    if sheet is not None and kind != "xlsx":
+        raise FileError(f"sheet: {path.name} is {_KIND_NAMES[kind]}, which has no sheets", "sheet")
+    if dialect and kind != "csv":
+        raise FileError(
+            f"{path.name} is {_KIND_NAMES[kind]}; only a CSV has a delimiter and an encoding",
+            "kind",
+        )
+    return kind
+
+
+class _Unchanged:
+    """Checks that a file that is read more than once is still the one that was opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._stamp = path, _stamp(path)
+
+    def check(self) -> None:
+        """Refuse a file that has changed: its places would not be those of the rows written."""
+        try:
+            same = _stamp(self._path) == self._stamp
+        except OSError:
+            same = False
+        if not same:
+            raise FileError(
+                f"{self._path.name} was changed while it was read, so nothing was written; wait"
+                " until it is complete, and start again",
+                "changed",
+            )
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+_BLOCK_BYTES = 8 << 20
+"""Bytes that are read at once."""
+_LONGEST_ROW = 64 << 20
+
+
+class _CsvTable:
+    """A CSV file; every cell is text as in the file, an empty one is missing."""
+
+    def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - small files are read without it
+
+        self._path = path
+        self._unchanged = _Unchanged(path)
+        self._dialect = dialect_of(path, encoding=encoding, delimiter=delimiter)
+        self.schema = pa.schema([pa.field(name, pa.string()) for name in self._dialect.header])
+        self.notes = list(self._dialect.notes)
+        self.sheets: tuple[str, ...] = ()
+        mark = self._dialect.delimiter
+        if mark != "," and delimiter is None:
+            self.notes.append(
+                f"{path.name} is read as separated by {DELIMITERS.get(mark, repr(mark))}s"
+            )
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """See `Table.chunks`.
+
+        Raises:
+            FileError: a row has another number of cells than the header; the message names it.
+        """
+        self._unchanged.check()
+        wanted = range(len(self.schema)) if positions is None else positions
+        names = [self.schema.names[position] for position in wanted]
+        if not self._dialect.has_rows:
+            return
+        try:
+            for table in self._parsed(wanted) if self._dialect.paired else self._read(wanted):
+                self._unchanged.check()
+                if table.num_rows:
+                    yield Chunk(table.rename_columns(names))
+        except UnicodeDecodeError as error:
+            raise FileError(
+                f"{self._path.name} is not {self._dialect.encoding}: {error}", "encoding"
+            ) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileError(f"{self._path.name} cannot be read: {error}") from None
+
+    def close(self) -> None:
+        """Nothing is open between two readings."""
+
+    def _parsed(self, wanted: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows as Arrow parses them, by blocks of whole rows.
+
+        Blocks are cut here: where a block of its own ends in a carriage return, Arrow (21) loses a
+        line feed, and its reader of streams uses threads that may outlive the process.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - as above
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - as above
+
+        count = len(self.schema)
+        keys = [str(number) for number in range(count)]  # two columns may have one name
+        parsing = arrow_csv.ParseOptions(
+            delimiter=self._dialect.delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=count > 1,
+        )
+        converting = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(keys, pa.string()),
+            include_columns=[keys[position] for position in wanted],
+            strings_can_be_null=True,
+            null_values=[""],
+        )
+        header = 1
+        for block in self._blocks():
+            reading = arrow_csv.ReadOptions(
+                use_threads=False,
+                block_size=len(block) + 1,
+                column_names=keys,
+                skip_rows_after_names=header,
+            )
+            header = 0
+            try:
+                yield arrow_csv.read_csv(pa.py_buffer(block), reading, parsing, converting)
+            except pa.ArrowInvalid as error:
+                raise self._explained(error) from None
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The text by blocks of whole rows."""
+        pending = b""
+        for text in utf8_blocks(self._path, self._dialect, _BLOCK_BYTES):
+            pending += text
+            end = _row_end(pending)
+            if end:
+                yield pending[:end]
+            elif len(pending) > _LONGEST_ROW:
+                raise FileError(
+                    f"{self._path.name}: a row is longer than {_LONGEST_ROW >> 20} MB, so it is"
+                    " probably not a CSV with this delimiter",
+                    "delimiter",
+                )
+            pending = pending[end:]
+        if pending:
+            yield pending
+
+    def _read(self, wanted: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows as Python reads them: marks within cells, as in 12" pipe, confuse no block."""
+        import pyarrow as pa  # noqa: PLC0415 - as above
+
+        header, mark = self._dialect.header, self._dialect.delimiter
+        keys = [str(position) for position in wanted]
+        with csv_text(self._path, self._dialect) as text:
+            rows = (cells for _, cells in csv_rows(text, mark) if cells or len(header) == 1)
+            numbered = enumerate(rows, 1)
+            next(numbered)
+            while block := list(islice(numbered, _SHEET_ROWS)):
+                for number, cells in block:
+                    if len(cells) != len(header) and (cells or len(header) > 1):
+                        raise self._of_width(number, cells)
+                columns = [[row[place] if row else None for _, row in block] for place in wanted]
+                arrays = [
+                    pa.array([cell or None for cell in cells], pa.string()) for cells in columns
+                ]
+                yield pa.Table.from_arrays(arrays, keys)
+
+    def _explained(self, error: Exception) -> FileError:
+        """The fault of a file that Arrow refused, found again row by row."""
+        width = len(self._dialect.header)
+        with csv_text(self._path, self._dialect) as text:
+            rows = (cells for _, cells in csv_rows(text, self._dialect.delimiter))
+            for number, cells in enumerate(filter(None, rows), 1):
+                if len(cells) != width:
+                    return self._of_width(number, cells)
+        return FileError(f"{self._path.name} cannot be read as CSV: {error}")
+
+    def _of_width(self, number: int, cells: Sequence[object]) -> FileError:
+        """A row has another number of cells than the header."""
+        header = self._dialect.header
+        shown = _short(self._dialect.delimiter.join(map(str, cells)))
+        widths = (
+            f"{self._path.name}: row {number:,} has {_counted(len(cells), 'cell')} where the header"
+            f" names {_counted(len(header), 'column')}: {shown!r}. "
+        )
+        if len(header) == 1:
+            advice = (
+                f"The names are taken from the first line, {_short(header[0])!r}: delete what"
+                " stands above the names of the columns, or name the delimiter"
+            )
+        else:
+            advice = (
+                "Fix it there (a cell that holds the delimiter needs quotation marks), or name the"
+                " delimiter"
+            )
+        return FileError(widths + advice, "width")
+
+
+def _row_end(text: bytes) -> int:
+    """Where the last whole row ends, in text that begins with a row; 0 where none does."""
+    last = len(text) - 1  # a carriage return there may be half of a line end
+    end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, last)) + 1
+    while text.count(b'"', 0, end) % 2:  # within a cell: before the mark that opens it
+        mark = text.rfind(b'"', 0, end)
+        end = max(text.rfind(b"\n", 0, mark), text.rfind(b"\r", 0, mark)) + 1
+    return end
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    shown = text.replace("\r", " ").replace("\n", " ")
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"  # noqa: PLR2004  # one line
+
+
+_PARQUET_ROWS = 65_536
+
+
+class _ParquetTable:
+    """A Parquet file; the types of its columns and its metadata are preserved."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet  # noqa: PLC0415 - only for Parquet
+
+        self._path = path
+        self._unchanged = _Unchanged(path)
+        with self._faults(), parquet.ParquetFile(path) as file:
+            self.schema: pa.Schema = file.schema_arrow
+        self.notes: list[str] = []
+        self.sheets: tuple[str, ...] = ()
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """See `Table.chunks`."""
+        import pyarrow as pa  # noqa: PLC0415 - only for Parquet
+        from pyarrow import parquet  # noqa: PLC0415 - as above
+
+        self._unchanged.check()
+        names = None if positions is None else [self.schema.names[one] for one in positions]
+        with self._faults(), parquet.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
+                self._unchanged.check()
+                table = pa.Table.from_batches([batch])
+                yield Chunk(table if names is None else table.select(names))
+
+    def close(self) -> None:
+        """Nothing is open between two readings."""
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        import pyarrow as pa  # noqa: PLC0415 - only for Parquet
+
+        try:
+            yield
+        except (pa.ArrowInvalid, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise FileError(f"{self._path.name} cannot be read as Parquet: {reason}") from None
+
+
+_SHEET_ROWS = 8_192
+
+
+class _SheetTable:
+    """One sheet of an `.xlsx` file: numbers, dates and texts as they are stored.
+
+    The first row that is not empty names the columns. Empty rows below the last one do not count.
+    """
+
+    def __init__(self, path: Path, *, sheet: str | None) -> None:
+        self._path = path
+        self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
+        self._offsets: list[int] = []
+        self._count = 0
+        self._kinds: defaultdict[int, set[type]] = defaultdict(set)
+        try:
+            with _opened(path) as book:
+                named, self.notes = _sheet_of(path, book, sheet)
+                self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
+            _check_results(path, named)
+            with _opened(path) as book:
+                names = self._spooled(_cells(book, named))
+        except BaseException:
+            self.close()
+            raise
+        types = _common_types()
+        kinds = [types.get(frozenset(self._kinds[place])) for place in range(len(names))]
+        mixed = [name for name, kind in zip(names, kinds, strict=True) if kind is None]
+        if mixed:
+            self.notes.append(
+                f"cells of several kinds (numbers and text) in {', '.join(map(repr, mixed))}: as"
+                " text where the output has one kind per column"
+            )
+        self.schema = _schema(names, [kind or types[frozenset()] for kind in kinds])
+
+    def chunks(self, positions: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """See `Table.chunks`."""
+        import pyarrow as pa  # noqa: PLC0415 - only for chunks
+
+        wanted = range(len(self.schema)) if positions is None else positions
+        schema = pa.schema([self.schema.field(position) for position in wanted])
+        left = self._count
+        for offset in self._offsets:
+            self._spool.seek(offset)
+            rows: list[tuple[object, ...]] = pickle.load(self._spool)[:left]  # noqa: S301  # our own
+            left -= len(rows)
+            if not rows:
+                return
+            arrays, stored = [], {}
+            for place, position in enumerate(wanted):
+                cells = [row[position] if position < len(row) else None for row in rows]
+                arrays.append(_array(cells, schema.field(place).type))
+                if len(self._kinds[position]) > 1:
+                    stored[place] = cells
+            yield Chunk(pa.Table.from_arrays(arrays, schema=schema), stored)
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._spool.close()
+
+    def _spooled(self, rows: Iterator[tuple[object, ...]]) -> list[str]:
+        """Copy the rows into the temporary file, with the types of each column; their names."""
+        head = next((row for row in rows if any(cell is not None for cell in row)), None)
+        if head is None:
+            raise FileError(
+                f"{self._path.name}: the sheet is empty; expected a row of column names and rows"
+                " below it",
+                "empty",
+            )
+        seen = 0
+        while block := list(islice(rows, _SHEET_ROWS)):
+            self._offsets.append(self._spool.tell())
+            pickle.dump(block, self._spool, pickle.HIGHEST_PROTOCOL)
+            for place, cells in enumerate(zip_longest(*block)):
+                self._kinds[place] |= {_cell_type(cell) for cell in cells if cell is not None}
+            for number, row in enumerate(block, seen + 1):
+                if any(cell is not None for cell in row):
+                    self._count = number
+            seen += len(block)
+        named = [place for place, cell in enumerate(head) if cell is not None]
+        width = max(*named, *(place for place, kinds in self._kinds.items() if kinds), 0) + 1
+        names = ["" if cell is None else str(cell) for cell in head[:width]]
+        return names + [""] * (width - len(names))
+
+
+_CHECKED_ROWS = 50
+"""Rows in which formulas without results would show."""
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, OSError)
+"""What openpyxl raises for a file that is not a workbook, or is truncated or damaged."""
+
+
+@contextmanager
+def _opened(path: Path, *, results: bool = True) -> Iterator[Any]:
+    """The workbook, open for reading row by row; faults are raised as `FileError`."""
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415 - only for workbooks
+    except ModuleNotFoundError as error:
+        raise FileError(
+            f"workbooks need more: pip install 'svc-tax-tools[report]' ({error})", "extra"
+        ) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and rules that are not read
+        try:
+            book = load_workbook(path, read_only=True, data_only=results)
+            with closing(book):
+                yield book
+        except _BROKEN as error:
+            if isinstance(error, FileError) or getattr(error, "errno", None):
+                raise  # its message already explains the fault
+            raise FileError(
+                f"{path.name} cannot be read as an Excel workbook ({error}); save it again as"
+                " .xlsx, or as CSV"
+            ) from None
+
+
+def _sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]:  # noqa: ANN401  # openpyxl has no types
+    """The sheet to read: the one named, or the first visible one, with a note of that."""
+    sheets = {one.title: one.sheet_state for one in book.worksheets}
+    if named is not None and named not in sheets:
+        raise FileError(
+            f"{path.name} has no sheet {named!r}; it has: {', '.join(map(repr, sheets))}", "sheet"
+        )
+    shown = [title for title, state in sheets.items() if state == "visible"] or list(sheets)
+    if not shown:
+        raise FileError(f"{path.name} has no sheet of cells", "sheet")
+    if named is not None or len(sheets) == 1:
+        return named or shown[0], []
+    note = f"of {len(sheets)} sheets {shown[0]!r} is read, the first visible one; name another"
+    return shown[0], [note]
+
+
+def _check_results(path: Path, sheet: str) -> None:
+    """Refuse a workbook whose formulas have no results: its cells would all be empty."""
+    with _opened(path, results=False) as book:
+        written = list(islice(_cells(book, sheet), _CHECKED_ROWS))
+    formulas = [
+        (row, column)
+        for row, cells in enumerate(written)
+        for column, cell in enumerate(cells)
+        if isinstance(cell, str) and cell.startswith("=")
+    ]
+    if not formulas:
+        return
+    with _opened(path) as book:
+        results = list(islice(_cells(book, sheet), _CHECKED_ROWS))
+    if all(results[row][column] is None for row, column in formulas):
+        row, column = formulas[0]
+        raise FileError(
+            f"{path.name}: row {row + 1} has the formula {written[row][column]!r} without its"
+            " result; open the workbook in a spreadsheet program and save it there, or as CSV",
+            "formula",
+        )
+
+
+def _cells(book: Any, sheet: str) -> Iterator[tuple[object, ...]]:  # noqa: ANN401  # openpyxl has no types
+    table = book[sheet]
+    table.reset_dimensions()  # the size stated in a file is often wrong
+    rows: Iterable[tuple[object, ...]] = table.iter_rows(values_only=True)
+    for row in rows:
+        yield tuple(map(_value, row))
+
+
+def _value(value: object) -> object:
+    """A cell as one of a few types."""
+    if value is None or isinstance(value, str | bool | int | float | datetime | date | time):
+        return None if value == "" else value  # 0 is a value
+    return str(value)
+
+
+def _cell_type(cell: object) -> type:
+    """The type of a cell; a time at midnight is a date, and an integer too large a number."""
+    if isinstance(cell, datetime):
+        return date if cell.time() == time() else datetime
+    if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**63:
+        return float
+    return type(cell)
+
+
+def _common_types() -> dict[frozenset[type], pa.DataType]:
+    """The type of a column by the types of its cells; other columns are mixed."""
+    import pyarrow as pa  # noqa: PLC0415 - only for chunks
+
+    return {
+        frozenset(): pa.string(),
+        frozenset({str}): pa.string(),
+        frozenset({bool}): pa.bool_(),
+        frozenset({int}): pa.int64(),
+        frozenset({float}): pa.float64(),
+        frozenset({int, float}): pa.float64(),
+        frozenset({date}): pa.date32(),
+        frozenset({datetime}): pa.timestamp("us"),
+        frozenset({date, datetime}): pa.timestamp("us"),
+    }
+
+
+def _schema(names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Schema:
+    import pyarrow as pa  # noqa: PLC0415 - only for chunks
+
+    return pa.schema([pa.field(*column) for column in zip(names, types, strict=True)])
+
+
+def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Cells of a column as its type."""
+    import pyarrow as pa  # noqa: PLC0415 - only for chunks
+
+    if pa.types.is_string(kind):
+        cells = [None if cell is None else cell_text(cell) for cell in cells]
+    elif pa.types.is_floating(kind):
+        cells = [None if cell is None else float(cell) for cell in cells]
+    elif pa.types.is_date(kind):
+        cells = [cell.date() if isinstance(cell, datetime) else cell for cell in cells]
+    return pa.array(cells, kind)
+
+
+def cell_text(cell: object) -> str:
+    """A cell as text: dates in ISO, whole numbers without a point."""
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, datetime):
+        return str(cell.date()) if cell.time() == time() else str(cell)
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:  # noqa: PLR2004  # exact
+        return str(int(cell))
+    return str(cell)
