@@ -73,7 +73,7 @@ def findings() -> Iterator[Finding]:
             count += 1
             cache = Cache(Path(folder, f"{count}.db"))
             cache.known(SOURCE, places[:1], detail=False)  # the file is made
-            return timed(lambda: cache.keep(SOURCE, answers, detail=False))
+            return timed(lambda: cache.store(SOURCE, answers, detail=False))
 
         def read() -> float:
             store = Store(Path(folder, "1.db"))

@@ -102,7 +102,7 @@ def warm(count: int) -> Iterator[tuple[Svc, Cache, list[tuple[str, str]]]]:
             )
             for number, (state, zip5) in enumerate(asked)
         ]
-        cache.keep(source_of(client), answered, detail=False)
+        cache.store(source_of(client), answered, detail=False)
         yield client, cache, asked
 
 
@@ -199,7 +199,7 @@ def keep_all(cache: Cache, client: Svc, frame: pd.DataFrame) -> int:
         for place in dict.fromkeys(questions.places())
     ]
     for start in range(0, len(answered), 20_000):
-        cache.keep(source_of(client), answered[start : start + 20_000], detail=False)
+        cache.store(source_of(client), answered[start : start + 20_000], detail=False)
     return len(answered)
 
 

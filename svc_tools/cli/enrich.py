@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.frames.files.job import FileJob
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.plan import Plan
     from svc_tools.places import Grain
 
@@ -374,7 +374,7 @@ def _show_plan(plan: Plan, job: FileJob, *, as_json: bool) -> None:
     typer.echo(json.dumps(summary, indent=2))
 
 
-def _confirm(job: FileJob, client: Svc, cache: Answers | None, *, wanted: bool) -> None:
+def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bool) -> None:
     """Ask the user first where many lookups of an account would be spent."""
     if not wanted or isinstance(client, config.EmbeddedSvc):
         return

@@ -30,12 +30,11 @@ from svc_tools.lookup.cache_rows import LocalDays, keeps_until
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date
 
     from svc_sdk import Svc
-    from svc_tools.config import Source
-    from svc_tools.lookup.cache import Answers, CacheChoice
+    from svc_tools.lookup.cache import CacheChoice
     from svc_tools.nexus.register import Register
     from svc_tools.places import Place
 
@@ -288,8 +287,9 @@ class Desk:
                         if cache is not None:
                             outcomes |= cache.known(source_of(client), places, detail=False)
                         return _BurstResult(outcomes)
-                    used = _WriteOnlyCache(cache) if past_cache and cache is not None else cache
-                    run = look_up(client, places, cache=used, deadline=deadline)
+                    run = look_up(
+                        client, places, cache=cache, refresh=past_cache, deadline=deadline
+                    )
                     return _BurstResult(run.outcomes, run.stopped)
                 finally:
                     self._notes.update(dict.fromkeys(cache.notes if cache is not None else ()))
@@ -524,38 +524,6 @@ class _BurstResult(NamedTuple):
 
     outcomes: dict[Place, Outcome]
     stopped: str | None = None
-
-
-class _WriteOnlyCache:
-    """A cache that is written to and not read."""
-
-    def __init__(self, cache: Answers) -> None:
-        self._cache = cache
-        self.notes = cache.notes
-
-    def known(
-        self,
-        source: Source,  # noqa: ARG002 - the protocol's
-        places: Collection[Place],  # noqa: ARG002 - the protocol's
-        *,
-        detail: bool,  # noqa: ARG002 - the protocol's
-    ) -> dict[Place, Outcome]:
-        """Nothing: all places are requested."""
-        return {}
-
-    def keep(
-        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
-    ) -> None:
-        """As the cache does."""
-        self._cache.keep(source, answered, detail=detail)
-
-    def quota(self, source: Source) -> int | None:
-        """As the cache does."""
-        return self._cache.quota(source)
-
-    def told_quota(self, source: Source, remaining: int) -> None:
-        """As the cache does."""
-        self._cache.told_quota(source, remaining)
 
 
 def _service_info(client: Callable[[], Svc], *, or_why: bool = False) -> ServiceInfo:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Asked
-    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.cache import ResultStore
     from svc_tools.places import Place
 
 
@@ -273,7 +273,7 @@ def plan_of(
     *,
     service: str,
     source: Source | None,
-    cache: Answers | None,
+    cache: ResultStore | None,
     options: LookupOptions,
     price: Decimal | None = None,
     notes: tuple[str, ...] = (),

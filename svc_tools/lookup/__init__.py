@@ -1,7 +1,6 @@
 """Bulk lookups: each distinct place is looked up once, and each gets an outcome. No pandas."""
 
-from svc_tools.lookup.driver import Run, look_up
-from svc_tools.lookup.many import alookup_many, lookup_many
+from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
 from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, Status, refused
 
 __all__ = [

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Answers(Protocol):
+class ResultStore(Protocol):
     """A store of results that a lookup reads before it sends requests, and writes to.
 
     Attributes:
@@ -44,26 +44,26 @@ class Answers(Protocol):
     ) -> dict[Place, Outcome]:
         """The stored outcomes, `cached` set. A full result also serves a simple query."""
 
-    def keep(
-        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
+    def store(
+        self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
     ) -> None:
         """Store those that may be stored; on the disk when it returns. Raises nothing."""
 
     def quota(self, source: Source) -> int | None:
         """How many lookups the account had left this month by the last report."""
 
-    def told_quota(self, source: Source, remaining: int) -> None:
+    def store_quota(self, source: Source, remaining: int) -> None:
         """Store how many lookups the account has left this month."""
 
 
-CacheChoice = Path | str | Literal[False] | Answers | None
+CacheChoice = Path | str | Literal[False] | ResultStore | None
 """The choice of a cache: a path, `False` for none, `None` for the configured one."""
 
 _T = TypeVar("_T")
 
 
 @contextmanager
-def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
+def opened_cache(choice: CacheChoice = None) -> Iterator[ResultStore | None]:
     """The chosen cache, for one run; `None` where results are not to be stored.
 
     Args:
@@ -86,7 +86,7 @@ def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
             yield cache
         finally:
             cache.flush()
-    elif isinstance(choice, Answers):
+    elif isinstance(choice, ResultStore):
         yield choice
     else:
         raise TypeError(
@@ -96,7 +96,7 @@ def opened_cache(choice: CacheChoice = None) -> Iterator[Answers | None]:
 
 
 class Cache:
-    """`Answers` over a file, which is opened, or made, at the first use.
+    """`ResultStore` over a file, which is opened, or made, at the first use.
 
     There is one for each run; all of them in a process share the open file. Safe to use from
     several threads.
@@ -128,7 +128,7 @@ class Cache:
     def known(
         self, source: Source, places: Collection[Place], *, detail: bool
     ) -> dict[Place, Outcome]:
-        """The stored outcomes; see `Answers`."""
+        """The stored outcomes; see `ResultStore`."""
         if not self._reads or not places:
             return {}
         now = self._clock()
@@ -138,28 +138,28 @@ class Cache:
             return {}
         return found
 
-    def keep(
-        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
+    def store(
+        self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
     ) -> None:
-        """Store those that may be stored, in one transaction; see `Answers`."""
-        if not answered:
+        """Store those that may be stored, in one transaction; see `ResultStore`."""
+        if not outcomes:
             return
         now = self._clock()
         self._write(
-            lambda store: store.keep(source, answered, detail=detail, now=now, hours=self._hours)
+            lambda store: store.write(source, outcomes, detail=detail, now=now, hours=self._hours)
         )
 
     def quota(self, source: Source) -> int | None:
-        """What is left of this month's quota by the last report; see `Answers`."""
+        """What is left of this month's quota by the last report; see `ResultStore`."""
         if not self._reads:
             return None
         now = self._clock()
         return self._try(lambda store: store.quota(source, now=now))
 
-    def told_quota(self, source: Source, remaining: int) -> None:
+    def store_quota(self, source: Source, remaining: int) -> None:
         """Store what is left of this month's quota; written with the next results."""
         now = self._clock()
-        self._write(lambda store: store.told_quota(source, remaining, now=now))
+        self._write(lambda store: store.write_quota(source, remaining, now=now))
 
     def flush(self) -> None:
         """Write the quotas that were reported and not written yet."""

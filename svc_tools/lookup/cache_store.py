@@ -173,10 +173,10 @@ class Store:
                 found |= self._read(file, source, missing, detail=detail, now=moment)
         return found
 
-    def keep(
+    def write(
         self,
         source: Source,
-        answered: Sequence[tuple[Place, Outcome]],
+        outcomes: Sequence[tuple[Place, Outcome]],
         *,
         detail: bool,
         now: datetime,
@@ -184,7 +184,7 @@ class Store:
     ) -> None:
         """Write those of the outcomes that may be stored, in one transaction."""
         entries: list[_Entry] = []
-        for place, outcome in answered:
+        for place, outcome in outcomes:
             at = outcome.looked_up_at or now
             today, ends = self._days.of(at)
             until = keeps_until(
@@ -221,7 +221,7 @@ class Store:
                 return None
         return quota[0] if quota[1] == _month(now) else None
 
-    def told_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
+    def write_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
         """Store the quota; written with the next results, at once where nothing is left."""
         self._quotas[source] = (remaining, _month(now))
         if remaining <= 0:

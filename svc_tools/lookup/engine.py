@@ -21,19 +21,17 @@ from typing import TYPE_CHECKING
 from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
-from svc_tools.config import source_of
 from svc_tools.lookup.errors import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
 from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
     from svc_sdk import AsyncSvc, Svc
     from svc_sdk._requests import Call
     from svc_sdk._responses import Reply
-    from svc_tools.lookup.cache import Answers
     from svc_tools.lookup.transport import Sender
     from svc_tools.places import Place
 
@@ -90,43 +88,6 @@ class RunOptions:
         if not 0 < self.deadline < float("inf"):
             raise ValueError(
                 f"deadline: expected a number of seconds above 0, not {self.deadline!r}"
-            )
-
-
-class RunCache:
-    """The cache of one run over one client, or none.
-
-    Should the cache break its promise never to raise, the run goes on without it.
-    """
-
-    def __init__(self, cache: Answers | None, client: Svc | AsyncSvc, *, detail: bool) -> None:
-        self._cache = cache
-        self._source = None if cache is None else source_of(client)
-        self._detail = detail
-        self._broken = False
-
-    def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
-        """The outcomes that are in the cache."""
-        if self._cache is None or self._source is None or not places:
-            return {}
-        return self._cache.known(self._source, places, detail=self._detail)
-
-    @property
-    def commit(self) -> Commit | None:
-        """Stores a batch; `None` where there is no cache."""
-        return None if self._cache is None else self._commit
-
-    def _commit(self, batch: Batch, quota: int | None) -> None:
-        if self._cache is None or self._source is None or self._broken:
-            return
-        try:
-            if quota is not None:
-                self._cache.told_quota(self._source, quota)
-            self._cache.keep(self._source, batch, detail=self._detail)
-        except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
-            self._broken = True
-            self._cache.notes.append(
-                f"the answers of this run are not kept: {type(error).__name__}: {error}"
             )
 
 

@@ -53,7 +53,7 @@ class LockFileError(ValueError):
 class Lock:
     """Frozen results. They never expire, and no request is sent for other places.
 
-    It implements `Answers`, as the cache does.
+    It implements `ResultStore`, as the cache does.
 
     Attributes:
         file: the name of the file, for messages.
@@ -107,8 +107,8 @@ class Lock:
             for place in places
         }
 
-    def keep(
-        self, source: Source, answered: Sequence[tuple[Place, Outcome]], *, detail: bool
+    def store(
+        self, source: Source, outcomes: Sequence[tuple[Place, Outcome]], *, detail: bool
     ) -> None:
         """Nothing: it is frozen."""
 
@@ -117,7 +117,7 @@ class Lock:
         del source
         return None
 
-    def told_quota(self, source: Source, remaining: int) -> None:
+    def store_quota(self, source: Source, remaining: int) -> None:
         """Nothing: it is frozen."""
 
 

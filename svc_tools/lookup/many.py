@@ -1,36 +1,150 @@
-"""Bulk lookups of any iterable, outcomes as they complete: `lookup_many` and `alookup_many`."""
+"""Many queries at once: `look_up` of a collection, and `lookup_many` of any iterable.
+
+Synchronous runs go through one background event loop of the process, in a daemon thread: the
+caller's own loop, such as a notebook's, is left alone. `alookup_many` runs in the caller's loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
+import os
+import queue
+import threading
+import time
 from collections import OrderedDict
-from collections.abc import AsyncIterable, Collection, Mapping
-from contextlib import ExitStack
-from dataclasses import fields
+from collections.abc import AsyncIterable, Collection, Iterable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
-from svc_tools.config import configured, connect, unconfigured
+from svc_tools.config import configured, connect, source_of, unconfigured
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.driver import CLOSED, Driver
-from svc_tools.lookup.engine import GRACE, Engine, RunCache, RunOptions
-from svc_tools.lookup.outcomes import Outcome, not_attempted, refused
+from svc_tools.lookup.engine import GRACE, Engine, RunOptions
+from svc_tools.lookup.outcomes import STOPPED, Outcome, not_attempted, refused
 from svc_tools.places import Cells, Place, Question, Refusal, question
+from svc_tools.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+    from concurrent.futures import Future
 
-    from svc_tools.lookup.cache import Answers, CacheChoice
+    from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.lookup.engine import Batch
+    from svc_tools.progress import Progress
 
+T = TypeVar("T")
+_log = logging.getLogger("svc_tools.lookup")
+
+CLOSED = "the caller ended the run"
 _AHEAD = 8
 """How many items per request in flight are read before the first of them is done."""
 _REMEMBERED = 100_000
 """How many outcomes are remembered, so that equal places are looked up once: an endless source must
 not fill the memory. A cache remembers them all."""
+_POLL = 0.5
+"""Seconds between two looks of a waiting thread: not every system wakes it for a Ctrl+C."""
+_POLL_STOP = 0.1
+"""The same where an event may stop the run: a queue cannot be awaited together with an event."""
+_COMMIT = 10.0
+"""Seconds that the last batch gets to be committed after an interrupt."""
+_END = 5.0
+"""Seconds that runs get to commit their outcomes when the process ends."""
 
-T = TypeVar("T")
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The result of a run.
+
+    Attributes:
+        outcomes: an outcome for each distinct place, in the order in which they were given.
+        stopped: why the run ended early; `None` where it did not.
+        asked: how many places were requested from the service.
+        cached: how many outcomes came from the cache.
+        requests: how many requests were sent, retries included.
+        waited: the seconds for which none was sent because the service asked for a pause.
+    """
+
+    outcomes: dict[Place, Outcome]
+    stopped: str | None
+    asked: int
+    cached: int
+    requests: int
+    waited: float
+
+
+def look_up(
+    client: Svc,
+    places: Iterable[Place],
+    *,
+    cache: ResultStore | None = None,
+    detail: bool = False,
+    concurrency: int = 16,
+    deadline: float | None = None,
+    refresh: bool = False,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Run:
+    """Look up every distinct place once, and none that is in the cache.
+
+    A key, a plan or a quota that the service refuses ends the run, because every further request
+    would be refused too; so does a service that fails one place after the other, the deadline, and
+    an interrupt (Ctrl+C) or the event `stop`, which return the outcomes so far. The remaining
+    places are `not_attempted`.
+
+    Args:
+        client: the client; its retries and delays apply to every request (SPEC 8), and a
+            `Retry-After` to all of them. The timeout is for a whole request.
+        places: the places; equal ones are looked up once.
+        cache: known results; new ones are committed to it before they are reported.
+        detail: request the full response, with candidates and components (SPEC 2.5).
+        refresh: request every place, also those in the cache; results are stored all the same.
+        concurrency: how many requests may be in flight at once; it is lowered where the service
+            rate limits some, or becomes slow under them.
+        deadline: the seconds that the whole run may take; requests in flight then get one more.
+        progress: shows how many of the places that are not in the cache got a response or failed;
+            it is called in the caller's thread, once their outcomes are committed.
+        stop: ends the run once another thread sets it, as an interrupt does: requests in flight
+            get a second more, and `stopped` says "it was stopped".
+
+    Raises:
+        ValueError: `concurrency` or `deadline` is out of range.
+        TypeError: one of them is not a number.
+        ImportError: the extra for bulk lookups is not installed.
+    """
+    options = RunOptions(detail=detail, concurrency=concurrency, deadline=deadline)
+    distinct = dict.fromkeys(places)
+    known: dict[Place, Outcome] = {}
+    run_cache = _RunCache(cache, client, detail=detail)
+    driver = _Driver(client, options, run_cache, stop=stop)
+    try:
+        known = {} if refresh else run_cache.known(distinct)
+        if len(known) < len(distinct):
+            driver.engine.feed([place for place in distinct if place not in known])
+            driver.engine.close_feed()
+            driver.start()
+            with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
+                while (batch := driver.batch()) is not None:
+                    shown.advance(sum(one.status != "not_attempted" for _, one in batch))
+    except KeyboardInterrupt:
+        driver.interrupt()
+    finally:
+        driver.end()
+    run = driver.engine
+    outcomes = known | driver.outcomes if driver.outcomes else known
+    rest = _not_attempted(run)
+    return Run(
+        dict(zip(distinct, map(outcomes.get, distinct, repeat(rest)), strict=True)),
+        run.stopped,
+        run.asked,
+        len(known),
+        run.requests,
+        run.waited,
+    )
 
 
 def lookup_many(
@@ -97,10 +211,10 @@ def alookup_many(
     Args:
         places: as for `lookup_many`, or an asynchronous iterable of the same.
         client: an `AsyncSvc` or an `Svc`.
-        cache: as for `lookup_many`.
-        detail: as for `lookup_many`.
-        concurrency: as for `lookup_many`.
-        deadline: as for `lookup_many`.
+        cache: as for `lookup_many`; so are the others.
+        detail: request the full response.
+        concurrency: how many requests may be in flight at once.
+        deadline: the seconds that the whole run may take.
 
     Raises:
         ValueError: as `lookup_many`; so for the others.
@@ -119,67 +233,6 @@ def alookup_many(
     return _alookup(places, ready, cache, options, owned=True)
 
 
-_log = logging.getLogger("svc_tools.lookup")
-
-
-def _cache(stack: ExitStack, choice: CacheChoice) -> Answers | None:
-    """The chosen cache; its notes are logged when the run ends."""
-    cache = stack.enter_context(opened_cache(choice))
-    if cache is not None and cache is not choice:  # of a cache that was open, its owner reads them
-        stack.callback(_log_notes, cache.notes)
-    return cache
-
-
-def _log_notes(notes: list[str]) -> None:
-    for note in notes:
-        _log.warning("%s", note)
-
-
-def _grace(cache: Answers | None) -> float:
-    """Seconds for requests in flight when the caller ends the run: their results can be cached."""
-    return 0.0 if cache is None else GRACE
-
-
-class _Intake(Generic[T]):
-    """Items that were read together, and what is to be done with them.
-
-    Those of a collection are passed on together. Those of a lazy source are passed on one by one:
-    it may take long for the next one, or wait until it has seen the outcome of this one.
-    """
-
-    def __init__(self, pending: _Pending[T], options: RunOptions, *, lazy: bool) -> None:
-        self._pending = pending
-        self._most = 1 if lazy else _AHEAD * options.concurrency
-        self._room = _AHEAD * options.concurrency
-        self.count = 0
-        self.new: list[Place] = []
-        self.done: list[tuple[T, Outcome]] = []
-
-    @property
-    def full(self) -> bool:
-        """Whether these items are to be passed on now."""
-        return self.count >= self._most or self.crowded
-
-    @property
-    def crowded(self) -> bool:
-        """Whether there is no room for a further item."""
-        return self._pending.outstanding >= self._room
-
-    def add(self, item: T) -> None:
-        self.count += 1
-        taken = self._pending.take(item)
-        if isinstance(taken, Outcome):
-            self.done.append((item, taken))
-        elif taken is not None:
-            self.new.append(taken)
-
-    def unknown(self, cache: RunCache) -> list[Place]:
-        """The places that are not in the cache; items of those that are, are done."""
-        known = cache.known(self.new)
-        self.done += self._pending.settle(known.items())
-        return [place for place in self.new if place not in known]
-
-
 def _lookup(
     places: Iterable[T], client: Svc, choice: CacheChoice, options: RunOptions, *, owned: bool
 ) -> Generator[tuple[T, Outcome], None, None]:
@@ -188,24 +241,22 @@ def _lookup(
         if owned:
             stack.enter_context(client)
         cache = _cache(stack, choice)
-        run_cache = RunCache(cache, client, detail=options.detail)
-        driver = Driver(client, options, run_cache.commit, remember=False)
-        pending: _Pending[T] = _Pending()
-        source, lazy = _Source(places), not isinstance(places, Collection)
-        more = True
+        run_cache = _RunCache(cache, client, detail=options.detail)
+        driver = _Driver(client, options, run_cache, remember=False)
+        pending: _Pending[T] = _Pending(run_cache)
+        source = _Source(places)
+        room = _AHEAD * options.concurrency
         driver.start()
         try:
-            while more or pending.outstanding:
-                intake = _Intake(pending, options, lazy=lazy)
-                more = more and source.fill(intake)
-                unknown = intake.unknown(run_cache)
-                if not driver.over:
-                    driver.feed(unknown)
-                if not more:
-                    driver.close_feed()
-                yield from intake.done
+            while source.more or pending.outstanding:
+                new, done = pending.take(source.read(room - pending.outstanding))
+                if new and not driver.over:
+                    _loop.soon(driver.engine.feed, new)
+                if not source.more:
+                    _loop.soon(driver.engine.close_feed)
+                yield from done
                 # while there is room for more items, only the source is waited for
-                waits = intake.crowded or not more
+                waits = pending.outstanding >= room or not source.more
                 for batch in [driver.batch() or []] if waits else driver.ready():
                     yield from pending.settle(batch)
                 if driver.over:
@@ -216,60 +267,6 @@ def _lookup(
             raise
         finally:
             driver.end(_grace(cache))
-
-
-class _AnySource:
-    """A source of items; its error is raised after the items before it, which were paid for."""
-
-    _error: Exception | None = None
-
-    def check(self) -> None:
-        """Raise what the source raised."""
-        if self._error is not None:
-            raise self._error
-
-
-class _Source(_AnySource, Generic[T]):
-    """The items of an iterable."""
-
-    def __init__(self, places: Iterable[T]) -> None:
-        self._items: Iterator[T] = iter(places)
-
-    def fill(self, intake: _Intake[T]) -> bool:
-        """Read items; whether there are more."""
-        while not intake.full:
-            try:
-                item = next(self._items)
-            except StopIteration:
-                return False
-            except Exception as error:  # noqa: BLE001 - see `check`
-                self._error = error
-                return False
-            intake.add(item)
-        return True
-
-
-class _AwaitedSource(_AnySource, Generic[T]):
-    """The items of an asynchronous iterable."""
-
-    def __init__(self, places: AsyncIterable[T]) -> None:
-        self._items = aiter(places)
-
-    async def fill(self, intake: _Intake[T]) -> bool:
-        """Read one item; whether there may be more."""
-        try:
-            item = await anext(self._items)
-        except StopAsyncIteration:
-            return False
-        except Exception as error:  # noqa: BLE001 - see `check`
-            self._error = error
-            return False
-        intake.add(item)
-        return True
-
-
-def _not_attempted(engine: Engine) -> Outcome:
-    return not_attempted(engine.stopped or "the run ended early")
 
 
 async def _alookup(
@@ -285,8 +282,8 @@ async def _alookup(
         if owned and isinstance(client, Svc):
             stack.enter_context(client)
         cache = _cache(stack, choice)
-        stream: _Stream[T] = _Stream(client, options, cache)
-        feeding = asyncio.create_task(stream.feed(places))
+        stream = _Stream(_Source(places), client, options, cache)
+        feeding = asyncio.create_task(stream.feed())
         running = asyncio.create_task(stream.run())
         for task in (feeding, running):
             task.add_done_callback(stream.ended)
@@ -298,57 +295,373 @@ async def _alookup(
             for task in (feeding, running):
                 if task.done():
                     task.result()
-            stream.check()
+            stream.source.check()
         finally:
             feeding.cancel()
             stream.engine.stop(CLOSED, _grace(cache))
             await asyncio.gather(feeding, running, return_exceptions=True)
 
 
-class _Stream(Generic[T]):
-    """The items of a run in the caller's event loop."""
+def _cache(stack: ExitStack, choice: CacheChoice) -> ResultStore | None:
+    """The chosen cache; its notes are logged when the run ends."""
+    cache = stack.enter_context(opened_cache(choice))
+    if cache is not None and cache is not choice:  # of a cache that was open, its owner reads them
+        stack.callback(_log_notes, cache.notes)
+    return cache
 
-    def __init__(self, client: Svc | AsyncSvc, options: RunOptions, cache: Answers | None) -> None:
-        self._cache = RunCache(cache, client, detail=options.detail)
-        self.engine = Engine(client, options, self._committed, self._cache.commit)
+
+def _log_notes(notes: list[str]) -> None:
+    for note in notes:
+        _log.warning("%s", note)
+
+
+def _grace(cache: ResultStore | None) -> float:
+    """Seconds for requests in flight when the caller ends the run: their results can be cached."""
+    return 0.0 if cache is None else GRACE
+
+
+def _not_attempted(engine: Engine) -> Outcome:
+    return not_attempted(engine.stopped or "the run ended early")
+
+
+class _RunCache:
+    """The cache of one run over one client, or none.
+
+    Should the cache break its promise never to raise, the run goes on without it.
+    """
+
+    def __init__(self, cache: ResultStore | None, client: Svc | AsyncSvc, *, detail: bool) -> None:
+        self._cache = cache
+        self._client = client
+        self._detail = detail
+        self._broken = False
+        self.commit: Callable[[Batch, int | None], None] | None
+        self.commit = None if cache is None else partial(self._commit, cache)
+        """Stores a batch; `None` where there is no cache."""
+
+    def known(self, places: Collection[Place]) -> dict[Place, Outcome]:
+        """The outcomes that are in the cache."""
+        if self._cache is None or not places:
+            return {}
+        return self._cache.known(source_of(self._client), places, detail=self._detail)
+
+    def _commit(self, cache: ResultStore, batch: Batch, quota: int | None) -> None:
+        if self._broken:
+            return
+        try:
+            source = source_of(self._client)
+            if quota is not None:
+                cache.store_quota(source, quota)
+            cache.store(source, batch, detail=self._detail)
+        except Exception as error:  # noqa: BLE001 - results that were paid for are not lost
+            self._broken = True
+            reason = f"{type(error).__name__}: {error}"
+            cache.notes.append(f"the results of this run are not cached: {reason}")
+
+
+class _Driver:
+    """Drives a run in the background loop, and takes its batches, from another thread.
+
+    Args:
+        client: how the service is reached.
+        options: detail, concurrency and deadline.
+        cache: where batches are committed.
+        remember: whether `outcomes` is filled.
+        stop: ends the run when it is set, as a Ctrl+C does.
+
+    Attributes:
+        engine: the run.
+        outcomes: all that was committed. It is filled by the loop's thread, so that a Ctrl+C at an
+            unlucky moment cannot lose a batch.
+        over: whether the run has begun and ended.
+    """
+
+    def __init__(
+        self,
+        client: Svc,
+        options: RunOptions,
+        cache: _RunCache,
+        *,
+        remember: bool = True,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self._mailbox: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._future: Future[None] | None = None
+        self._remember = remember
+        self._stop = stop
+        self.engine = Engine(client, options, self._committed, cache.commit)
+        self.outcomes: dict[Place, Outcome] = {}
+        self.over = False
+
+    def start(self) -> None:
+        """Start the run, unless it was stopped before."""
+        if self._is_stopped():
+            self.engine.stopped = STOPPED
+        else:
+            self._future = _loop.submit(self._run())
+
+    def batch(self) -> Batch | None:
+        """The next committed batch; `None` where the run is over, or was stopped.
+
+        Raises:
+            ImportError: the extra for bulk lookups is not installed.
+        """
+        while self._future is not None:
+            if self._is_stopped():
+                self.interrupt(STOPPED)
+                break
+            try:
+                batch = self._mailbox.get(timeout=_POLL if self._stop is None else _POLL_STOP)
+            except queue.Empty:
+                if not self._future.done():
+                    continue
+                batch = None
+            if batch is not None:
+                return batch
+            self._finish()
+        return None
+
+    def ready(self) -> Iterator[Batch]:
+        """The batches committed so far, without waiting. Raises as `batch`."""
+        while not self._mailbox.empty():
+            batch = self._mailbox.get()
+            if batch is None:
+                self._finish()
+            else:
+                yield batch
+
+    def interrupt(self, cause: str = "interrupted", grace: float | None = None) -> None:
+        """Stop: requests in flight get some time, and their outcomes are committed.
+
+        A further Ctrl+C cancels them at once.
+
+        Args:
+            cause: why.
+            grace: seconds for requests in flight; `GRACE` where left out.
+        """
+        grace = GRACE if grace is None else grace
+        end = time.monotonic() + grace + _COMMIT
+        future = self._future
+        _loop.soon(self.engine.stop, cause, grace)
+        while future is not None and self._future is not None and time.monotonic() < end:
+            try:
+                if self._mailbox.get(timeout=_POLL) is None:
+                    self._future = None
+            except queue.Empty:
+                if future.done():
+                    self._future = None
+            except KeyboardInterrupt:
+                _loop.soon(self.engine.stop, cause, 0.0)
+        self._future = None
+        self.engine.stopped = self.engine.stopped or cause
+
+    def end(self, grace: float = 0.0) -> None:
+        """End the run if it is not over."""
+        if self._future is not None:
+            self.interrupt(CLOSED, grace)
+
+    def _is_stopped(self) -> bool:
+        return self._stop is not None and self._stop.is_set()
+
+    def _finish(self) -> None:
+        future, self._future = self._future, None
+        self.over = True
+        if future is not None:
+            future.result()
+
+    def _committed(self, batch: Batch) -> None:
+        if self._remember:
+            self.outcomes.update(batch)
+        self._mailbox.put(batch)
+
+    async def _run(self) -> None:
+        try:
+            await self.engine.run()
+        finally:
+            self._mailbox.put(None)
+
+
+class _Loop:
+    """An event loop in a daemon thread, started at first use.
+
+    It is no loop of `asyncio.run`, which at its end would cancel the workers and the writer of a
+    run together: a run ends its tasks once its outcomes are committed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._runs: set[asyncio.Task[None]] = set()
+
+    def submit(self, run: Coroutine[object, object, None]) -> Future[None]:
+        """Run a coroutine; the thread is started where it is not running."""
+        with self._lock:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._work, args=(self._loop,), name="svc-lookup", daemon=True
+                )
+                self._thread.start()
+                # at exit the last one registered goes first: runs end before their cache is closed
+                atexit.unregister(_end_loop)
+                atexit.register(_end_loop)
+            return asyncio.run_coroutine_threadsafe(self._tracked(run), self._loop)
+
+    def soon(self, work: Callable[..., object], *args: object) -> None:
+        """Call a function in the loop; nothing happens where it is not running."""
+        with self._lock, suppress(RuntimeError):  # the loop has ended
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(work, *args)
+
+    def end(self) -> None:
+        """Cancel the runs, and wait until their outcomes are committed."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is not None and thread is not None and thread.is_alive():
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(loop.stop)
+            with suppress(KeyboardInterrupt):
+                thread.join(_END + 1.0)
+
+    async def _tracked(self, run: Coroutine[object, object, None]) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this is a coroutine
+        self._runs.add(task)
+        try:
+            await run
+        finally:
+            self._runs.discard(task)
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            with suppress(RuntimeError):
+                loop.run_until_complete(_canceled(set(self._runs)))
+                loop.run_until_complete(_canceled(asyncio.all_tasks(loop)))
+                loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+async def _canceled(tasks: Collection[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_END)
+
+
+_loop = _Loop()
+_inherited: list[_Loop] = []
+"""What a forked child inherited: its thread is not here, and its files are the parent's.
+Referenced, so that no finalizer of it runs in the child."""
+
+
+def _end_loop() -> None:
+    _loop.end()
+
+
+def _new_loop() -> None:
+    global _loop  # noqa: PLW0603 - one per process
+    _inherited.append(_loop)
+    _loop = _Loop()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_new_loop)
+
+
+class _Source(Generic[T]):
+    """The items of an iterable, a few at a time; its error is raised after the items before it.
+
+    Those of a collection are read together. Those of a lazy source are read one by one: it may take
+    long for the next one, or wait until it has seen the outcome of this one.
+
+    Attributes:
+        more: whether there may be more items.
+    """
+
+    def __init__(self, places: Iterable[T] | AsyncIterable[T]) -> None:
+        self._items = iter(places) if isinstance(places, Iterable) else None
+        self._awaited = None if isinstance(places, Iterable) else aiter(places)
+        self._lazy = not isinstance(places, Collection)
+        self._error: Exception | None = None
+        self.more = True
+
+    def read(self, most: int) -> list[T]:
+        """The next items."""
+        items: list[T] = []
+        while self.more and len(items) < (min(most, 1) if self._lazy else most):
+            try:
+                items.append(next(self._items))  # type: ignore[arg-type]  # it is no awaited source
+            except StopIteration:
+                self.more = False
+            except Exception as error:  # noqa: BLE001 - see `check`
+                self._error, self.more = error, False
+        return items
+
+    async def aread(self, most: int) -> list[T]:
+        """The next items, also of an asynchronous iterable."""
+        if self._awaited is None:
+            await asyncio.sleep(0)  # the loop is shared
+            return self.read(most)
+        try:
+            return [await anext(self._awaited)]
+        except StopAsyncIteration:
+            self.more = False
+        except Exception as error:  # noqa: BLE001 - see `check`
+            self._error, self.more = error, False
+        return []
+
+    def check(self) -> None:
+        """Raise what the source raised."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Stream(Generic[T]):
+    """The items of a run in the caller's event loop.
+
+    Attributes:
+        ready: items with their outcomes, and `None` at the end.
+    """
+
+    def __init__(
+        self,
+        source: _Source[T],
+        client: Svc | AsyncSvc,
+        options: RunOptions,
+        cache: ResultStore | None,
+    ) -> None:
+        run_cache = _RunCache(cache, client, detail=options.detail)
+        self.source = source
+        self.engine = Engine(client, options, self._committed, run_cache.commit)
         self.ready: asyncio.Queue[list[tuple[T, Outcome]] | None] = asyncio.Queue()
-        self._pending: _Pending[T] = _Pending()
-        self._options = options
-        self.check: Callable[[], None] = lambda: None
+        self._pending: _Pending[T] = _Pending(run_cache)
+        self._most = _AHEAD * options.concurrency
         self._inside = 0
         self._room = asyncio.Event()
         self._fed = False
         self._over = False
 
-    async def feed(self, places: Iterable[T] | AsyncIterable[T]) -> None:
+    async def feed(self) -> None:
         """Read items while there is room, and pass their places on."""
-        source: _AwaitedSource[T] | _Source[T]
-        source = _AwaitedSource(places) if isinstance(places, AsyncIterable) else _Source(places)
-        lazy = not isinstance(places, Collection)
-        more = True
-        while more:
-            intake = _Intake(self._pending, self._options, lazy=lazy)
-            if isinstance(source, _AwaitedSource):
-                more = await source.fill(intake)
-            else:
-                more = source.fill(intake)
-                await asyncio.sleep(0)  # the loop is shared
-            await self._pass_on(intake)
-        self.check = source.check
+        while self.source.more:
+            items = await self.source.aread(self._most)
+            self._inside += len(items)
+            new, done = self._pending.take(items)
+            self._put(done)
+            self.engine.feed(new)
+            if self._over:
+                self._put(self._pending.rest(_not_attempted(self.engine)))
+            while self._inside >= self._most:
+                self._room.clear()
+                await self._room.wait()
         self._fed = True
         self.engine.close_feed()
         self._look_for_end()
-
-    async def _pass_on(self, intake: _Intake[T]) -> None:
-        self._inside += intake.count
-        unknown = intake.unknown(self._cache)
-        self._put(intake.done)
-        self.engine.feed(unknown)
-        if self._over:
-            self._put(self._pending.rest(_not_attempted(self.engine)))
-        while self._inside >= _AHEAD * self._options.concurrency:
-            self._room.clear()
-            await self._room.wait()
 
     async def run(self) -> None:
         """Run until all is done or the run is stopped."""
@@ -380,6 +693,57 @@ class _Stream(Generic[T]):
             self.ready.put_nowait(None)
 
 
+class _Pending(Generic[T]):
+    """Items that wait for the outcome of their place, and the outcomes known so far.
+
+    Attributes:
+        outstanding: how many items wait.
+    """
+
+    def __init__(self, cache: _RunCache) -> None:
+        self._cache = cache
+        self._waiting: dict[Place, list[T]] = {}
+        self._known: OrderedDict[Place, Outcome] = OrderedDict()
+        self.outstanding = 0
+
+    def take(self, items: Iterable[T]) -> tuple[list[Place], list[tuple[T, Outcome]]]:
+        """Add items: the places that are to be looked up, and the items that are done already."""
+        new: list[Place] = []
+        done: list[tuple[T, Outcome]] = []
+        for item in items:
+            place = _place_of(item)
+            if isinstance(place, Outcome):
+                done.append((item, place))
+            elif (outcome := self._known.get(place)) is not None:
+                self._known.move_to_end(place)
+                done.append((item, outcome))
+            else:
+                self.outstanding += 1
+                waiting = self._waiting.setdefault(place, [])
+                waiting.append(item)
+                if len(waiting) == 1:
+                    new.append(place)
+        cached = self._cache.known(new)
+        done += self.settle(cached.items())
+        return [place for place in new if place not in cached], done
+
+    def settle(self, outcomes: Iterable[tuple[Place, Outcome]]) -> list[tuple[T, Outcome]]:
+        """The items that waited for these places, with their outcomes."""
+        done: list[tuple[T, Outcome]] = []
+        for place, outcome in outcomes:
+            done += ((item, outcome) for item in self._waiting.pop(place, ()))
+            if outcome.status != "not_attempted":
+                self._known[place] = outcome
+                if len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+        self.outstanding -= len(done)
+        return done
+
+    def rest(self, outcome: Outcome) -> list[tuple[T, Outcome]]:
+        """All items that still wait, with this outcome."""
+        return self.settle([(place, outcome) for place in self._waiting])
+
+
 _KEYS = tuple(field.name for field in fields(Cells))
 
 
@@ -400,50 +764,3 @@ def _place_of(item: object) -> Place | Outcome:
         return refused(item)
     kind = type(item).__name__
     return Outcome("invalid", f"expected a place, or a mapping with state and zip, not {kind}")
-
-
-class _Pending(Generic[T]):
-    """Items that wait for the outcome of their place, and the outcomes known so far.
-
-    Attributes:
-        outstanding: how many items wait.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: dict[Place, list[T]] = {}
-        self._known: OrderedDict[Place, Outcome] = OrderedDict()
-        self.outstanding = 0
-
-    def take(self, item: T) -> Place | Outcome | None:
-        """Add an item.
-
-        Returns:
-            Its outcome where that is known; the place where it is new; `None` where another item
-            waits for the same place.
-        """
-        place = _place_of(item)
-        if isinstance(place, Outcome):
-            return place
-        if (outcome := self._known.get(place)) is not None:
-            self._known.move_to_end(place)
-            return outcome
-        self.outstanding += 1
-        waiting = self._waiting.setdefault(place, [])
-        waiting.append(item)
-        return place if len(waiting) == 1 else None
-
-    def settle(self, answered: Iterable[tuple[Place, Outcome]]) -> list[tuple[T, Outcome]]:
-        """The items that waited for these places, with their outcomes."""
-        done: list[tuple[T, Outcome]] = []
-        for place, outcome in answered:
-            done += ((item, outcome) for item in self._waiting.pop(place, ()))
-            if outcome.status != "not_attempted":
-                self._known[place] = outcome
-                if len(self._known) > _REMEMBERED:
-                    self._known.popitem(last=False)
-        self.outstanding -= len(done)
-        return done
-
-    def rest(self, outcome: Outcome) -> list[tuple[T, Outcome]]:
-        """All items that still wait, with this outcome."""
-        return self.settle([(place, outcome) for place in self._waiting])

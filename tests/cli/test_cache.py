@@ -20,9 +20,9 @@ EMBEDDED = embedded_source("0123456789abcdef" * 4)
 def path(tmp_path):
     path = tmp_path / "answers.db"
     cache = Cache(path, clock=lambda: NOW)
-    cache.keep(SOURCE, [(zip_place(number), ok()) for number in range(1200)], detail=False)
-    cache.keep(OTHER, [(zip_place(1), ok()), (zip_place(2, None), ok())], detail=True)
-    cache.keep(
+    cache.store(SOURCE, [(zip_place(number), ok()) for number in range(1200)], detail=False)
+    cache.store(OTHER, [(zip_place(1), ok()), (zip_place(2, None), ok())], detail=True)
+    cache.store(
         EMBEDDED, [(zip_place(3), Outcome("unresolved", "?", looked_up_at=NOW))], detail=False
     )
     cache_module._stores.at(path).close()

@@ -189,11 +189,11 @@ class _Asked:
         self.places.append(set(places))
         return {}
 
-    def keep(self, *answered, detail):
-        raise AssertionError(answered, detail)
+    def store(self, *outcomes, detail):
+        raise AssertionError(outcomes, detail)
 
     def quota(self, source):
         return 7 if source is None else None
 
-    def told_quota(self, *told):
+    def store_quota(self, *told):
         raise AssertionError(told)

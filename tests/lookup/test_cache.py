@@ -18,7 +18,7 @@ from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
-from svc_tools.lookup.cache import Answers, Cache, opened_cache
+from svc_tools.lookup.cache import Cache, ResultStore, opened_cache
 from svc_tools.lookup.cache_rows import (
     _OWN,
     DamageError,
@@ -77,7 +77,7 @@ def test_an_answer_comes_back_exactly_as_it_was_given(cache):
         "CODE",
         NOW,
     )
-    cache.keep(SOURCE, [(zip_place(1), answer), (zip_place(2), ok())], detail=False)
+    cache.store(SOURCE, [(zip_place(1), answer), (zip_place(2), ok())], detail=False)
     known = cache.known(SOURCE, [zip_place(2), zip_place(1), zip_place(3)], detail=False)
     assert known == {zip_place(1): as_cached(answer), zip_place(2): as_cached(ok())}
     assert cache.notes == []
@@ -120,13 +120,13 @@ def test_an_answer_whose_shared_part_is_gone_is_damage():
 def test_any_places_are_kept_each_with_its_own_answer(cache, rates):
     assume(len({place_key(place) for place in rates}) == len(rates))
     answers = [(place, ok(combined=rate)) for place, rate in rates.items()]
-    cache.keep(SOURCE, answers, detail=False)
+    cache.store(SOURCE, answers, detail=False)
     known = cache.known(SOURCE, list(rates), detail=False)
     assert {place: one.found.combined for place, one in known.items()} == rates
 
 
 def test_other_accounts_services_places_and_dates_do_not_share(cache):
-    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
     assert held(cache, zip_place(1), OTHER) is None
     assert held(cache, zip_place(1), Source("https://other.example", SOURCE.account)) is None
     assert held(cache, zip_place(1, date(2024, 5, 2))) is None
@@ -135,17 +135,17 @@ def test_other_accounts_services_places_and_dates_do_not_share(cache):
 
 def test_a_full_answer_serves_a_simple_question_and_not_the_other_way_round(cache):
     simple, full = ok(), ok(combined=9000)
-    cache.keep(SOURCE, [(zip_place(1), simple)], detail=False)
+    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)
     assert held(cache, zip_place(1), detail=True) is None
-    cache.keep(SOURCE, [(zip_place(1), full)], detail=True)
+    cache.store(SOURCE, [(zip_place(1), full)], detail=True)
     assert held(cache, zip_place(1), detail=True) == as_cached(full)
     assert held(cache, zip_place(1), detail=False) == as_cached(full)
-    cache.keep(SOURCE, [(zip_place(1), simple)], detail=False)  # another process, a bit late
+    cache.store(SOURCE, [(zip_place(1), simple)], detail=False)  # another process, a bit late
     assert held(cache, zip_place(1), detail=True) == as_cached(full)
 
 
 def test_an_answer_is_forgotten_when_its_time_is_over(cache, clock):
-    cache.keep(
+    cache.store(
         SOURCE, [(zip_place(1), Outcome("unresolved", "no", looked_up_at=NOW))], detail=False
     )
     clock.now = NOW + timedelta(minutes=59)
@@ -156,8 +156,8 @@ def test_an_answer_is_forgotten_when_its_time_is_over(cache, clock):
 
 def test_todays_rate_is_asked_anew_tomorrow_unless_longer_is_asked_for(cache, clock):
     patient = Cache(cache.path, hours=72, clock=clock)
-    cache.keep(SOURCE, [(zip_place(1, None), ok())], detail=False)
-    patient.keep(SOURCE, [(zip_place(2, None), ok())], detail=False)
+    cache.store(SOURCE, [(zip_place(1, None), ok())], detail=False)
+    patient.store(SOURCE, [(zip_place(2, None), ok())], detail=False)
     assert held(cache, zip_place(1, None))
     clock.now = NOW + timedelta(hours=48)
     assert held(cache, zip_place(1, None)) is None
@@ -165,21 +165,21 @@ def test_todays_rate_is_asked_anew_tomorrow_unless_longer_is_asked_for(cache, cl
 
 
 def test_a_new_answer_replaces_the_former_also_in_memory(cache):
-    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)
     assert held(cache, zip_place(1)).found.combined == 8250
-    cache.keep(SOURCE, [(zip_place(1), ok(combined=7000))], detail=False)
+    cache.store(SOURCE, [(zip_place(1), ok(combined=7000))], detail=False)
     assert held(cache, zip_place(1)).found.combined == 7000
 
 
 def test_failures_and_what_was_not_asked_are_not_kept(cache):
     for number, status in enumerate(["failed", "not_attempted", "invalid", "unsupported"]):
-        cache.keep(SOURCE, [(zip_place(number), Outcome(status, "why"))], detail=False)
+        cache.store(SOURCE, [(zip_place(number), Outcome(status, "why"))], detail=False)
     assert cache.known(SOURCE, [zip_place(number) for number in range(4)], detail=False) == {}
 
 
 def test_more_places_than_one_query_takes(cache):
     places = [zip_place(number) for number in range(20_050)]
-    cache.keep(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
+    cache.store(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
     known = cache.known(SOURCE, places, detail=False)
     assert len(known) == len(places)
     assert all(known[place].found.resolved_zip == place.zip for place in places[::997])
@@ -187,12 +187,12 @@ def test_more_places_than_one_query_takes(cache):
 
 def test_the_quota_is_remembered_for_its_month(cache, clock):
     assert cache.quota(SOURCE) is None
-    cache.told_quota(SOURCE, 4711)
+    cache.store_quota(SOURCE, 4711)
     assert cache.quota(SOURCE) == 4711
-    cache.keep(SOURCE, [(zip_place(1), ok())], detail=False)  # writes it too
+    cache.store(SOURCE, [(zip_place(1), ok())], detail=False)  # writes it too
     assert cache.quota(SOURCE) == 4711
     assert cache.quota(OTHER) is None
-    cache.told_quota(SOURCE, 0)
+    cache.store_quota(SOURCE, 0)
     assert cache.quota(SOURCE) == 0
     clock.now = datetime(2026, 6, 1, tzinfo=UTC)
     assert cache.quota(SOURCE) is None
@@ -202,7 +202,7 @@ def test_threads_share_a_cache(cache):
     def work(number):
         for step in range(20):
             place = zip_place(1000 * number + step)
-            cache.keep(SOURCE, [(place, ok(combined=place_rate(place)))], detail=False)
+            cache.store(SOURCE, [(place, ok(combined=place_rate(place)))], detail=False)
             assert held(cache, place).found.combined == place_rate(place)
 
     def place_rate(place):
@@ -230,7 +230,7 @@ def test_the_account_is_told_by_a_fingerprint_that_is_not_the_key():
 
 def test_no_file_of_the_cache_holds_the_key(cache):
     with Svc(KEY) as client:
-        cache.keep(source_of(client), [(zip_place(1), ok())], detail=False)
+        cache.store(source_of(client), [(zip_place(1), ok())], detail=False)
     for path in cache.path.parent.iterdir():
         assert KEY.encode() not in path.read_bytes()
 
@@ -280,7 +280,7 @@ def test_the_cache_that_a_person_chooses(monkeypatch, tmp_path, cache):
     monkeypatch.setenv("SVC_CACHE", str(tmp_path / "a.db"))
     with opened_cache() as configured, opened_cache(str(tmp_path / "b.db")) as named:
         assert (configured.path.name, named.path.name) == ("a.db", "b.db")
-        configured.told_quota(SOURCE, 5)
+        configured.store_quota(SOURCE, 5)
     assert cache.quota(SOURCE) is None
     with opened_cache(cache) as same:
         assert same is cache
@@ -290,8 +290,8 @@ def test_the_cache_that_a_person_chooses(monkeypatch, tmp_path, cache):
 
 def test_a_cache_and_a_lock_are_both_answers(cache):
     lock = Lock("x", NOW, PAST, "s", SOURCE, None, {Place("TX", "zip", zip="1"): ok()})
-    assert isinstance(cache, Answers)
-    assert isinstance(lock, Answers)
+    assert isinstance(cache, ResultStore)
+    assert isinstance(lock, ResultStore)
 
 
 def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_path):
@@ -301,8 +301,8 @@ def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_p
     places = [Place("TX", "zip", zip="78701", as_of=day) for day in days]
     full = ok(now, components=(Component("state", "Texas", "48", 6250),))
     first = Cache(path)
-    first.keep(SOURCE, [(place, ok(now)) for place in places[2:]], detail=False)
-    first.keep(SOURCE, [(place, full) for place in places[:2]], detail=True)
+    first.store(SOURCE, [(place, ok(now)) for place in places[2:]], detail=False)
+    first.store(SOURCE, [(place, full) for place in places[:2]], detail=True)
     cache_stores_close()
     known = Cache(path).known(SOURCE, places, detail=False)
     assert [known[place] for place in places] == [

@@ -41,7 +41,7 @@ def fresh(path):
 
 def filled(path, places=PLACES):
     cache = fresh(path)
-    cache.keep(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
+    cache.store(SOURCE, [(place, ok(resolved_zip=place.zip)) for place in places], detail=False)
     assert cache.notes == []
     fresh(path)  # closed: all of it is in the one file
     return cache
@@ -53,7 +53,7 @@ def known(cache, places=PLACES):
 
 def works(cache):
     """Whether answers are kept and found."""
-    cache.keep(SOURCE, [(PLACES[0], ok())], detail=False)
+    cache.store(SOURCE, [(PLACES[0], ok())], detail=False)
     return PLACES[0] in known(cache)
 
 
@@ -178,7 +178,7 @@ def test_damage_in_the_middle_of_a_run_costs_no_answer_that_comes(path):
             file.seek(page * 4096)
             file.write(os.urandom(4096))
     late = [zip_place(number) for number in range(500, 510)]
-    cache.keep(SOURCE, [(place, ok()) for place in late], detail=False)
+    cache.store(SOURCE, [(place, ok()) for place in late], detail=False)
     assert len(known(fresh(path), late)) == len(late)
     assert aside(path)
     assert "damaged" in cache.notes[0]
@@ -252,7 +252,7 @@ def test_a_full_disk_is_said_once_and_what_was_kept_is_still_read(path):
     cache_module._stores.at(path)._file.connection.execute(f"PRAGMA max_page_count = {pages}")
     new = [zip_place(number) for number in range(50_000, 60_000)]
     for _ in range(2):
-        cache.keep(SOURCE, [(place, ok()) for place in new], detail=False)
+        cache.store(SOURCE, [(place, ok()) for place in new], detail=False)
     assert known(cache, new) == {}
     assert len(known(cache)) == len(PLACES)
     (note,) = cache.notes
@@ -276,7 +276,7 @@ def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         cache = fresh(path)
-        cache.keep(SOURCE, [(zip_place(50_000), ok())], detail=False)
+        cache.store(SOURCE, [(zip_place(50_000), ok())], detail=False)
         assert len(known(cache)) == len(PLACES)  # readers are not kept waiting
     (note,) = cache.notes
     assert "another process" in note
@@ -287,7 +287,7 @@ def test_what_expired_is_removed_in_time(path):
     filled(path, [zip_place(number, None) for number in range(10)])
     assert cache_info(path, now=late).sources[0].expired == 10
     cache = Cache(path, clock=lambda: late)
-    cache.keep(SOURCE, [(zip_place(1), ok(late))], detail=False)
+    cache.store(SOURCE, [(zip_place(1), ok(late))], detail=False)
     assert cache_info(path, now=late).sources[0].answers == 1
 
 
@@ -295,7 +295,7 @@ def test_rate_books_that_nobody_asks_any_more_are_forgotten_and_paid_answers_are
     former, current = embedded_source("a" * 64), embedded_source("b" * 64)
     for days, source in ((0, former), (0, SOURCE), (40, current)):
         then = NOW + timedelta(days=days)
-        Cache(path, clock=lambda now=then: now).keep(source, [(PLACES[0], ok(then))], detail=False)
+        Cache(path, clock=lambda now=then: now).store(source, [(PLACES[0], ok(then))], detail=False)
     assert {one.service for one in cache_info(path).sources} == {current.service, SOURCE.service}
 
 
@@ -320,6 +320,6 @@ def test_a_ctrl_c_between_a_transaction_and_its_work_does_not_close_the_cache(ca
 def test_a_file_that_is_removed_while_a_run_writes_is_made_anew(cache, path):
     assert works(cache)
     path.unlink()
-    cache.keep(SOURCE, [(place, ok()) for place in PLACES[5:]], detail=False)
+    cache.store(SOURCE, [(place, ok()) for place in PLACES[5:]], detail=False)
     assert known(fresh(path)).keys() == set(PLACES[5:])
     assert cache.notes == []

@@ -28,7 +28,8 @@ first = int(sys.argv[2])
 def burst(start):
     now = datetime.now(UTC)
     places = [zip_place(number) for number in range(start, start + 100)]
-    cache.keep(SOURCE, [(place, ok(now, resolved_zip=place.zip)) for place in places], detail=False)
+    outcomes = [(place, ok(now, resolved_zip=place.zip)) for place in places]
+    cache.store(SOURCE, outcomes, detail=False)
     return places
 """
 

@@ -9,7 +9,7 @@ import pytest
 from support.faults import RESET, answer, echo, echoing
 from support.waiting import Steps
 
-from svc_tools.lookup import Run, driver, look_up
+from svc_tools.lookup import Run, look_up, many
 from svc_tools.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
@@ -163,7 +163,7 @@ def test_a_limit_that_passes_fails_no_place_and_does_not_end_the_run(client, fau
 
 
 def test_an_interrupt_keeps_what_was_found(client, faults, monkeypatch):
-    monkeypatch.setattr(driver, "GRACE", 20.0)  # a busy machine takes its time
+    monkeypatch.setattr(many, "GRACE", 20.0)  # a busy machine takes its time
     seen = []
 
     def interrupt():

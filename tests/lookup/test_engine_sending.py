@@ -16,7 +16,7 @@ from support.faults import HANG, KEY, RESET, answer, echo
 from support.waiting import Steps
 
 from svc_sdk import Svc
-from svc_tools.lookup import driver, engine, look_up, transport
+from svc_tools.lookup import engine, look_up, many, transport
 from svc_tools.places import Place
 
 
@@ -127,7 +127,7 @@ def test_the_deadline_ends_the_run_and_keeps_what_came(scripted, faults, monkeyp
 
 
 def test_an_interrupt_does_not_wait_for_what_hangs(scripted, faults, monkeypatch):
-    monkeypatch.setattr(driver, "GRACE", 0.05)
+    monkeypatch.setattr(many, "GRACE", 0.05)
     faults.will(*[echo] * 5, HANG)
     seen = []
 

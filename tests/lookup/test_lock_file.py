@@ -222,8 +222,8 @@ def test_what_is_not_in_it_is_not_attempted_and_says_why(path):
 def test_it_is_read_like_a_cache_and_never_changed(path):
     lock = read(path, text())
     before = path.read_bytes()
-    lock.keep(SOURCE, [(zip_place(1), ok())], detail=False)
-    lock.told_quota(SOURCE, 3)
+    lock.store(SOURCE, [(zip_place(1), ok())], detail=False)
+    lock.store_quota(SOURCE, 3)
     assert lock.quota(SOURCE) is None
     assert zip_place(1) not in lock.answers
     assert path.read_bytes() == before

@@ -18,7 +18,7 @@ from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.lookup import driver, look_up
+from svc_tools.lookup import look_up, many
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.places import Place
@@ -68,7 +68,7 @@ def after(count, stop):
 def test_a_stop_keeps_what_was_found_and_the_rest_is_asked_for_next_time(
     client, faults, cache, stop, monkeypatch
 ):
-    monkeypatch.setattr(driver, "GRACE", 20.0)  # a busy machine takes its time
+    monkeypatch.setattr(many, "GRACE", 20.0)  # a busy machine takes its time
     run = look_up(client, places(2000), cache=cache, progress=after(10, stop), stop=stop)
     found = statuses(run)
     assert run.stopped == STOPPED
@@ -105,7 +105,7 @@ def test_a_run_that_is_stopped_before_it_begins_sends_nothing(
 ):
     look_up(client, places(3), cache=cache)
     stop.set()
-    monkeypatch.setattr(driver, "in_background", lambda _: pytest.fail("it was begun"))
+    monkeypatch.setattr(many._loop, "submit", lambda _: pytest.fail("it was begun"))
     run = look_up(client, places(5), cache=cache, stop=stop)
     assert (run.stopped, run.requests, len(faults.seen)) == (STOPPED, 0, 3)
     assert statuses(run) == {"ok": 3, "not_attempted": 2}  # what is known is known

@@ -53,7 +53,7 @@ from svc_tools.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from decimal import Decimal
     from pathlib import Path
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.rates import Layout, Terms
     from svc_tools.frames.files.writing import Writer
     from svc_tools.lookup import Outcome
-    from svc_tools.lookup.cache import Answers
+    from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.places import Grain, Place
     from svc_tools.progress import Progress
@@ -162,13 +162,13 @@ class FileJob:
         ]
         return surveyed
 
-    def known(self, client: Svc, cache: Answers | None) -> dict[Place, Outcome]:
+    def known(self, client: Svc, cache: ResultStore | None) -> dict[Place, Outcome]:
         """The results in the cache."""
         if cache is None:
             return {}
         return cache.known(source_of(client), self.surveyed.places, detail=self.terms.detail)
 
-    def plan(self, client: Svc, cache: Answers | None, *, price: Decimal | None = None) -> Plan:
+    def plan(self, client: Svc, cache: ResultStore | None, *, price: Decimal | None = None) -> Plan:
         """What `ask` will take; sends no request."""
         return _plan_of(
             self.surveyed,
@@ -183,7 +183,7 @@ class FileJob:
     def ask(
         self,
         client: Svc,
-        cache: Answers | None,
+        cache: ResultStore | None,
         *,
         resume: bool = True,
         concurrency: int = 16,
@@ -195,12 +195,12 @@ class FileJob:
         A further call requests only what is not in the cache; `stop` ends it, as for `look_up`.
         """
         self._cached = cache is not None
-        results = cache if resume or cache is None else _WriteOnlyCache(cache)
         self._run = look_up(
             client,
             self.surveyed.places,
-            cache=results,
+            cache=cache,
             detail=self.terms.detail,
+            refresh=not resume,
             concurrency=concurrency,
             deadline=deadline,
             progress=self._progress,
@@ -357,7 +357,7 @@ def _plan_of(
     *,
     service: str,
     source: Source,
-    cache: Answers | None,
+    cache: ResultStore | None,
     price: Decimal | None,
     notes: Iterable[str],
 ) -> Plan:
@@ -394,25 +394,6 @@ def _places_by_grain(places: Iterable[Place], grain: Grain) -> dict[Place, None]
         place if place.as_of is None else replace(place, as_of=first_day(place.as_of, grain))
         for place in places
     )
-
-
-class _WriteOnlyCache:
-    """A cache that is written to and not read: every place is requested again."""
-
-    def __init__(self, cache: Answers) -> None:
-        self._cache = cache
-        self.notes = cache.notes
-        self.keep, self.quota, self.told_quota = cache.keep, cache.quota, cache.told_quota
-
-    def known(
-        self,
-        source: Source,  # noqa: ARG002 - the protocol's signature
-        places: Collection[Place],  # noqa: ARG002 - as above
-        *,
-        detail: bool,  # noqa: ARG002 - as above
-    ) -> dict[Place, Outcome]:
-        """Nothing."""
-        return {}
 
 
 class _StoppedError(Exception):
