@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -36,24 +35,20 @@ from svc_tools.service.faults import Faults
 from svc_tools.service.guard import Guard
 from svc_tools.service.health import Health
 from svc_tools.service.params import (
-    NEXUS_TYPE,
-    PARAMETERS,
-    STATE,
-    STATE_IN_PATH,
     WAYS,
-    checked_nexus_type,
-    checked_state,
+    LookupParams,
+    NexusInput,
+    NexusParams,
+    checked,
     documented,
     read_lookup,
     read_params,
-    read_params_only,
 )
 from svc_tools.service.ratebook import NotResolved, resolve
 from svc_tools.service.ratebook.imports.reading import OwnBookChanged
 from svc_tools.service.schemas import (
     Freshness,
     HealthResponse,
-    NexusInput,
     NexusList,
     NexusRecord,
     NexusRemoval,
@@ -90,7 +85,7 @@ _CACHED_RESPONSES = 16_384
 _LOOKUP = "/v1/tax/{state}"
 
 _NEXUS = "/v1/portability/nexus"
-_FILTERS = {parameter.name: parameter for parameter in (STATE, NEXUS_TYPE)}
+_LOOKUP_PARAMS = tuple(name for name in LookupParams.model_fields if name != "state")
 _WHY_STRICT = (
     "Nothing was removed: a misspelt nexus_type that was ignored would remove the records of every"
     " type"
@@ -216,7 +211,7 @@ def _add_rate_routes(
 
     async def look_up_rate(request: Request) -> Response:
         health.require_database()
-        given = tuple(read_params(request, PARAMETERS).items())
+        given = tuple(read_params(request, *_LOOKUP_PARAMS).items())
         lookup = (request.path_params["state"], given, today())
         book = await books.current()
         try:
@@ -237,7 +232,7 @@ def _add_rate_routes(
         summary="Look up the sales-tax rate of a place",
         description=f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400.",
         responses=keyed_responses(TaxResponse, "The rate, and how sure it is", 404, quota=True),
-        openapi_extra={"parameters": documented([STATE_IN_PATH, *PARAMETERS.values()])},
+        openapi_extra={"parameters": documented(LookupParams, path=True)},
     )(look_up_rate)
 
     @app.get(
@@ -261,21 +256,23 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         operation_id="list_nexus",
         summary="List the nexus records of the account",
         responses=keyed_responses(NexusList, "The records, ordered by state, then type"),
-        openapi_extra={"parameters": documented(_FILTERS.values())},
+        openapi_extra={"parameters": documented(NexusParams, path=False)},
     )
     async def list_records(request: Request) -> Response:
-        given = read_params(request, _FILTERS)
-        state = checked_state(given["state"]) if "state" in given else None
+        wanted = checked(NexusParams, read_params(request, "state", "nexus_type"))
         records = await run_in_threadpool(
-            store.list_nexus, request.scope[ACCOUNT], state, _nexus_type(given)
+            store.list_nexus, request.scope[ACCOUNT], wanted.state, wanted.nexus_type
         )
         return json_response({"nexus": records, "count": len(records)})
 
     async def put_record(request: Request, record: NexusInput) -> Response:
-        state = checked_state(record.state)
-        nexus_type = checked_nexus_type(record.nexus_type)
+        key = checked(NexusParams, {"state": record.state, "nexus_type": record.nexus_type})
         row = await run_in_threadpool(
-            store.put_nexus, request.scope[ACCOUNT], state, nexus_type, record.given_fields()
+            store.put_nexus,
+            request.scope[ACCOUNT],
+            str(key.state),
+            str(key.nexus_type),
+            record.given_fields(),
         )
         return json_response(row)
 
@@ -297,22 +294,18 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         operation_id="remove_nexus",
         summary="Remove the nexus records of a state, all or of one type",
         responses=keyed_responses(NexusRemoval, "How many records there were", 422),
-        openapi_extra={"parameters": documented([replace(STATE, place="path"), NEXUS_TYPE])},
+        openapi_extra={"parameters": documented(NexusParams, path=True)},
     )
     async def remove_records(request: Request) -> Response:
-        given = read_params_only(request, {NEXUS_TYPE.name: NEXUS_TYPE}, _WHY_STRICT)
+        given = read_params(request, "nexus_type", strict_because=_WHY_STRICT)
         if await request.body():
             raise RequestValidationError([_NO_BODY])
-        state = checked_state(request.path_params["state"])
-        nexus_type = _nexus_type(given)
+        removed = checked(NexusParams, {**given, "state": request.path_params["state"]})
+        state, nexus_type = str(removed.state), removed.nexus_type
         deleted = await run_in_threadpool(
             store.remove_nexus, request.scope[ACCOUNT], state, nexus_type
         )
         return json_response({"deleted": deleted, "state": state, "nexus_type": nexus_type})
-
-
-def _nexus_type(given: dict[str, str]) -> str | None:
-    return checked_nexus_type(given["nexus_type"]) if "nexus_type" in given else None
 
 
 def _linked(responses: Responses) -> Responses:

@@ -6,6 +6,7 @@ Everything here comes before routing and validation, so a caller without a key l
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
@@ -47,7 +48,6 @@ MAX_PATH = 1024
 _HEADERS_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
 _LONGEST_LENGTH = 10
 _FIRST_ERROR = 400
-_LOCAL = LocalGuard()
 
 
 class Guard:
@@ -156,11 +156,19 @@ def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
     return token.strip() if scheme.lower() == b"bearer" else b""
 
 
-def _check_local(hosts: Iterable[bytes], origins: Iterable[bytes]) -> None:
-    """Refuse what a page of another site could have sent through a browser on this machine."""
-    refused = _LOCAL.refuses(
+_LOCAL = LocalGuard()
+
+
+@functools.lru_cache(maxsize=256)
+def _refused_locally(hosts: tuple[bytes, ...], origins: tuple[bytes, ...]) -> str | None:
+    return _LOCAL.refuses(
         [one.decode("latin-1") for one in hosts], [one.decode("latin-1") for one in origins]
     )
+
+
+def _check_local(hosts: Iterable[bytes], origins: Iterable[bytes]) -> None:
+    """Refuse what a page of another site could have sent through a browser on this machine."""
+    refused = _refused_locally(tuple(hosts), tuple(origins))
     if refused == "host":
         raise Problem(
             403,

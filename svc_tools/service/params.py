@@ -1,4 +1,4 @@
-"""Query parameters: how each is described, read strictly, and made into one rate-book `Query`.
+"""Requests: the parameters of each address, and the body of a nexus record, as pydantic models.
 
 A parameter is given once, in UTF-8, or the request is refused with a 400 that names the parameter
 and what is expected. Where records are removed a mistake costs most: there unknown parameters are
@@ -8,129 +8,30 @@ refused too, and all mistakes come at once as the 422 of SPEC 4.1. Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi.exceptions import RequestValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
 
 from svc_tools.service.envelope import Problem, invalid
 from svc_tools.service.ratebook import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from starlette.requests import Request
-
-# What the framework puts where bytes were not UTF-8.
-_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-_MOST_MISTAKES = 10
-"""How many mistakes one 422 lists: a query string has room for thousands."""
-
-_LENGTHS = {"address": (10, 200), "street": (1, 200), "city": (1, 64), "location": (1, 64)}
-_LIMITS = {"lat": 90, "lng": 180}
-WAYS = "address; street and city (with zip if you like); zip; location; lat and lng"
-"""The ways of naming a place, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter: its name, and what its values look like in words and for OpenAPI."""
-
-    name: str
-    expected: str
-    schema: Mapping[str, object] = field(default_factory=lambda: {"type": "string"})
-    place: str = "query"
-    example: object = None
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """Its values as a JSON Schema."""
-        return {**self.schema, "description": self.expected}
-
-    def refuse(self, given: str) -> Problem:
-        """The 400 for a value that is not as expected."""
-        return invalid(self.name, given, self.expected)
-
-
-def documented(parameters: Iterable[Parameter]) -> list[dict[str, object]]:
-    """The parameters as OpenAPI describes them."""
-    return [
-        {
-            "name": parameter.name,
-            "in": parameter.place,
-            "required": parameter.place == "path",
-            "description": parameter.expected,
-            "schema": dict(parameter.schema),
-            **({} if parameter.example is None else {"example": parameter.example}),
-        }
-        for parameter in parameters
-    ]
-
-
-def read_params(request: Request, known: Mapping[str, Parameter]) -> dict[str, str]:
-    """The known parameters of a request's query string, blank ones too; unknown ones are ignored.
-
-    Raises:
-        Problem: 400 for text that is not percent-encoded UTF-8, or a repeated parameter.
-    """
-    given: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
-        if name not in known:
-            continue
-        if name in given:
-            raise Problem(
-                400,
-                "INVALID_INPUT",
-                f"{name}: given more than once, expected once",
-                extra={"parameter": name, "expected": "one value"},
-            )
-        if _UNREADABLE in value:
-            raise Problem(400, "INVALID_INPUT", f"{name}: not UTF-8; percent-encode text in UTF-8")
-        given[name] = value
-    return given
-
-
-def read_params_only(
-    request: Request, known: Mapping[str, Parameter], because: str
-) -> dict[str, str]:
-    """The parameters of a query string that may hold nothing but the known ones, each once.
-
-    Args:
-        request: the request.
-        known: the parameters of this address by name.
-        because: a sentence for the caller: why it is strict, and what was not done.
-
-    Raises:
-        RequestValidationError: 422 (SPEC 4.1), with an item for each parameter that is unknown,
-            given again, or not percent-encoded UTF-8; ten items at most.
-    """
-    given: dict[str, str] = {}
-    wrong: list[dict[str, object]] = []
-    for name, value in request.query_params.multi_items():
-        if name not in known:
-            kind, mistake = "extra_forbidden", "Unknown parameter"
-            expected = f"no parameter but {', '.join(known)}"
-        elif name in given:
-            kind, mistake, expected = "repeated", "Given more than once", "one value"
-        else:
-            given[name] = value
-            if _UNREADABLE not in value:
-                continue
-            kind, mistake, expected = "string_unicode", "Not UTF-8", "percent-encoded UTF-8"
-        wrong.append(
-            {
-                "loc": ("query", name),
-                "msg": f"{mistake}, expected {expected}. {because}",
-                "type": kind,
-                "input": value,
-                "ctx": {"expected": expected},
-            }
-        )
-    if wrong:
-        raise RequestValidationError(wrong[:_MOST_MISTAKES])
-    return given
-
 
 STATES = tuple(
     """
@@ -139,96 +40,181 @@ STATES = tuple(
     """.split()  # noqa: SIM905 - 51 short codes read best as one text
 )
 NEXUS_TYPES = ("economic", "marketplace", "physical")
+WAYS = "address; street and city (with zip if you like); zip; location; lat and lng"
+"""The ways of naming a place, in words."""
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _text(value: str) -> str:
+    """A text with its white space normalized."""
+    text = " ".join(value.split())
+    if _CONTROL.search(text):
+        raise ValueError("control characters")
+    return text
+
+
+def _number(value: str) -> str:
+    # pydantic alone would also take underscores, nan and digits of other scripts
+    if not _NUMBER.fullmatch(value):
+        raise ValueError("expected a decimal number")
+    return value
+
+
+def _iso_day(value: object) -> object:
+    # pydantic alone would also take seconds since 1970 and a date with a time
+    if value is None or (isinstance(value, str) and _DATE.fullmatch(value)):
+        return value
+    raise ValueError("expected a date as YYYY-MM-DD, such as 2026-07-01")
+
+
+def _quarter(value: str) -> str:
+    if value.startswith("0000"):
+        raise ValueError("there is no year 0")
+    return value
+
+
 _EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
-STATE = Parameter(
-    "state",
-    f"the two-letter code of a state, one of {', '.join(STATES)}",
-    {"type": "string", "pattern": f"^({_EITHER_CASE})$"},
-    example="TX",
-)
-NEXUS_TYPE = Parameter(
-    "nexus_type",
-    f"one of {', '.join(NEXUS_TYPES)}",
-    {"type": "string", "enum": list(NEXUS_TYPES)},
-)
-_KNOWN = frozenset(STATES)
-_TWO_LETTERS = re.compile(r"[A-Za-z]{2}", re.ASCII)
+_StateCode = Annotated[
+    str,
+    Field(
+        pattern="^[A-Za-z]{2}$",
+        description="the two-letter code of a state, such as TX",
+        examples=["TX"],
+    ),
+    AfterValidator(str.upper),
+]
+_State = Annotated[
+    str,
+    Field(
+        pattern=f"^({_EITHER_CASE})$",
+        description=f"the two-letter code of a state, one of {', '.join(STATES)}",
+        examples=["TX"],
+    ),
+    AfterValidator(str.upper),
+]
+NexusType = Literal["economic", "marketplace", "physical"]
+_NexusType = Annotated[NexusType, Field(description=f"one of {', '.join(NEXUS_TYPES)}")]
+_Day = Annotated[
+    date,
+    BeforeValidator(_iso_day),
+    Field(description="a date as YYYY-MM-DD, such as 2026-07-01"),
+]
+_Given = SkipJsonSchema[None]
+"""Added to the type of an optional parameter: `None` in Python, left out on the wire."""
 
 
-def two_letters(given: str) -> str | None:
-    """The code in upper case, or `None` where it does not have the form of a state code."""
-    return given.upper() if _TWO_LETTERS.fullmatch(given) else None
+def _named(what: str, shortest: int, longest: int) -> Any:  # noqa: ANN401 - as pydantic's Field
+    described = f"{what}, {shortest} to {longest} characters"
+    return Field(min_length=shortest, max_length=longest, description=described)
 
 
-def checked_state(given: str) -> str:
-    """The code of a state that can have a nexus record, in upper case, or a 400 `Problem`."""
-    state = two_letters(given)
-    if state not in _KNOWN:
-        raise STATE.refuse(given)
-    return state
+def _degrees(what: str, most: int) -> Any:  # noqa: ANN401 - as pydantic's Field
+    described = f"a {what} in decimal degrees from -{most} to {most}"
+    return Field(ge=-most, le=most, description=described)
 
 
-def checked_nexus_type(given: str) -> str:
-    """A nexus type, or a 400 `Problem`."""
-    if given not in NEXUS_TYPES:
-        raise NEXUS_TYPE.refuse(given)
-    return given
+_Text = Annotated[str, BeforeValidator(_text)]
+_Number = Annotated[float, BeforeValidator(_number)]
 
 
-STATE_IN_PATH = Parameter(
-    "state",
-    "the two-letter code of a state, such as TX",
-    {"type": "string", "pattern": "^[A-Za-z]{2}$"},
-    place="path",
-    example="TX",
-)
+class LookupParams(BaseModel):
+    """A lookup: the state of its path, and the parameters of its query string."""
+
+    state: _StateCode
+    address: (
+        Annotated[_Text, _named("an address in one line (street, city, state ZIP)", 10, 200)]
+        | _Given
+    ) = None
+    street: (
+        Annotated[_Text, _named("the street line of an address, together with city", 1, 200)]
+        | _Given
+    ) = None
+    city: (
+        Annotated[_Text, _named("the city of an address, together with street", 1, 64)] | _Given
+    ) = None
+    zip: (
+        Annotated[
+            str,
+            Field(
+                pattern="^[0-9]{5}(-[0-9]{4})?$",
+                description="five digits or ZIP+4, such as 78701 or 78701-1234",
+                examples=["78701"],
+            ),
+        ]
+        | _Given
+    ) = None
+    location: Annotated[_Text, _named("the name of a place", 1, 64)] | _Given = None
+    lat: Annotated[_Number, _degrees("latitude", 90)] | _Given = None
+    lng: Annotated[_Number, _degrees("longitude", 180)] | _Given = None
+    as_of: _Day | _Given = None
+    period: (
+        Annotated[
+            str,
+            Field(
+                pattern="^[0-9]{4}[1-4]$",
+                description="a year and a quarter as YYYYQ, such as 20263",
+            ),
+            AfterValidator(_quarter),
+        ]
+        | _Given
+    ) = None
+    mode: Annotated[
+        Literal["simple", "full"], Field(description="simple (the default) or full")
+    ] = "simple"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_way(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuse anything but exactly one way of naming the place (WIRE "Requests")."""
+        named = _PLACE & given.keys()
+        if named in _MODES:
+            return given
+        if not named:
+            raise Problem(
+                400,
+                "MISSING_INPUT",
+                f"No place was given; give exactly one of: {WAYS}",
+                extra={"expected": WAYS},
+            )
+        for first, second, optional in _PAIRS:
+            if (first in named) != (second in named) and named <= {first, second, *optional}:
+                there, absent = (first, second) if first in named else (second, first)
+                expected = described(cls)[absent]["description"]
+                raise Problem(
+                    400,
+                    "MISSING_INPUT",
+                    f"{absent}: missing; {there} needs {absent} with it: expected {expected}",
+                    extra={"parameter": absent, "expected": expected},
+                )
+        together = sorted(named)
+        raise Problem(
+            400,
+            "INPUT_CONFLICT",
+            f"{', '.join(together)} name the place in more than one way; give exactly one of:"
+            f" {WAYS}",
+            extra={"parameters": together, "expected": WAYS},
+        )
+
+    def day(self) -> date | None:
+        """The date of the lookup: `as_of`, or the first day of the quarter `period`."""
+        if self.period is None:
+            return self.as_of
+        start = date(int(self.period[:4]), 3 * int(self.period[4]) - 2, 1)
+        if self.as_of not in {None, start}:
+            raise Problem(
+                400,
+                "INPUT_CONFLICT",
+                f"as_of is {self.as_of} but period {self.period} means {start}; give one of the"
+                " two",
+                extra={"parameters": ["as_of", "period"]},
+            )
+        return start
 
 
-def _text(name: str, what: str) -> Parameter:
-    shortest, longest = _LENGTHS[name]
-    schema = {"type": "string", "minLength": shortest, "maxLength": longest}
-    return Parameter(name, f"{what}, {shortest} to {longest} characters", schema)
-
-
-def _degrees(name: str, what: str) -> Parameter:
-    limit = _LIMITS[name]
-    schema = {"type": "number", "minimum": -limit, "maximum": limit}
-    return Parameter(name, f"a {what} in decimal degrees from -{limit} to {limit}", schema)
-
-
-PARAMETERS: Mapping[str, Parameter] = {
-    parameter.name: parameter
-    for parameter in (
-        _text("address", "an address in one line (street, city, state ZIP)"),
-        _text("street", "the street line of an address, together with city"),
-        _text("city", "the city of an address, together with street"),
-        Parameter(
-            "zip",
-            "five digits or ZIP+4, such as 78701 or 78701-1234",
-            {"type": "string", "pattern": "^[0-9]{5}(-[0-9]{4})?$"},
-            example="78701",
-        ),
-        _text("location", "the name of a place"),
-        _degrees("lat", "latitude"),
-        _degrees("lng", "longitude"),
-        Parameter(
-            "as_of",
-            "a date as YYYY-MM-DD, such as 2026-07-01",
-            {"type": "string", "format": "date"},
-        ),
-        Parameter(
-            "period",
-            "a year and a quarter as YYYYQ, such as 20263",
-            {"type": "string", "pattern": "^[0-9]{4}[1-4]$"},
-        ),
-        Parameter(
-            "mode",
-            "simple (the default) or full",
-            {"type": "string", "enum": ["simple", "full"], "default": "simple"},
-        ),
-    )
-}
-"""Every parameter of a lookup by name."""
 _MODES = (
     frozenset({"address"}),
     frozenset({"street", "city"}),
@@ -240,13 +226,65 @@ _MODES = (
 _PLACE = frozenset[str]().union(*_MODES)
 # two that only make sense together, and what may go with them
 _PAIRS = (("street", "city", {"zip"}), ("lat", "lng", set[str]()))
-_ZIP = re.compile(r"[0-9]{5}(?:-[0-9]{4})?", re.ASCII)
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
-)
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_PERIOD = re.compile(r"([0-9]{4})([1-4])")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class NexusParams(BaseModel):
+    """The state and the type of nexus records, from a path, a query string or a body."""
+
+    state: _State | _Given = None
+    nexus_type: _NexusType | _Given = None
+
+
+@cache
+def described(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of each field of a model by name."""
+    fields: dict[str, dict[str, Any]] = model.model_json_schema()["properties"]
+    for schema in fields.values():
+        schema.pop("title", None)
+        if schema.get("default", "") is None:
+            del schema["default"]
+    return fields
+
+
+def documented(model: type[BaseModel], *, path: bool) -> list[dict[str, object]]:
+    """The parameters as OpenAPI describes them.
+
+    Args:
+        model: the parameters of an address.
+        path: whether the state is part of the path.
+    """
+    found = []
+    for name, schema in described(model).items():
+        in_path = path and name == "state"
+        found.append(
+            {
+                "name": name,
+                "in": "path" if in_path else "query",
+                "required": in_path,
+                "description": schema["description"],
+                "schema": schema,
+            }
+        )
+    return found
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def checked(model: type[_Model], given: Mapping[str, str]) -> _Model:
+    """Parameters by name as their model.
+
+    Raises:
+        Problem: 400 `MISSING_INPUT`, `INPUT_CONFLICT` or `INVALID_INPUT` (WIRE "Errors").
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0])
+    exchanged = name == "lat" and _NUMBER.fullmatch(given[name]) and abs(float(given[name])) <= 180  # noqa: PLR2004 - degrees
+    hint = "; are lat and lng exchanged?" if exchanged else ""
+    raise invalid(name, given[name], f"{described(model)[name]['description']}{hint}")
 
 
 class Lookup(NamedTuple):
@@ -257,116 +295,94 @@ class Lookup(NamedTuple):
 
 
 def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
-    """The lookup of a request.
+    """The lookup of a request: see `checked` for errors.
 
     Args:
         state: the last segment of the path, decoded.
-        given: those of `PARAMETERS` that were given, as text.
+        given: the parameters of its query string, by `read_params`.
+    """
+    params = checked(LookupParams, {**given, "state": state})
+    place = dict(params)
+    full = place.pop("mode") == "full"
+    return Lookup(Query(**{**place, "as_of": params.day()}), full)
+
+
+# What the framework puts where bytes were not UTF-8.
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+_MOST_MISTAKES = 10
+"""How many mistakes one 422 lists: a query string has room for thousands."""
+
+
+def read_params(request: Request, *known: str, strict_because: str | None = None) -> dict[str, str]:
+    """The known parameters of a request's query string, blank ones too, as text.
+
+    Args:
+        request: the request.
+        known: the parameters of this address.
+        strict_because: where unknown parameters are refused: why, and what was not done. `None`
+            ignores them.
 
     Raises:
-        Problem: 400 `MISSING_INPUT`, `INPUT_CONFLICT` or `INVALID_INPUT` (WIRE "Errors").
+        Problem: 400 for a parameter that is repeated, or not percent-encoded UTF-8.
+        RequestValidationError: the same where it is strict: 422 (SPEC 4.1) with an item for each
+            such parameter and each that is unknown; ten items at most.
     """
-    code = two_letters(state)
-    if code is None:
-        raise STATE_IN_PATH.refuse(state)
-    _check_mode(given)
-    mode = given.get("mode", "simple")
-    if mode not in {"simple", "full"}:
-        raise PARAMETERS["mode"].refuse(mode)
-    period = given.get("period")
-    place: dict[str, Any] = {
-        name: read(name, given[name]) for name, read in _READ.items() if name in given
-    }
-    day = _day(given.get("as_of"), period)
-    return Lookup(Query(code, **place, as_of=day, period=period), full=mode == "full")
-
-
-def _check_mode(given: Mapping[str, str]) -> None:
-    """Refuse anything but exactly one way of naming the place (WIRE "Requests")."""
-    named = _PLACE & given.keys()
-    if named in _MODES:
-        return
-    if not named:
-        raise Problem(
-            400,
-            "MISSING_INPUT",
-            f"No place was given; give exactly one of: {WAYS}",
-            extra={"expected": WAYS},
-        )
-    for first, second, optional in _PAIRS:
-        if (first in named) != (second in named) and named <= {first, second, *optional}:
-            there, absent = (first, second) if first in named else (second, first)
+    given: dict[str, str] = {}
+    wrong: list[dict[str, object]] = []
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            if strict_because is None:
+                continue
+            kind, mistake = "extra_forbidden", "unknown parameter"
+            expected = f"no parameter but {', '.join(known)}"
+        elif name in given:
+            kind, mistake, expected = "repeated", "given more than once", "one value"
+        else:
+            given[name] = value
+            if _UNREADABLE not in value:
+                continue
+            kind, mistake, expected = "string_unicode", "not UTF-8", "percent-encoded UTF-8"
+        if strict_because is None:
             raise Problem(
                 400,
-                "MISSING_INPUT",
-                f"{absent}: missing; {there} needs {absent} with it:"
-                f" expected {PARAMETERS[absent].expected}",
-                extra={"parameter": absent, "expected": PARAMETERS[absent].expected},
+                "INVALID_INPUT",
+                f"{name}: {mistake}, expected {expected}",
+                extra={"parameter": name, "expected": expected},
             )
-    together = sorted(named)
-    raise Problem(
-        400,
-        "INPUT_CONFLICT",
-        f"{', '.join(together)} name the place in more than one way; give exactly one of: {WAYS}",
-        extra={"parameters": together, "expected": WAYS},
+        wrong.append(
+            {
+                "loc": ("query", name),
+                "msg": f"{mistake.capitalize()}, expected {expected}. {strict_because}",
+                "type": kind,
+                "input": value,
+                "ctx": {"expected": expected},
+            }
+        )
+    if wrong:
+        raise RequestValidationError(wrong[:_MOST_MISTAKES])
+    return given
+
+
+class NexusInput(BaseModel):
+    """A nexus record to add or update; a field that is left out stays as it was."""
+
+    # A misspelt field would be silently lost, and with it what the caller wanted to keep.
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}]
+        },
     )
 
+    # the code and the type are checked later: a wrong one is 400, and a wrong shape 422 (SPEC 7.3)
+    state: Annotated[str, WithJsonSchema(described(NexusParams)["state"])]
+    nexus_type: Annotated[str, WithJsonSchema(described(NexusParams)["nexus_type"])] = "physical"
+    registered_at: Annotated[date | None, BeforeValidator(_iso_day)] = None
+    address: Annotated[str | None, Field(max_length=500, pattern=r"^[^\x00]*$")] = None
+    notes: Annotated[str | None, Field(max_length=4000, pattern=r"^[^\x00]*$")] = None
 
-def _place(name: str, value: str) -> str:
-    """A text with its white space normalized, then checked for its length."""
-    text = " ".join(value.split())
-    shortest, longest = _LENGTHS[name]
-    if not shortest <= len(text) <= longest or _CONTROL.search(text):
-        raise PARAMETERS[name].refuse(value)
-    return text
-
-
-def _zip(name: str, value: str) -> str:
-    if not _ZIP.fullmatch(value):
-        raise PARAMETERS[name].refuse(value)
-    return value
-
-
-def _coordinate(name: str, value: str) -> float:
-    degrees = float(value) if _NUMBER.fullmatch(value) else None
-    if degrees is None or abs(degrees) > _LIMITS[name]:
-        exchanged = name == "lat" and degrees is not None and abs(degrees) <= _LIMITS["lng"]
-        hint = "; are lat and lng exchanged?" if exchanged else ""
-        raise invalid(name, value, f"{PARAMETERS[name].expected}{hint}")
-    return degrees
-
-
-_READ: Mapping[str, Callable[[str, str], str | float]] = {
-    **dict.fromkeys(("address", "street", "city"), _place),
-    "zip": _zip,
-    "location": _place,
-    "lat": _coordinate,
-    "lng": _coordinate,
-}
-"""What reads each part of a place."""
-
-
-def _day(as_of: str | None, period: str | None) -> date | None:
-    """The date of the lookup: `as_of`, or the first day of the quarter `period`."""
-    day = None
-    if as_of is not None:
-        try:
-            day = date.fromisoformat(as_of) if _DATE.fullmatch(as_of) else None
-        except ValueError:  # a day that its month does not have
-            day = None
-        if day is None:
-            raise PARAMETERS["as_of"].refuse(as_of)
-    if period is None:
-        return day
-    form = _PERIOD.fullmatch(period)
-    if form is None or not int(form[1]):
-        raise PARAMETERS["period"].refuse(period)
-    start = date(int(form[1]), 3 * int(form[2]) - 2, 1)
-    if day is not None and day != start:
-        raise Problem(
-            400,
-            "INPUT_CONFLICT",
-            f"as_of is {day} but period {period} means {start}; give one of the two",
-            extra={"parameters": ["as_of", "period"]},
+    def given_fields(self) -> dict[str, str | None]:
+        """The fields that the caller gave, beyond those that identify the record."""
+        return self.model_dump(
+            mode="json", exclude_unset=True, include={"registered_at", "address", "notes"}
         )
-    return start

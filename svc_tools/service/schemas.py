@@ -1,4 +1,4 @@
-"""What travels over HTTP: the one body that comes in, and what `/openapi.json` says of responses.
+"""Responses as `/openapi.json` describes them.
 
 No response is built from these models (the part that knows it writes it); the tests hold the two
 together. Further fields may come (SPEC 9.5), so every response model allows them.
@@ -6,51 +6,13 @@ together. Further fields may come (SPEC 9.5), so every response model allows the
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from svc_tools.service.faults import KINDS
-from svc_tools.service.params import NEXUS_TYPE, STATE
-
-if TYPE_CHECKING:
-    from pydantic.config import JsonDict
-
-NexusType = Literal["economic", "marketplace", "physical"]
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_EXAMPLE: JsonDict = {"state": "TX", "nexus_type": "economic", "registered_at": "2024-07-01"}
-
-
-def _iso_day(value: object) -> object:
-    # pydantic alone would also take seconds since 1970 and a date with a time
-    if value is None or (isinstance(value, str) and _DATE.fullmatch(value)):
-        return value
-    raise ValueError("expected a date as YYYY-MM-DD, such as 2026-07-01")
-
-
-class NexusInput(BaseModel):
-    """A nexus record to add or update; a field that is left out stays as it was."""
-
-    # A misspelt field would be silently lost, and with it what the caller wanted to keep.
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
-
-    # the code and the type are checked later, with the messages of a query string
-    state: Annotated[str, Field(json_schema_extra=STATE.described)]
-    nexus_type: Annotated[str, Field(json_schema_extra=NEXUS_TYPE.described)] = "physical"
-    registered_at: Annotated[date | None, BeforeValidator(_iso_day)] = None
-    address: Annotated[str | None, Field(max_length=500, pattern=r"^[^\x00]*$")] = None
-    notes: Annotated[str | None, Field(max_length=4000, pattern=r"^[^\x00]*$")] = None
-
-    def given_fields(self) -> dict[str, str | None]:
-        """The fields that the caller gave, beyond those that identify the record."""
-        given = self.model_dump(mode="json", exclude_unset=True)
-        return {
-            name: given[name] for name in ("registered_at", "address", "notes") if name in given
-        }
-
+from svc_tools.service.params import NexusType
 
 RateText = Annotated[
     str,

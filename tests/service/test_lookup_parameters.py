@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.service.envelope import Problem
-from svc_tools.service.params import PARAMETERS, read_lookup
+from svc_tools.service.params import LookupParams, described, read_lookup
 from svc_tools.service.ratebook import Query
 
+PARAMETERS = described(LookupParams)
 ADDRESS = "500 W 2nd St, Austin, TX 78701"
 
 
@@ -162,7 +163,7 @@ def test_a_malformed_value_is_named_with_what_was_given_and_what_is_expected(nam
     problem = refused(**given_parameters)
     assert problem.code == "INVALID_INPUT"
     assert problem.detail.startswith(f"{name}: given {value[:80]!r}"[:80])
-    assert problem.detail.endswith(f"expected {PARAMETERS[name].expected}")
+    assert problem.detail.endswith(f"expected {PARAMETERS[name]['description']}")
     assert problem.extra["parameter"] == name
 
 
@@ -237,7 +238,9 @@ def test_coordinates_are_read_as_a_client_writes_them(lat, lng):
 
 @given(
     st.text(max_size=12),
-    st.dictionaries(st.sampled_from(sorted(PARAMETERS)), st.text(max_size=220), max_size=4),
+    st.dictionaries(
+        st.sampled_from(sorted(PARAMETERS.keys() - {"state"})), st.text(max_size=220), max_size=4
+    ),
 )
 def test_whatever_comes_is_a_query_or_a_400(state, given_parameters):
     try:

@@ -9,7 +9,7 @@ from support.api_keys import make_key
 from svc_sdk.models import TaxResponse
 from svc_tools.service.faults import KINDS, FaultPlan
 from svc_tools.service.keys import KeyStore
-from svc_tools.service.params import PARAMETERS, STATES
+from svc_tools.service.params import STATES, LookupParams
 
 ADDRESSES = {
     ("/healthz", "get"): "health",
@@ -139,8 +139,8 @@ def test_every_header_is_described(described):
 def test_a_lookup_describes_its_parameters(described):
     operation = operations(described)["lookup"]
     parameters = operation["parameters"]
-    assert [one["name"] for one in parameters] == ["state", *PARAMETERS]
-    assert [one["required"] for one in parameters] == [True] + [False] * len(PARAMETERS)
+    assert [one["name"] for one in parameters] == list(LookupParams.model_fields)
+    assert [one["required"] for one in parameters] == [True] + [False] * (len(parameters) - 1)
     assert all(one["description"] and one["schema"]["type"] for one in parameters)
     assert "exactly one way" in operation["description"]
 
