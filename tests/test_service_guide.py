@@ -15,7 +15,7 @@ from support.boundary_files import METRO, MINNEAPOLIS, line
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.service.faults import FaultPlan
-from svc_tools.service.limits import PLANS
+from svc_tools.service.keys import PLANS
 from svc_tools.service.ratebook import load_book
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "SERVICE.md").read_text(encoding="utf-8")

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 from svc_tools.service.database import Database, default_path, is_address, utc_now
 from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - commands catch it
-from svc_tools.service.keys import KeyRow, KeyStore, hash_key, new_key
-from svc_tools.service.limits import UNLIMITED, LimitStore, Overrides, feature_text, month_of
+from svc_tools.service.keys import (
+    UNLIMITED,
+    KeyRow,
+    KeyStore,
+    Overrides,
+    feature_text,
+    hash_key,
+    new_key,
+)
+from svc_tools.service.store import LimitStore, month_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

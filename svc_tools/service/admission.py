@@ -1,5 +1,10 @@
-"""Who is let in: the key, its bills, its plan, its limits, in this order (WIRE "Errors").
+"""Which requests are let in: the outermost layer of the app.
 
+Everything here comes before routing and validation, so a caller without a key learns nothing. In
+this order (WIRE "Errors"):
+
+403 INVALID_HOST, INVALID_ORIGIN  a server for this machine only, requested by another site's page
+400 INVALID_INPUT     headers, path, query string or body are too large
 401 UNAUTHORIZED      the key is missing, unknown, revoked or expired: one message for all
 402 BILLING_REQUIRED  the account, or the key, is past due
 403 TIER_INSUFFICIENT the plan does not include what is requested
@@ -13,39 +18,238 @@ for all processes: counted before the work, given back after it for any other st
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import re
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qsl
 
 import anyio
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
-from svc_tools.service.envelope import WWW_AUTHENTICATE, Problem, log
-from svc_tools.service.errors import StoreError
-from svc_tools.service.limits import (
-    FEATURES,
-    SECOND,
-    Bucket,
-    LimitStore,
-    Month,
-    Rate,
-    is_lookup,
-    month_of,
-    required_features,
-    whole_seconds,
+from svc_tools.loopback import LocalGuard
+from svc_tools.service.envelope import (
+    CODE,
+    REQUEST_ID,
+    WWW_AUTHENTICATE,
+    Problem,
+    envelope,
+    log,
+    log_error,
+    loggable_address,
+    new_request_id,
 )
+from svc_tools.service.errors import (
+    BookUnavailableError,
+    StoreBusyError,
+    StoreError,
+    StoreUnavailableError,
+)
+from svc_tools.service.faults import FAULT
+from svc_tools.service.health import unavailable
+from svc_tools.service.keys import FEATURES
+from svc_tools.service.ratebook.imports.reading import OwnBookChanged, OwnBookError
+from svc_tools.service.store import LimitStore, month_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from datetime import date
 
-    from starlette.types import Scope
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from svc_tools.service.keys import Grant, KeyRing
-
+    from svc_tools.service.keys import Grant, KeyRing, Rate
+    from svc_tools.service.store import Month
 
 ACCOUNT = "svc.account"
 """The key of the ASGI scope for the caller's account."""
+MAX_BODY = 64 * 1024
+MAX_HEADERS = 16 * 1024
+MAX_QUERY = 8 * 1024
+MAX_PATH = 1024
+"""The largest body, headers (names and values together), query string and path, in bytes."""
+
+_HEADERS_READ = frozenset({b"host", b"origin", b"content-length", b"x-api-key", b"authorization"})
+_LONGEST_LENGTH = 10
+_FIRST_ERROR = 400
+
+
+class Guard:
+    """ASGI middleware around the whole app.
+
+    Args:
+        app: the app behind it.
+        admission: checks keys and limits.
+        loopback: whether the server listens on this machine only; then requests that a web
+            page elsewhere could have caused are refused.
+    """
+
+    def __init__(self, app: ASGIApp, *, admission: Admission, loopback: bool) -> None:
+        self._app = app
+        self._admission = admission
+        self._loopback = loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; every response carries `X-Request-Id`."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = new_request_id()
+        scope[REQUEST_ID] = request_id
+        response = _Response(scope, send, request_id)
+        try:
+            key = _examine(scope, loopback=self._loopback)
+            if scope["path"].startswith("/v1/"):
+                response.ticket = await self._admission.admit(scope, key)
+            await self._app(scope, _bounded(scope, receive), response)
+        except ClientDisconnect:
+            return
+        except (Exception, asyncio.CancelledError) as error:
+            problem = _as_problem(error)
+            scope[CODE] = problem.code
+            if problem.code == "INTERNAL" and not isinstance(error, Problem):
+                response.logged = True
+                log.exception("%s failed [%s]", loggable_address(scope), request_id)
+            if response.started:
+                raise
+            await envelope(problem, request_id)(scope, receive, response)
+        finally:
+            if response.ticket is not None:
+                await response.ticket.answered(None)
+
+
+class _Response:
+    """Sends a response with the headers of every response; settles the quota, logs errors."""
+
+    __slots__ = ("_request_id", "_scope", "_send", "logged", "started", "ticket")
+
+    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+        self._scope = scope
+        self._send = send
+        self._request_id = request_id
+        self.started = False
+        self.logged = False
+        self.ticket: Ticket | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            status = message["status"]
+            headers = [*message["headers"], (b"x-request-id", self._request_id.encode())]
+            if self.ticket is not None:
+                headers += self.ticket.headers
+                # a lookup that failed on purpose is not counted
+                await self.ticket.answered(None if FAULT in self._scope else status)
+            message["headers"] = headers
+            on_purpose = self._scope.get(FAULT, "").startswith(str(status))  # logged there
+            if status >= _FIRST_ERROR and not self.logged and not on_purpose:
+                log_error(self._scope, status, self._request_id)
+        await self._send(message)
+
+
+def _examine(scope: Scope, *, loopback: bool) -> bytes:
+    """Check a request's host, origin and size; return its key, empty where it has none."""
+    size = 0
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in scope["headers"]:
+        size += len(name) + len(value)
+        if name in _HEADERS_READ:
+            found.setdefault(name, []).append(value)
+    if loopback:
+        _check_local(tuple(found.get(b"host", ())), tuple(found.get(b"origin", ())))
+    if size > MAX_HEADERS:
+        raise _too_large("headers", MAX_HEADERS)
+    if len(scope["raw_path"]) > MAX_PATH:
+        raise _too_large("path", MAX_PATH)
+    if len(scope["query_string"]) > MAX_QUERY:
+        raise _too_large("query string", MAX_QUERY)
+    length = found.get(b"content-length", [b"0"])[0]
+    if len(length) > _LONGEST_LENGTH or not length.isdigit() or int(length) > MAX_BODY:
+        raise _too_large("body", MAX_BODY)
+    return _key_of(found)
+
+
+def _key_of(found: Mapping[bytes, list[bytes]]) -> bytes:
+    """The key of `X-API-Key`, else of `Authorization: Bearer`; empty where neither is there.
+
+    A header that is given twice is one list (RFC 9110, 5.3), and no key is a list.
+    """
+    if b"x-api-key" in found:
+        return b",".join(found[b"x-api-key"]).strip()
+    scheme, _, token = b",".join(found.get(b"authorization", ())).partition(b" ")
+    return token.strip() if scheme.lower() == b"bearer" else b""
+
+
+_LOCAL = LocalGuard()
+_LOCAL_ONLY = {
+    "host": "the Host header must be 127.0.0.1, localhost or [::1], with any port",
+    "origin": "pages of other sites may not use it (the Origin header is not of this machine)",
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _check_local(hosts: tuple[bytes, ...], origins: tuple[bytes, ...]) -> None:
+    """Refuse what a page of another site could have sent through a browser on this machine."""
+    refused = _LOCAL.refuses(
+        [one.decode("latin-1") for one in hosts], [one.decode("latin-1") for one in origins]
+    )
+    if refused:
+        raise Problem(
+            403,
+            f"INVALID_{refused.upper()}",
+            f"This service listens on this machine only: {_LOCAL_ONLY[refused]}",
+        )
+
+
+def _too_large(what: str, most: int) -> Problem:
+    return Problem(
+        400,
+        "INVALID_INPUT",
+        f"The {what} of the request may have {most} bytes at most",
+        extra={"limit_bytes": most},
+    )
+
+
+def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """`receive`, refusing a body that is larger than its headers declare."""
+    if scope["method"] == "GET":
+        return receive  # no GET reads a body
+    seen = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > MAX_BODY:
+            raise _too_large("body", MAX_BODY)
+        return message
+
+    return receive_bounded
+
+
+def _as_problem(error: BaseException) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case StoreUnavailableError():
+            return unavailable("database")
+        case BookUnavailableError() | OwnBookError() | OwnBookChanged():
+            return unavailable("book")
+        case asyncio.CancelledError():  # the server is stopping
+            message = "The service is stopping, and did not finish this request; try again later"
+        case StoreBusyError():
+            message = "The database is locked by another process; try again"
+        case _:
+            return Problem(
+                500,
+                "INTERNAL",
+                "The service failed on this request; its log has the reason under the support"
+                " reference",
+            )
+    return Problem(503, "TEMPORARILY_UNAVAILABLE", message, retry_after=1)
+
 
 _COUNTED = frozenset({200, 404})
 """The statuses of lookups that the quota counts."""
@@ -226,3 +430,96 @@ def _used_up(quota: int, month: Month, headers: _Headers) -> Problem:
 
 def _text(headers: _Headers) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in headers}
+
+
+_NEXUS = "/v1/portability/"
+_LOOKUP = re.compile(r"/v1/tax/[^/]+")  # a longer path is a 404, and costs nothing
+_PERIOD = re.compile(r"([0-9]{4})([1-4])")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def is_lookup(path: str) -> bool:
+    """Whether a request to this path is a lookup: what a monthly quota counts."""
+    return _LOOKUP.fullmatch(path) is not None
+
+
+def required_features(path: str, query: bytes, today: date) -> frozenset[str]:
+    """The features that a request needs; a date or mode that cannot be read needs none (it is 400).
+
+    Args:
+        path: the path of the request.
+        query: its query string.
+        today: the date of a lookup without one.
+    """
+    if path.startswith(_NEXUS):
+        return frozenset({"nexus"})
+    if not is_lookup(path):
+        return frozenset()
+    required = set()
+    for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        if name == "mode" and value == "full":
+            required.add("full")
+        elif (name == "as_of" and _is_past(value, today)) or (
+            name == "period" and _is_past(_first_day(value), today)
+        ):
+            required.add("history")
+    return frozenset(required)
+
+
+def _first_day(period: str) -> str:
+    form = _PERIOD.fullmatch(period)
+    return f"{form[1]}-{3 * int(form[2]) - 2:02}-01" if form else ""
+
+
+def _is_past(day: str, today: date) -> bool:
+    # days of this form compare as their texts do
+    return _DATE.fullmatch(day) is not None and day < today.isoformat()
+
+
+SECOND = 1_000_000
+"""In microseconds, as all times of buckets."""
+_UNITS = 60 * SECOND
+"""Units of level in one token."""
+
+
+class Bucket:
+    """The token bucket of one key, in this process. Used by one thread.
+
+    It holds up to `burst` tokens and gains `per_minute` of them a minute; a request takes one. Its
+    level is counted in units of which a token has 60 million, so that a rate of n a minute is
+    exactly n units a microsecond: nothing is ever rounded.
+
+    Args:
+        rate: how fast it fills, and how much it holds; it starts full.
+        now: microseconds of a clock that never goes back, as in every method.
+    """
+
+    __slots__ = ("_at", "_level")
+
+    def __init__(self, rate: Rate, now: int) -> None:
+        self._level = rate.burst * _UNITS
+        self._at = now
+
+    def take(self, rate: Rate, now: int) -> bool:
+        """Take a token, if there is one. The rate may have changed since the last call."""
+        gained = (now - self._at) * rate.per_minute
+        self._level = min(self._level + gained, rate.burst * _UNITS)
+        self._at = now
+        if self._level < _UNITS:
+            return False
+        self._level -= _UNITS
+        return True
+
+    @property
+    def tokens(self) -> int:
+        """The whole tokens that were left by the last `take`."""
+        return self._level // _UNITS
+
+    def wait_for(self, tokens: int, rate: Rate) -> int:
+        """The microseconds from the last `take` until that many tokens are there."""
+        return max(0, -((self._level - tokens * _UNITS) // rate.per_minute))
+
+
+def whole_seconds(microseconds: int) -> int:
+    """A waiting time for `Retry-After`: rounded up, at least one second."""
+    return max(1, -(-microseconds // SECOND))

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from svc_sdk._version import __version__
-from svc_tools.service.admission import ACCOUNT, Admission
+from svc_tools.service.admission import ACCOUNT, Admission, Guard
 from svc_tools.service.envelope import (
     Problem,
     json_bytes,
@@ -32,7 +32,6 @@ from svc_tools.service.envelope import (
     shown,
 )
 from svc_tools.service.faults import Faults
-from svc_tools.service.guard import Guard
 from svc_tools.service.health import Health
 from svc_tools.service.params import (
     WAYS,

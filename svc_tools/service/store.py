@@ -1,12 +1,17 @@
-"""The nexus records of each account (SPEC 2.7). Blocking calls."""
+"""What the database stores beside keys: nexus records (SPEC 2.7), and lookups counted by month.
+
+All methods block, are safe to use from many threads, and raise `StoreBusyError` where others kept
+the database locked, `StoreUnavailableError` where it cannot be used at the moment.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
-from svc_tools.service.database import nexus, utc_now
+from svc_tools.service.database import nexus, usage, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,3 +104,66 @@ def _filters(
     if nexus_type is not None:
         filters.append(nexus.c.nexus_type == nexus_type)
     return filters
+
+
+class Month(NamedTuple):
+    """A calendar month in UTC: its name, and the first moment of the next (ISO 8601)."""
+
+    name: str
+    renews: str
+
+
+def month_of(moment: datetime) -> Month:
+    """The month of a moment in UTC."""
+    year, month = divmod(12 * moment.year + moment.month, 12)
+    return Month(f"{moment:%Y-%m}", f"{datetime(year, month + 1, 1):%Y-%m-%dT%H:%M:%SZ}")  # noqa: DTZ001 - only its text
+
+
+class LimitStore:
+    """The lookups counted against monthly quotas, one row a key and month. Blocks; thread-safe.
+
+    Each method is one statement: processes that count at the same time never exceed a quota.
+
+    Args:
+        database: shared by all processes that count.
+
+    Raises:
+        StoreBusyError: (from every method) another process kept the database locked.
+        StoreUnavailableError: (from every method) the database cannot be used at present.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def uses(self, month: str) -> dict[str, int]:
+        """The lookups counted in a month, by key id."""
+        query = sa.select(usage.c.key_id, usage.c.used).where(usage.c.month == month)
+        with self._database.read() as connection:
+            return {row.key_id: row.used for row in connection.execute(query)}
+
+    def take(self, key_id: str, quota: int, month: str) -> int | None:
+        """Count one lookup; return how many are left, or `None` where none was left to count."""
+        if quota < 1:
+            return None
+        count = (
+            self._database.insert(usage)
+            .values(key_id=key_id, month=month, used=1)
+            .on_conflict_do_update(
+                index_elements=[usage.c.key_id, usage.c.month],
+                set_={"used": usage.c.used + 1},
+                where=usage.c.used < quota,
+            )
+            .returning(usage.c.used)
+        )
+        with self._database.write() as connection:
+            used = connection.execute(count).scalar_one_or_none()
+        return None if used is None else quota - used
+
+    def give_back(self, key_id: str, month: str) -> None:
+        """Take back the count of one lookup."""
+        with self._database.write() as connection:
+            connection.execute(
+                usage.update()
+                .where(usage.c.key_id == key_id, usage.c.month == month, usage.c.used > 0)
+                .values(used=usage.c.used - 1)
+            )

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
 from svc_tools.service.database import Database
-from svc_tools.service.keys import KeyStore, hash_key
-from svc_tools.service.limits import PLANS, LimitStore, month_of
+from svc_tools.service.keys import PLANS, KeyStore, hash_key
+from svc_tools.service.store import LimitStore, month_of
 
 
 @pytest.fixture

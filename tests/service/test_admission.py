@@ -16,7 +16,7 @@ from svc_tools.service.database import Database
 from svc_tools.service.envelope import Problem
 from svc_tools.service.errors import StoreUnavailableError
 from svc_tools.service.keys import KeyRing, KeyStore
-from svc_tools.service.limits import LimitStore, month_of
+from svc_tools.service.store import LimitStore, month_of
 
 TAX = "/v1/tax/NJ"
 ZIP = {"zip": "07030"}

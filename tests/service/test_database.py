@@ -24,7 +24,7 @@ from support.postgres import GUARDED, USER
 from svc_tools.service import database as database_module
 from svc_tools.service.database import Database, accounts, default_path, schema_version
 from svc_tools.service.errors import StoreBusyError, StoreError, StoreUnavailableError
-from svc_tools.service.limits import LimitStore
+from svc_tools.service.store import LimitStore
 
 OURS = ["accounts", "api_keys", "nexus", "schema_version", "usage"]
 OPEN_FILES = Path("/proc/self/fd")

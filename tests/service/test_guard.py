@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc_tools.service.guard import MAX_BODY, MAX_HEADERS, MAX_QUERY
+from svc_tools.service.admission import MAX_BODY, MAX_HEADERS, MAX_QUERY
 
 HERE = [
     "127.0.0.1",

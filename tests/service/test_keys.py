@@ -11,8 +11,16 @@ from support.api_keys import make_key
 
 from svc_tools.service.database import LOCAL_ACCOUNT, Database
 from svc_tools.service.errors import StartError, StoreUnavailableError
-from svc_tools.service.keys import KeyRing, KeyStore, checked_key, hash_key, new_key
-from svc_tools.service.limits import FEATURES, NO_LIMIT, Overrides
+from svc_tools.service.keys import (
+    FEATURES,
+    NO_LIMIT,
+    KeyRing,
+    KeyStore,
+    Overrides,
+    checked_key,
+    hash_key,
+    new_key,
+)
 
 NEXUS = "/v1/portability/nexus"
 FRESHNESS = "/v1/freshness"

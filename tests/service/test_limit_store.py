@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from svc_tools.service.database import Database
-from svc_tools.service.limits import LimitStore
+from svc_tools.service.store import LimitStore
 
 MONTH = "2026-11"
 CALLERS = 8

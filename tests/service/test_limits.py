@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.limits import SECOND, Bucket, Rate, month_of, whole_seconds
+from svc_tools.service.admission import SECOND, Bucket, whole_seconds
+from svc_tools.service.keys import Rate
+from svc_tools.service.store import month_of
 
 rates = st.builds(
     Rate, per_minute=st.integers(1, 60_000_000), burst=st.one_of(st.integers(1, 50), st.just(10**6))

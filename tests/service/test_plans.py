@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service import limits
+from svc_tools.service import keys
+from svc_tools.service.admission import is_lookup, required_features
 from svc_tools.service.errors import StartError
-from svc_tools.service.limits import (
+from svc_tools.service.keys import (
     FEATURES,
     NO_LIMIT,
     PLANS,
     Overrides,
     Rate,
     feature_text,
-    is_lookup,
-    required_features,
     signed_features,
     terms_of,
 )
@@ -28,7 +27,7 @@ TODAY = date(2026, 11, 21)
 
 def test_the_table_of_plans_in_the_documentation_is_the_one_that_counts():
     rows = {}
-    for line in limits.__doc__.splitlines():
+    for line in keys.__doc__.splitlines():
         name, *rest = line.replace("1 000", "1000").replace("100 000", "100000").split()[:7] or [""]
         if name in PLANS:
             rows[name] = rest

@@ -25,7 +25,7 @@ from svc_tools.service import admin
 from svc_tools.service import serving as serving_module
 from svc_tools.service.database import Database
 from svc_tools.service.keys import KeyStore
-from svc_tools.service.limits import LimitStore, month_of
+from svc_tools.service.store import LimitStore, month_of
 
 PS = shutil.which("ps")
 pytestmark = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.keys import hash_key, new_key
-from svc_tools.service.limits import Overrides
+from svc_tools.service.keys import Overrides, hash_key, new_key
 
 if TYPE_CHECKING:
     from svc_tools.service.keys import KeyRow, KeyStore
