@@ -24,7 +24,7 @@ RATES = """\
 
 METRO = ("80004", "80008", "80009")
 MINNEAPOLIS = {"county": "053", "place": "43000", "specials": METRO}
-"""What adds up to 9.025 % since 2023-10-01."""
+"""What adds up to 9.025% since 2023-10-01."""
 
 
 def line(
@@ -88,7 +88,7 @@ _ENDED = {"begins": "20161001", "ends": "20190331"}
 
 
 def generated_lines(rows: int) -> Iterator[str]:
-    """As many lines as asked for, always the same: 1 % `Z`, 60 % `4`, the rest `A` records.
+    """As many lines as asked for, always the same: 1% `Z`, 60% `4`, the rest `A` records.
 
     One record in eight has ended, as in a real file, which keeps its history.
     """

@@ -151,10 +151,10 @@ def share_of_ideal() -> Finding:
     return Finding(
         f"share of the ideal rate at {LATENCY * 1000:.0f} ms latency, {IN_FLIGHT} in flight",
         f"{ideal / mine:.0%}",
-        ">= 80 %",
+        ">= 80%",
         f"{PLACES / mine:,.0f} lookups a second of {PLACES / ideal:,.0f}; {os.cpu_count()} cores,"
         " the server on one of them",
-        ">= 90 %",
+        ">= 90%",
     )
 
 

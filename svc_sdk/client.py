@@ -116,7 +116,7 @@ class Svc:
             mode: "full" adds candidates, components and the resolved place.
 
         Returns:
-            The rate and how it was found; rates are fractions ("0.08250" is 8.25 %).
+            The rate and how it was found; rates are fractions ("0.08250" is 8.25%).
 
         Raises:
             ValueError: no input mode or several, or a value that cannot be right; nothing is sent.

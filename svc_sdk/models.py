@@ -1,7 +1,7 @@
 """Models of the service's responses (SPEC 2): frozen, and tolerant of unknown fields.
 
 Unknown fields are kept and reachable through `model_dump()` (SPEC 2.8). Rates are strings as they
-came on the wire: fractions, `"0.08250"` is 8.25 %. A missing rate is `None`, never zero.
+came on the wire: fractions, `"0.08250"` is 8.25%. A missing rate is `None`, never zero.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decimal-safe rates: five-decimal strings, `Decimal`, and integers of 10^-5 (SPEC 2.2).
 
-A rate is a fraction: `"0.08250"` is 8.25 %. It travels as a string and is never made a binary
+A rate is a fraction: `"0.08250"` is 8.25%. It travels as a string and is never made a binary
 float on the way; a missing rate stays missing (`None`), because it must never look like zero.
 """
 
@@ -15,7 +15,7 @@ from typing import overload
 __all__ = ["rate_to_decimal", "rate_to_float", "rate_to_units", "units_to_rate"]
 
 UNITS_PER_ONE = 100_000
-"""How many units make the rate 1 (100 %): a unit is 10^-5, the last of the five decimals."""
+"""How many units make the rate 1 (100%): a unit is 10^-5, the last of the five decimals."""
 
 _DECIMALS = 5
 _FORM = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,100})?", re.ASCII)

@@ -1,10 +1,16 @@
-"""Meanings of codes in responses; known parts, percentages, and warnings as sentences. Pure."""
+"""The table of codes: what each means, why it matters, what to do; and rates in words. Pure.
+
+Every status, warning, reason to review, basis and error has one row in `CODES`. The tables of
+docs/COLUMNS.md and docs/TAX.md are written from it (`scripts/write_code_tables.py`); the command
+line, reports, the panel and the spreadsheet show its texts.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from svc_sdk.models import Advisory
 from svc_sdk.rates import rate_to_decimal
@@ -13,6 +19,537 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from svc_sdk.models import TaxResponse
+
+Kind = Literal[
+    "status",  # of `lookup_status`
+    "review",  # of `lookup_review_reason`
+    "warning",  # an advisory that is no reason to review a row
+    "mark",  # why a review lists a row that the lookup did not mark
+    "use",  # what a row can be used for
+    "tax_review",
+    "tax_due",  # of `tax_due_reason`
+    "compared",  # of a reconciliation
+    "stake",  # of `review_basis`
+    "confidence",
+    "via",  # of `resolved_via`
+    "basis",  # of `effective_date_basis`
+    "error",  # of the service
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row of the table.
+
+    Attributes:
+        code: the status, code or word as it stands in a column or a response.
+        kinds: where it occurs.
+        meaning: what it means.
+        why: why it matters, for a reason to review.
+        to_do: what to do about it, a sentence.
+    """
+
+    code: str
+    kinds: tuple[Kind, ...]
+    meaning: str
+    why: str = ""
+    to_do: str = ""
+
+
+_AGAIN = "Run the lookup again."
+_CHECK_PLACE = "Check the place against the order."
+_ASK_STATE = "Check the rate with the state."
+_ASK_FOR_DATE = "Check the rate for this date with the state."
+_WHICH = "Find out in which of them the address lies:"
+_FULL_ADDRESS = f"{_WHICH} look it up with the street address, or ask the state."
+_LOCAL_PART = "Get the local rate from the state before you charge or file tax."
+_WRONG_PLACE = "the city or the ZIP is wrong, and with it perhaps the rate"
+_OTHER_STATE = "another state would have another rate"
+_OFF_MAP = "it may lie where no state's rate applies"
+_OTHER_DATE = "the rate is that of another date"
+_MAY_HAVE_CHANGED = "the rate may have changed since"
+
+_STATUSES = {
+    "failed": (
+        "the service gave no usable response",
+        "run again: the rate may be available then",
+        _AGAIN,
+    ),
+    "not_attempted": (
+        "the run ended before the row was looked up",
+        "run again: only what is missing is looked up",
+        _AGAIN,
+    ),
+    "invalid": (
+        "the row names no usable place or date",
+        "it was not looked up; it has no tax until it is corrected",
+        "Correct the row, then look it up again.",
+    ),
+    "unresolved": (
+        "the service has no rate for the place",
+        "the row has no tax until its place is corrected or the state gives its rate",
+        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
+    ),
+    "partial": (
+        "the rate lacks its local or district part",
+        "the rate is a lower bound: no tax is computed from it unless you choose to",
+        _LOCAL_PART,
+    ),
+    "unsupported": (
+        "the row lies outside the states and DC",
+        "no state's sales tax applies; something else may",
+        "Handle it by hand: no US state sales-tax rate applies here.",
+    ),
+}
+"""Statuses without a whole rate: meaning, why it matters, what to do; the most urgent first."""
+_REVIEW = {
+    "place_input_mismatch": (
+        "the city given is not the place that the rate is for",
+        _WRONG_PLACE,
+        _CHECK_PLACE,
+    ),
+    "zip_not_used": (
+        "the ZIP given leads to no rate, and the city decided",
+        _WRONG_PLACE,
+        "Check the ZIP Code against the order.",
+    ),
+    "several_rates": (
+        "the place fits several jurisdictions, and their rates differ",
+        "rate_low and rate_high say how far the rate may be off; a full address decides",
+        _FULL_ADDRESS,
+    ),
+    "zip_spans_jurisdictions": (
+        "the ZIP lies in several jurisdictions, and their rates may differ",
+        "whether they differ is not known; a full address decides",
+        _FULL_ADDRESS,
+    ),
+    "zip_of_another_state": (
+        "only a part of the ZIP lies in the state of the row",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+    ),
+    "zip_crosses_state_line": (
+        "a part of the ZIP lies in another state",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+    ),
+    "near_state_line": (
+        "the point is closer to another state than the map is exact",
+        _OTHER_STATE,
+        _CHECK_PLACE,
+    ),
+    "near_map_edge": (
+        "the point is near the sea or another country",
+        _OFF_MAP,
+        _CHECK_PLACE,
+    ),
+    "point_off_map": (
+        "the point lies in no county: the rate is that of the nearest one",
+        _OFF_MAP,
+        _CHECK_PLACE,
+    ),
+    "source_conflict": (
+        "published sources disagree on the rate",
+        "only the state can say which is right",
+        _ASK_STATE,
+    ),
+    "as_of_before_history": (
+        "the sale is before the oldest rate known, which was used",
+        _OTHER_DATE,
+        _ASK_FOR_DATE,
+    ),
+    "as_of_after_edition": (
+        "the sale is after what the rates cover; the newest was used",
+        _MAY_HAVE_CHANGED,
+        _ASK_FOR_DATE,
+    ),
+    "stale_rate": (
+        "the rate was last published for an earlier date, and no newer exact figure exists",
+        _MAY_HAVE_CHANGED,
+        _ASK_FOR_DATE,
+    ),
+    "effective_after_sale": (
+        "the rate took effect after the day of the row",
+        _OTHER_DATE,
+        _ASK_FOR_DATE,
+    ),
+    "seasonal_rates": (
+        "towns of the state have other rates in winter",
+        "the rate may be that of the other season",
+        _ASK_FOR_DATE,
+    ),
+    "parts_do_not_add_up": (
+        "the parts of the rate are not its sum",
+        "either the rate or a part is wrong: the tax by level is not known",
+        _ASK_STATE,
+    ),
+    "low_confidence": (
+        "the service has little confidence in the rate, and no other reason here says why",
+        "only the state can say whether the rate is right",
+        _ASK_STATE,
+    ),
+}
+"""Reasons to review a rate: meaning, why it matters, what to do; the most urgent first."""
+_WARNINGS = {
+    "local_rates_not_covered": (
+        "the rate is the state's part alone",
+        _LOCAL_PART,
+    ),
+    "districts_not_covered": (
+        "a city or district rate may come on top",
+        "Ask the state whether a city or district tax comes on top there.",
+    ),
+    "address_not_matched": (
+        "decided by the ZIP Code or place, not by the street address",
+        "Correct the street address, then look it up again.",
+    ),
+    "address_districts_not_covered": (
+        "districts drawn by address may add to the rate",
+        "Look the address up with the state: districts add tax.",
+    ),
+}
+"""Advisories that are no reason to review a row: meaning, what to do."""
+_MARKS = {
+    "no_tax": (
+        "there is no tax: tax_error says why",
+        "Correct what is named, then compute the tax again.",
+    ),
+    "needs_review": (
+        "the lookup marked the rate for review; the reason column is not in the frame",
+        "Look it up with the column lookup_review_reason, which says why.",
+    ),
+}
+"""Why a review lists a row that has no reason in its columns: meaning, what to do."""
+_TAX_REVIEW = {
+    "partial_rate": (
+        "the tax was computed from a rate that lacks its local or district part: a lower bound",
+        _LOCAL_PART,
+    ),
+    "freight_taxable_unknown": (
+        "whether delivery is taxable there is not known: tax_low is without, tax_high with it",
+        "Ask the state whether delivery is taxable, then compute again.",
+    ),
+    "over_cap": (
+        (
+            "the amount is above what the local tax of that state applies to on one item (Florida"
+            " $5,000, Tennessee $1,600): if this is one item, the local part is too high, and"
+            " Tennessee also has a state tax on single articles"
+        ),
+        "Compute the part above the state's cap by hand: no cap is applied here.",
+    ),
+    "origin_sourced": (
+        (
+            "shipped within a state that taxes such sales, in whole or in part, by where they are"
+            " shipped from; the tax is that of where they are shipped to"
+        ),
+        "Check whether the rate at the seller's place applies instead.",
+    ),
+    "origin_unknown": (
+        (
+            "the state taxes sales within it by their origin, and where this one was shipped from"
+            " is not known"
+        ),
+        "Say where the sale was shipped from, then compute again.",
+    ),
+    "invoice_incomplete": (
+        "other lines of the same invoice have no tax: it was rounded without them",
+        "Complete the invoice's other lines, then compute the tax again.",
+    ),
+    "channel_unknown": (
+        "the channel says neither direct nor marketplace: who pays the tax is not known",
+        "Say whether the sale was direct or through a marketplace.",
+    ),
+    "marketplace_record_only": (
+        (
+            "on the day of the sale the register covers the state by a marketplace record only, and"
+            " the sale is not marked as a marketplace's: decide whether you owe its tax"
+        ),
+        "Check whether the seller must register for direct sales there.",
+    ),
+}
+"""Codes of `tax_review` in the order in which a cell lists them: meaning, what to do."""
+_TAX_DUE = {
+    "marketplace_facilitated": (
+        "the marketplace collects and pays the tax of this sale",
+        "Nothing to pay: the marketplace collects and remits this tax.",
+    ),
+    "no_nexus": (
+        "the register has no record for the state of the sale",
+        "Check the register: no record says that the seller collects in this state.",
+    ),
+    "not_registered_yet": (
+        "the sale is before the first record of its state begins",
+        "Check the register: the sale is before the record's date.",
+    ),
+    "registered_in_period": (
+        (
+            "the state's first record begins within the month or quarter that was looked up:"
+            " whether the sale came before is not known"
+        ),
+        "Compare the sale's own day with that of the register's record.",
+    ),
+    "state_unknown": (
+        "the result names no state, so the register cannot be searched",
+        _CHECK_PLACE,
+    ),
+    "date_unknown": (
+        "the state's first record has a date, and the sale has none",
+        "Give the date of the sale, then look it up again.",
+    ),
+}
+"""Codes of `tax_due_reason`, why tax due is missing: meaning, what to do."""
+_ERRORS = {
+    "unauthorized": (
+        "The service does not accept the key",
+        "Check the API key and the address of the service, then enter the key again.",
+    ),
+    "payment_required": (
+        "The account has a billing problem",
+        "Settle it with the service, then try again: until then the same request is refused.",
+    ),
+    "forbidden": (
+        "The account's plan does not include this",
+        "Get a plan that includes it, or use another account.",
+    ),
+    "not_found": (
+        "The service has no rate for this place",
+        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
+    ),
+    "too_many_requests": (
+        "The service limits how many requests it accepts",
+        "Wait a moment, then try again.",
+    ),
+    "quota_exceeded": (
+        "The account's quota is used up",
+        "Wait for the next period, or get a larger quota: until then requests are refused.",
+    ),
+    "invalid_request": (
+        "The service does not accept the request",
+        "Correct what is named, then try again.",
+    ),
+    "service_error": (
+        "The service has a problem",
+        "Try again in a few minutes; if it persists, quote the reference to support.",
+    ),
+    "no_connection": (
+        "The service does not respond",
+        "Check its address and the network, then try again.",
+    ),
+    "not_the_service": (
+        "The response is not from the service",
+        "Check the address of the service: another program responded, such as a gateway.",
+    ),
+}
+"""Errors of the service (SPEC 5), as titles of messages; what to do."""
+_USE = {
+    "ready": "a whole rate, and nothing to review",
+    "check": "a whole rate that requires review before it is used",
+    "incomplete": "the rate lacks its local or district part",
+    "none": "no rate",
+}
+"""What a row can be used for."""
+_CONFIDENCE = {
+    "exact": "decided by an official code or boundary record",
+    "high": "one published rate fits the place",
+    "medium": "likely, but unsure in one way: several rates, the place, the date, or the list",
+    "low": "uncertain, dated or incomplete: check before use",
+}
+"""Meaning of a `confidence` (SPEC 2.1)."""
+_VIA = {
+    "address": "the street address",
+    "zip4": "the ZIP+4",
+    "zip5": "the ZIP Code",
+    "place": "the name of the place",
+    "coordinates": "the coordinates",
+    "state": "the state alone",
+}
+"""What decided a rate, by `resolved_via` (WIRE)."""
+_BASIS = {
+    "publisher_effective_date": "the publisher gives this date",
+    "edition_only": "the publisher gives an edition, and no date for the rate",
+    "no_published_date": "no date is published",
+}
+"""What an effective date rests on, by `effective_date_basis` (SPEC 2.3)."""
+_STAKE = {
+    "range": "the tax at the highest rate of the places that fit less that at the lowest",
+    "tax": "the whole tax of the row",
+    "tax_high": "no tax: the most that it can be (tax_high)",
+    "estimate": (
+        "no tax: what is taxable of the sale at the highest rate found for its state in the"
+        " frame (of any state where its own has none), or tax_low where that is more"
+    ),
+    "sale": "the frame has no tax: the sale itself",
+}
+"""What the dollars of a row are, by `review_basis`; the sign of a refund is dropped."""
+_COMPARED = {
+    "no_rate": "no tax is known: the lookup gave no whole rate (its status follows the colon)",
+    "due_not_known": "whether tax is due is not known (the code of tax_due_reason follows)",
+    "collected_missing": "nothing is recorded as collected: not the same as 0.00",
+    "collected_unreadable": "what was collected is not a whole number of cents",
+    "nothing_due": "no tax is due from the seller, and none was collected",
+    "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
+    "agrees": "collected is the tax, to the cent",
+    "within_tolerance": "collected differs from the tax by no more than the tolerance",
+    "collected_nothing": "0.00 was collected",
+    "sign_differs": (
+        "collected is the tax with the other sign: a refund booked as a sale, or the reverse"
+    ),
+    "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
+    "collected_at_zero_rate": "tax was collected where the rate is 0",
+    "collected_without_sale": "tax was collected on a taxable amount of 0.00",
+    "rounding": "the tax of this line rounded the other way: less than a cent from the product",
+    "at_state_rate_only": "equals the tax at the state's rate alone",
+    "without_county": "equals the tax without the part of the county",
+    "without_city": "equals the tax without the part of the city",
+    "without_districts": "equals the tax without the part of the districts",
+    "without_county_city": "equals the tax without the part of county and city",
+    "without_county_districts": "equals the tax without the part of county and districts",
+    "without_city_districts": "equals the tax without the part of city and districts",
+    "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
+    "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
+    "without_shipping": "equals the tax on the goods alone: delivery, taxable here, was not taxed",
+    "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
+    "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
+    "tax_included": "equals the tax if the amount already contained it",
+    "within_range": "lies between tax_low and tax_high: the place decides, and it is not certain",
+    "rate_differs": "none of these: implied_rate says at which rate it was collected",
+}
+"""Reasons of a reconciliation: rows that cannot be compared, agree, or differ."""
+_OTHERS: Mapping[Kind, Mapping[str, tuple[str, str]]] = {
+    "warning": _WARNINGS,
+    "mark": _MARKS,
+    "tax_review": _TAX_REVIEW,
+    "tax_due": _TAX_DUE,
+    "error": _ERRORS,
+}
+_WORDS: Mapping[Kind, Mapping[str, str]] = {
+    "use": _USE,
+    "confidence": _CONFIDENCE,
+    "via": _VIA,
+    "basis": _BASIS,
+    "stake": _STAKE,
+    "compared": _COMPARED,
+}
+_ALSO: Mapping[str, tuple[Kind, ...]] = {
+    "no_tax": ("tax_due", "compared"),
+    "channel_unknown": ("tax_due",),
+    "none": ("confidence",),
+}
+"""Codes that occur in further places, with the same meaning."""
+_ROWS = (
+    *(Code(code, ("review", "status"), *texts) for code, texts in _STATUSES.items()),
+    Code("ok", ("status",), "a whole rate: state + county + city + districts"),
+    *(Code(code, ("review",), *texts) for code, texts in _REVIEW.items()),
+    *(
+        Code(code, (kind, *_ALSO.get(code, ())), meaning, to_do=to_do)
+        for kind, rows in _OTHERS.items()
+        for code, (meaning, to_do) in rows.items()
+    ),
+    *(
+        Code(code, (kind, *_ALSO.get(code, ())), meaning)
+        for kind, words in _WORDS.items()
+        for code, meaning in words.items()
+    ),
+)
+CODES = {row.code: row for row in _ROWS}
+"""Every code of the toolkit and of the service's responses, the most urgent first."""
+_OWN_RECORDS = frozenset(
+    {
+        *("failed", "not_attempted", "invalid", "unsupported", "over_cap", "origin_unknown"),
+        *("place_input_mismatch", "zip_not_used", "zip_of_another_state", "zip_crosses_state_line"),
+        *("invoice_incomplete", "marketplace_record_only", *_MARKS, *_TAX_DUE, "channel_unknown"),
+    }
+)
+"""What is settled with one's own records, by hand or by another run, not on a state's page."""
+_RANK = {code: rank for rank, code in enumerate(CODES)}
+
+
+def codes_of(kind: Kind) -> tuple[str, ...]:
+    """The codes of a kind, the most urgent first; those that are of another kind too come last."""
+    rows = sorted((row for row in _ROWS if kind in row.kinds), key=lambda row: row.kinds[0] != kind)
+    return tuple(row.code for row in rows)
+
+
+def meaning_of(code: str) -> str:
+    """The meaning of a code, also of one with details after a colon; empty where it is unknown."""
+    row = CODES.get(code) or CODES.get(code.partition(":")[0])
+    return row.meaning if row else ""
+
+
+_OF_STATE = re.compile(r"\b(from|with|[Aa]sk) the state\b(?!')")
+AddressGiven = Literal["no", "some", "all"]
+"""Whether rows have a street address that did not decide their rate."""
+
+
+def what_to_do(code: str, state: str = "", *, address: AddressGiven = "no") -> str:
+    """What to do about a status or a code; a general sentence for one that is not in the table.
+
+    Args:
+        code: the status or the code.
+        state: the code of the state; the rates of Alaska are those of its boroughs and cities.
+        address: whether a street address was given that did not decide the rate
+            (`address_not_matched`), in the rows that it is about.
+    """
+    row = CODES.get(code)
+    text = (row.to_do if row else "") or _ASK_STATE
+    if text == _FULL_ADDRESS and address == "all":
+        text = f"{_WHICH} look the street address up at {lookup_page(state)}."
+    elif text == _FULL_ADDRESS and address == "some":
+        text = (
+            f"{_WHICH} look it up with the street address; where that was given already, look it"
+            f" up at {lookup_page(state)}."
+        )
+    if state == "AK":
+        text = _OF_STATE.sub(r"\1 the borough or city", text)
+    return text
+
+
+def where_to_do(code: str, state: str) -> str:
+    """Where to do it: the state's own lookup page by its name; empty where that is no help."""
+    return "" if code in _OWN_RECORDS else lookup_page(state)
+
+
+def urgency(code: str) -> tuple[int, str]:
+    """A sort key of statuses and codes: the most urgent first."""
+    return _RANK.get(code, len(_RANK)), code
+
+
+def codes_in(cell: str) -> tuple[str, ...]:
+    """The codes in a cell, which separates them by semicolons."""
+    return tuple(filter(None, (code.strip() for code in cell.split(";"))))
+
+
+_GENERIC_PAGE = "the state revenue department's site"
+_LOOKUP_PAGES = {
+    "AK": "the borough's or city's own site",
+    "AR": "the Arkansas DFA's Sales and Use Tax Lookup",
+    "AZ": "the Arizona Department of Revenue's Arizona Tax Rate Look Up",
+    "CA": "the CDTFA's Find a Sales and Use Tax Rate",
+    "CO": "the Colorado Department of Revenue's Sales Tax Rate Lookup",
+    "FL": "the Florida Department of Revenue's PointMatch Address Lookup",
+    "IL": "MyTax Illinois' Tax Rate Finder",
+    "KS": "the Kansas Department of Revenue's Address Tax Rate Locator",
+    "LA": "the Louisiana Uniform Local Sales Tax Board's lookup tool (Parish E-File)",
+    "MN": "the Minnesota Department of Revenue's Sales Tax Rate Calculator",
+    "MO": "the Missouri Department of Revenue's Sales and Use Tax Lookup",
+    "NE": "the Nebraska Department of Revenue's Sales Tax Rate Finder",
+    "NM": "the New Mexico Taxation and Revenue Department's Gross Receipts Location Code and Tax"
+    " Rate Map",
+    "NY": "New York's Jurisdiction/Rate Lookup by Address",
+    "OH": "the Ohio Department of Taxation's The Finder",
+    "OK": "the Oklahoma Tax Commission's Sales and Use Tax Rate Locator",
+    "TN": "the Tennessee Department of Revenue's Local Tax Rate Look Up",
+    "TX": "the Comptroller's Sales Tax Rate Locator",
+    "VA": "Virginia Tax's Sales Tax Rate and Locality Code Lookup",
+    "WA": "the Washington Department of Revenue's Tax Rate Lookup",
+    "WI": "the Wisconsin Department of Revenue's Sales Tax Rate Lookup",
+}
+
+
+def lookup_page(state: str) -> str:
+    """The name of the official page where the rate of an address in a state can be looked up."""
+    return _LOOKUP_PAGES.get(state, _GENERIC_PAGE)
+
 
 PARTS = (
     ("State", "state_rate"),
@@ -28,29 +565,6 @@ PARTIAL_CODES = {
 """Warnings that a rate is incomplete, and the parts that it may lack (WIRE)."""
 OTHER_CITY_CODES = frozenset({"place_input_mismatch", "zip_not_used"})
 """Warnings that another city may be meant; they may say what its rates are (WIRE)."""
-CONFIDENCE_MEANINGS = {
-    "exact": "decided by an official code or boundary record",
-    "high": "one published rate fits the place",
-    "medium": "likely, but unsure in one way: several rates, the place, the date, or the list",
-    "low": "uncertain, dated or incomplete: check before use",
-    "none": "no rate",
-}
-"""Meaning of a `confidence` (SPEC 2.1)."""
-DECIDED_BY = {
-    "address": "the street address",
-    "zip4": "the ZIP+4",
-    "zip5": "the ZIP Code",
-    "place": "the name of the place",
-    "coordinates": "the coordinates",
-    "state": "the state alone",
-}
-"""What decided a rate, by `resolved_via` (WIRE)."""
-BASES = {
-    "publisher_effective_date": "the publisher gives this date",
-    "edition_only": "the publisher gives an edition, and no date for the rate",
-    "no_published_date": "no date is published",
-}
-"""The basis of an `effective_date`, by `effective_date_basis` (SPEC 2.3)."""
 _RATE = re.compile(r"(?<![\d.])[01]\.\d{5}(?![\d.]\d|\d)")
 
 
@@ -74,27 +588,21 @@ def known_part(answer: TaxResponse, field: str) -> Decimal | None:
 
 
 def percent(rate: Decimal) -> str:
-    """A rate as a percentage with at least two decimals: 8.25 %, 8.625 %."""
+    """A rate as a percentage with at least two decimals: 8.25%, 8.625%."""
     sign, digits, exponent = rate.as_tuple()
     # no arithmetic: a Decimal context would round a long number
     hundredfold = Decimal((sign, digits, int(exponent) + 2))
     whole, _, fraction = f"{hundredfold:f}".partition(".")
-    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')} %"
+    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')}%"
 
 
-def sentence(warning: str | Advisory, meanings: Mapping[str, str] | None = None) -> str:
-    """A warning as a sentence, its rates as percentages.
-
-    Args:
-        warning: a text, or an object with a code (SPEC 2.4).
-        meanings: what codes mean, for those that come without a message.
-    """
-    known = meanings or {}
+def sentence(warning: str | Advisory) -> str:
+    """A warning (SPEC 2.4) as a sentence, its rates as percentages."""
     if isinstance(warning, str):
-        return with_percentages(known.get(warning, warning))
+        return with_percentages(meaning_of(warning) or warning)
     message = (warning.model_extra or {}).get("message")
     if not isinstance(message, str):
-        message = known.get(warning.code)
+        message = meaning_of(warning.code)
         given, found = warning.customer_input_place, warning.resolved_place_name
         if given and found:
             message = f"The place given is {given}, and the rate is that of {found}"

@@ -1,35 +1,34 @@
-"""How results are shown: text for terminals (Rich), HTML for notebooks, and the card of a lookup.
+"""How results are shown: tables and notes as text (Rich) and as HTML (Jinja2), and a lookup's card.
 
 Nothing of the data becomes markup or a control sequence of a terminal: all text is escaped, or made
 printable. No row is cut silently, and nothing that is missing looks like 0. HTML comes without
-JavaScript, its styles inline.
-
-Rich is imported when something is printed: the package, frames and the panel work without it.
+JavaScript. Rich and Jinja2 are imported when something is shown.
 """
 
 from __future__ import annotations
 
+import io
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from html import escape
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from svc_tools.codes import (
-    BASES,
-    CONFIDENCE_MEANINGS,
-    DECIDED_BY,
     PARTS,
     known_part,
     lacking,
+    meaning_of,
     percent,
     sentence,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from jinja2 import Environment
+    from rich.box import Box
     from rich.console import Console, RenderableType
     from rich.segment import Segment
     from rich.text import Text
@@ -40,107 +39,129 @@ RANGE_LABEL = "Between the lowest and highest rate of the place"
 """The name of the sum of `at_stake`, which is not all that is at stake in a review."""
 NOTHING = "\u2013"
 """Shown where a value is missing: never 0, and never an empty cell."""
-_BETWEEN = "  "
-_MARKS = ">~"
+ColumnKind = Literal["text", "number", "prose"]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A titled table of texts.
+class Column:
+    """A column of a table: its head, and whether it holds short texts, numbers or prose."""
 
-    A head that begins with `>` is that of a column of numbers, one with `~` that of running text.
+    head: str
+    kind: ColumnKind = "text"
+
+
+Head = str | Column
+"""A column of a table; a head alone is that of a column of short texts."""
+
+
+def number(head: str = "") -> Column:
+    """A column of numbers: aligned right."""
+    return Column(head, "number")
+
+
+def prose(head: str = "") -> Column:
+    """A column of sentences, wrapped where there is no room."""
+    return Column(head, "prose")
+
+
+def as_columns(heads: Iterable[Head]) -> tuple[Column, ...]:
+    """Heads as columns."""
+    return tuple(head if isinstance(head, Column) else Column(head) for head in heads)
+
+
+class Table:
+    """A captioned table of texts.
+
+    Attributes:
+        columns: the columns.
+        rows: the cells.
+        caption: what the table is of.
+        more: what the table leaves out, in words.
     """
 
+    __slots__ = ("caption", "columns", "more", "rows")
+
+    def __init__(
+        self,
+        columns: Iterable[Head],
+        rows: Iterable[Sequence[object]],
+        caption: str = "",
+        more: str | None = None,
+    ) -> None:
+        self.columns = as_columns(columns)
+        self.rows = tuple(tuple(map(str, row)) for row in rows)
+        self.caption = caption
+        self.more = more
+
+    def kind_of(self, column: int, narrow: int) -> ColumnKind:
+        """The kind of a column; one of texts is prose where a cell is longer than `narrow`."""
+        kind = self.columns[column].kind
+        if kind != "text":
+            return kind
+        return "prose" if any(len(row[column]) > narrow for row in self.rows) else "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A title and sentences."""
+
     title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    more: str | None = None
-    """What the table leaves out, in words."""
+    sentences: Sequence[str] = ()
 
 
-def as_text(title: str, sentences: Sequence[str], tables: Sequence[Table]) -> str:
-    """Title, sentences and tables as lines of plain text."""
-    lines = [title, *(f"  {sentence}" for sentence in sentences)]
-    for table in tables:
-        lines += ["", table.title, *_lines(table)]
-    return "\n".join(line.rstrip() for line in lines)
+def as_text(*parts: Note | Table) -> str:
+    """Notes and tables as lines of plain text, as wide as they need to be."""
+    from rich.console import Console  # noqa: PLC0415 - see the module's docstring
+
+    file = io.StringIO()
+    console = Console(file=file, width=_UNLIMITED, color_system=None, legacy_windows=False)
+    for place, part in enumerate(parts):
+        if isinstance(part, Note):
+            print_text(console, part.title)
+            for text in part.sentences:
+                print_text(console, text, indent=2)
+            continue
+        if place:
+            print_text(console)
+        if part.caption:
+            print_text(console, part.caption)
+        if part.rows:
+            print_table(console, part.columns, part.rows, indent=2)
+        else:
+            print_text(console, "none", indent=2)
+        if part.more:
+            print_text(console, part.more, indent=2)
+    return file.getvalue().rstrip()
 
 
-def _lines(table: Table) -> list[str]:
-    if not table.rows:
-        return ["  none"]
-    numbers = [head.startswith(">") for head in table.heads]
-    heads = [head.lstrip(_MARKS) for head in table.heads]
-    widths = [max(map(len, column)) for column in zip(heads, *table.rows, strict=True)]
-    drawn = [heads, ["-" * width for width in widths], *table.rows]
-    lines = [
-        "  "
-        + _BETWEEN.join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, numbers, strict=True)
-        )
-        for row in drawn
-    ]
-    return [*lines, f"  {table.more}"] if table.more else lines
+def as_html(*parts: Note | Table) -> str:
+    """Notes and tables as HTML with inline styles, in the colors of the notebook."""
+    return render("parts.html", parts=parts, narrow=_NARROW)
 
 
-_TABLE_STYLE = "border-collapse:collapse;margin:.7em 0 .4em;font-size:inherit"
-_TABLE_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:.2em 0"
-_TABLE_CELL = "padding:.15em .8em .15em 0;vertical-align:top"
-_RIGHT = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
-_LEFT = "text-align:left;white-space:nowrap"
-_PROSE = "text-align:left;min-width:9em;overflow-wrap:anywhere"
+def table_html(table: Table) -> str:
+    """A table as HTML of the panel: with classes, and scrolling inside itself where it is wide."""
+    return str(_environment().get_template("tables.html").module.classed_table(table))  # type: ignore[attr-defined]
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
+    """A template of `svc_tools/templates` with its values, all of them escaped."""
+    return _environment().get_template(template).render(no_formulas=_NO_FORMULAS, **values)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
+
+    loader = PackageLoader("svc_tools")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+
+
 _NARROW = 32
 """A column whose longest cell is longer may be wrapped, so that none is pushed out of sight."""
-_PARAGRAPH = "margin:.15em 0"
-_RULE = "border-bottom:1px solid currentColor"
 _NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
 """JupyterLab sets what stands between two dollar signs as a formula, sums of money too."""
-
-
-def as_html(title: str, sentences: Sequence[str], tables: Sequence[Table]) -> str:
-    """Title, sentences and tables as HTML, in the colors of the notebook."""
-    parts = [_paragraph(f"<strong>{escape(title)}</strong>")]
-    parts += [_paragraph(escape(sentence)) for sentence in sentences]
-    for table in tables:
-        none = _paragraph(f"<strong>{escape(table.title)}</strong>") + _paragraph("none")
-        parts.append(_html(table) if table.rows else none)
-        if table.more:
-            parts.append(_paragraph(escape(table.more)))
-    return f'<div class="{_NO_FORMULAS}" style="overflow-x:auto">{"".join(parts)}</div>'
-
-
-def _paragraph(markup: str) -> str:
-    return f'<p style="{_PARAGRAPH}">{markup}</p>'
-
-
-def _html(table: Table) -> str:
-    columns = zip(table.heads, *table.rows, strict=True)
-    styles = [f"{_TABLE_CELL};{_look(head, cells)}" for head, *cells in columns]
-    heads = "".join(
-        f'<th scope="col" style="{style};{_RULE}">{escape(head.lstrip(_MARKS))}</th>'
-        for head, style in zip(table.heads, styles, strict=True)
-    )
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{style}">{escape(cell)}</td>'
-            for cell, style in zip(row, styles, strict=True)
-        )
-        + "</tr>"
-        for row in table.rows
-    )
-    caption = f'<caption style="{_TABLE_CAPTION}">{escape(table.title)}</caption>'
-    head = f"<thead><tr>{heads}</tr></thead>"
-    return f'<table style="{_TABLE_STYLE}">{caption}{head}<tbody>{rows}</tbody></table>'
-
-
-def _look(head: str, cells: Sequence[str]) -> str:
-    if head.startswith(">"):
-        return _RIGHT
-    return _PROSE if head.startswith("~") or max(map(len, cells)) > _NARROW else _LEFT
-
-
+_UNLIMITED = 10_000
 _GAP = 3
 """Characters between two columns of a table on the terminal."""
 _NARROWEST, _LONGEST_WORD = 12, 24
@@ -156,7 +177,7 @@ def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0)
 
 def print_table(
     console: Console,
-    heads: Sequence[str],
+    heads: Iterable[Head],
     rows: Iterable[Sequence[str | Text]],
     *,
     total: Sequence[str | Text] | None = None,
@@ -168,29 +189,28 @@ def print_table(
 
     Args:
         console: where to print.
-        heads: the heads of the columns, marked as in `Table`; where none has words, there is no
-            head line.
+        heads: the columns; where none has a head, there is no head line.
         rows: the cells.
         total: a last row, set apart.
         indent: blanks before each line.
     """
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - see the module's docstring
     from rich.table import Table as Grid  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
+    columns = as_columns(heads)
     body = [*rows, *([total] if total else [])]
-    named = any(head.strip(_MARKS) for head in heads)
-    table = Grid(box=SIMPLE_HEAD if named else None, show_header=named, show_edge=False)
+    named = any(column.head for column in columns)
+    table = Grid(box=_box(console) if named else None, show_header=named, show_edge=False)
     table.pad_edge = False
     table.padding = (0, 1) if named else (0, _GAP, 0, 0)
-    columns = [*zip(*body, strict=True)] if body else [()] * len(heads)
-    room = console.width - indent - _GAP * (len(heads) - 1)
-    widths = _widths([*map(_need, heads, columns)], room)
-    for head, width in zip(heads, widths, strict=True):
+    cells = [*zip(*body, strict=True)] if body else [()] * len(columns)
+    room = console.width - indent - _GAP * (len(columns) - 1)
+    widths = _widths([*map(_need, columns, cells)], room)
+    for column, width in zip(columns, widths, strict=True):
         table.add_column(
-            Text(head.lstrip(_MARKS)),
-            justify="right" if head.startswith(">") else "left",
-            no_wrap=not head.startswith("~"),
+            Text(column.head),
+            justify="right" if column.kind == "number" else "left",
+            no_wrap=column.kind != "prose",
             overflow="fold",
             width=width,
         )
@@ -198,7 +218,7 @@ def print_table(
         if row is total:
             table.add_section()
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    needed = indent + _GAP * (len(heads) - 1) + sum(widths)
+    needed = indent + _GAP * (len(columns) - 1) + sum(widths)
     _print(console, table, indent=indent, width=max(console.width, needed))
 
 
@@ -209,12 +229,22 @@ class _Need(NamedTuple):
     most: int
 
 
-def _need(head: str, cells: Sequence[str | Text]) -> _Need:
+def _box(console: Console) -> Box:
+    """A line under the heads; of hyphens in plain text, which any encoding can print."""
+    from rich.box import SIMPLE_HEAD, Box  # noqa: PLC0415 - see the module's docstring
+
+    if console.width < _UNLIMITED:
+        return SIMPLE_HEAD
+    rows = ("    ", "    ", " -- ", "    ", "    ", " -- ", "    ", "    ")
+    return Box("".join(f"{row}\n" for row in rows), ascii=True)
+
+
+def _need(column: Column, cells: Sequence[str | Text]) -> _Need:
     from rich.cells import cell_len  # noqa: PLC0415 - see the module's docstring
 
-    texts = [head.lstrip(_MARKS), *map(str, cells)]
+    texts = [column.head, *map(str, cells)]
     most = max(cell_len(line) for text in texts for line in text.split("\n"))
-    if not head.startswith("~"):
+    if column.kind != "prose":
         return _Need(most, most)
     longest = max((cell_len(word) for text in texts for word in text.split()), default=0)
     return _Need(min(most, max(_NARROWEST, min(longest, _LONGEST_WORD))), most)
@@ -261,9 +291,6 @@ _PART_COLORS = {
     "combined_district_rate": "#98470f",
 }
 _OTHER_COLOR = "#57606a"
-_CARD_CELL = "padding:2px 16px 2px 0;vertical-align:top;background:transparent"
-_CARD_CAPTION = "text-align:left;font-weight:bold;padding:0"
-_CARD_TABLE = "border-collapse:collapse;margin:0 0 8px 0"
 _ROOM_FOR_TEXT, _ROOM_FOR_RATE = Decimal(22), Decimal(9)
 """The share of the bar, in percent, that has room for a part's name and rate, or for its rate."""
 
@@ -274,62 +301,51 @@ def card(
     day: str = "",
     facts: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
-    meanings: Mapping[str, str] | None = None,
 ) -> str:
-    """The card of a lookup's result as HTML.
-
-    Its styles are plain values, because notebooks that are not trusted keep no others; without any
-    style it reads as text.
+    """The card of a lookup's result as HTML; without any style it reads as text.
 
     Args:
         result: the result, of either mode.
         day: the day of the request, in words.
         facts: more about where the rate comes from: labels and values.
         notes: sentences that are shown before the service's own warnings.
-        meanings: what the codes of warnings mean.
     """
     rate, headline = result.rate, rate_headline(result)
     place = ", ".join(part for part in (rate.city, rate.county, rate.state) if part)
-    place = " ".join(part for part in (place, rate.zip) if part)
     what = "combined rate"
     if headline == "No rate":
-        what = "the service gives none that it could stand by"
+        what = "the service has no reliable rate"
     if lacking(result):
         what = "known so far: not the whole rate"
-    what = f"{what}, {day}" if day else what
-    return (
-        f'<div class="svc-card {_NO_FORMULAS}"'
-        ' style="max-width:720px;overflow-wrap:anywhere">'
-        f'<p style="margin:0;font-weight:bold">{escape(place)}</p>'
-        '<p style="margin:4px 0 8px 0"><span class="svc-rate" data-svc="rate"'
-        f' style="font-size:32px;font-weight:bold">{escape(headline)}</span>'
-        f" <span>{escape(what)}</span></p>"
-        f"{_card_partial(result, meanings)}{_card_bar(result)}"
-        '<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:0px 24px">'
-        f"{_card_parts(result)}{_card_grounds(result, facts)}</div>"
-        f"{_card_warnings(result, notes, meanings)}</div>"
+    missing = "; ".join(meaning_of(code) or code.replace("_", " ") for code in lacking(result))
+    parts = _card_known(result)
+    level = result.confidence or "not stated"
+    bar, bar_label = _card_bar(result, parts)
+    warnings = [*notes, *map(sentence, result.warnings)]
+    return render(
+        "card.html",
+        place=" ".join(part for part in (place, rate.zip) if part),
+        headline=headline,
+        what=f"{what}, {day}" if day else what,
+        missing=capital(missing),
+        alert=_ALERT,
+        bar=bar,
+        bar_label=bar_label,
+        rates=_card_rates(result, parts),
+        level=level,
+        level_color=_CONFIDENCE_COLORS.get(level, _ALERT),
+        level_meaning=meaning_of(level),
+        facts=[*_card_facts(result), *facts],
+        warnings=[*map(capital, warnings)],
     )
 
 
 def rate_headline(result: TaxResponse) -> str:
-    """The rate in a few words: "8.25 %", "At least 6.25 %" if a part is missing, or "No rate"."""
+    """The rate in a few words: "8.25%", "At least 6.25%" if a part is missing, or "No rate"."""
     total = result.rate.combined_rate_decimal
     if total is None or result.confidence == "none":
         return "No rate"
     return f"At least {percent(total)}" if lacking(result) else percent(total)
-
-
-def _card_partial(result: TaxResponse, meanings: Mapping[str, str] | None) -> str:
-    codes = lacking(result)
-    if not codes:
-        return ""
-    missing = "; ".join((meanings or {}).get(code, code.replace("_", " ")) for code in codes)
-    return (
-        '<p class="svc-partial" style="margin:0 0 8px 0;padding:6px 10px;'
-        f'border:2px solid {_ALERT}">'
-        f"<strong>PARTIAL: a part of the rate is not known.</strong> {escape(capital(missing))}."
-        " Compute no tax from it before the rest is known.</p>"
-    )
 
 
 def _card_known(result: TaxResponse) -> list[tuple[str, Decimal | None, str]]:
@@ -341,110 +357,53 @@ def _card_known(result: TaxResponse) -> list[tuple[str, Decimal | None, str]]:
     return parts if parts[0][1] else parts[1:]
 
 
-def _card_bar(result: TaxResponse) -> str:
-    """The parts next to each other, as wide as their share of the rate; the table says the same."""
-    parts = [(name, part, color) for name, part, color in _card_known(result) if part and part > 0]
+def _card_bar(
+    result: TaxResponse, known: Sequence[tuple[str, Decimal | None, str]]
+) -> tuple[list[tuple[Decimal, str, str]], str]:
+    """The pieces of the bar, as wide as their share of the rate, and its label."""
+    parts = [(name, part, color) for name, part, color in known if part and part > 0]
     whole = sum((part for _, part, _ in parts), Decimal(0))
     if not whole or rate_headline(result) == "No rate":
-        return ""
+        return [], ""
     partial = bool(lacking(result))
     room = Decimal(75) if partial else Decimal(100)
-    style = (
-        "padding:8px 0;overflow:hidden;text-align:center;box-sizing:border-box;white-space:nowrap"
-    )
-    pieces = ""
+    pieces = []
     for name, part, color in parts:
         share = (part / whole * room).quantize(Decimal("0.01"))
-        label = percent(part) if share >= _ROOM_FOR_RATE else "&nbsp;"
-        label = f"{name} {label}" if share >= _ROOM_FOR_TEXT else label
-        pieces += (
-            f'<div style="width:{share}%;background-color:{color};color:#ffffff;{style};'
-            f'text-overflow:ellipsis;border-right:1px solid #ffffff">{label}</div>'
-        )
-    if partial:
-        pieces += f'<div style="flex:1;border:2px dashed {_ALERT};{style}">not known</div>'
-    label = ", ".join(f"{name} {percent(part)}" for name, part, _ in parts)
+        label = percent(part) if share >= _ROOM_FOR_RATE else ""
+        pieces.append((share, color, f"{name} {label}" if share >= _ROOM_FOR_TEXT else label))
+    named = ", ".join(f"{name} {percent(part)}" for name, part, _ in parts)
     rest = ", and a part that is not known" if partial else ""
-    return (
-        f'<div class="svc-bar" role="img" aria-label="Parts of the rate: {escape(label)}{rest}"'
-        f' style="display:flex;width:100%;margin:0 0 8px 0;font-size:12px">{pieces}</div>'
-    )
+    return pieces, f"Parts of the rate: {named}{rest}"
 
 
-def _card_parts(result: TaxResponse) -> str:
+def _card_rates(
+    result: TaxResponse, known: Iterable[tuple[str, Decimal | None, str]]
+) -> list[tuple[str, str, str]]:
+    """Color, name and rate of each part; without a color their sum."""
     rows = [
-        (
-            f'<span style="color:{color}">&#9632;</span> {name}',
-            "not known" if part is None else percent(part),
-        )
-        for name, part, color in _card_known(result)
+        (color, name, "not known" if part is None else percent(part)) for name, part, color in known
     ]
     total = result.rate.combined_rate_decimal
     # a figure of confidence "none" must not look like a rate
     summed = "no rate" if total is None or result.confidence == "none" else percent(total)
-    last = "Known so far" if lacking(result) else "Combined"
-    rows.append((f"<strong>{last}</strong>", f"<strong>{summed}</strong>"))
-    return (
-        f'<table class="svc-parts" style="{_CARD_TABLE}">'
-        f'<caption style="{_CARD_CAPTION}">Parts of the rate</caption>'
-        '<thead><tr style="background:transparent">'
-        f'<th scope="col" style="text-align:left;{_CARD_CELL}">Part</th>'
-        f'<th scope="col" style="text-align:right;{_CARD_CELL}">Rate</th></tr></thead>'
-        f"{_card_body(rows, 'right')}</table>"
-    )
+    return [*rows, ("", "Known so far" if lacking(result) else "Combined", summed)]
 
 
-def _card_grounds(result: TaxResponse, facts: Sequence[tuple[str, str]]) -> str:
+def _card_facts(result: TaxResponse) -> list[tuple[str, str]]:
     meta, extra = result.meta, result.meta.model_extra or {}
-    level = result.confidence or "not stated"
-    badge = (
-        '<span class="svc-confidence" style="color:#ffffff;padding:1px 8px;border-radius:3px;'
-        f'background-color:{_CONFIDENCE_COLORS.get(level, _ALERT)}">{escape(level)}</span>'
-        f" {escape(CONFIDENCE_MEANINGS.get(level, ''))}"
-    )
     basis, via, freight = meta.effective_date_basis, meta.resolved_via, result.rate.freight_taxable
     in_force = meta.effective_date or "not published"
     delivery = "not known whether taxable"
     if isinstance(freight, bool):
         delivery = "taxable" if freight else "not taxable"
-    texts = [
-        ("Decided by", DECIDED_BY.get(via, via) if via else "not stated"),
-        ("In force since", f"{in_force} ({BASES.get(basis, basis)})" if basis else in_force),
+    return [
+        ("Decided by", (meaning_of(via) or via) if via else "not stated"),
+        ("In force since", f"{in_force} ({meaning_of(basis) or basis})" if basis else in_force),
         ("Source", str(extra.get("source") or "not stated")),
         ("Edition", str(extra.get("edition") or "not stated")),
         ("Delivery charges", delivery),
-        *facts,
     ]
-    rows = [("Confidence", badge), *((escape(name), escape(value)) for name, value in texts)]
-    return (
-        f'<table class="svc-grounds" style="{_CARD_TABLE};max-width:440px">'
-        f'<caption style="{_CARD_CAPTION}">What it rests on</caption>'
-        f"{_card_body(rows, 'left')}</table>"
-    )
-
-
-def _card_body(rows: Iterable[tuple[str, str]], align: str) -> str:
-    """Rows of a head and a cell, both of them markup."""
-    head = f"text-align:left;{_CARD_CELL};font-weight:normal;white-space:nowrap"
-    cells = "".join(
-        f'<tr style="background:transparent"><th scope="row" style="{head}">{name}</th>'
-        f'<td style="text-align:{align};{_CARD_CELL}">{value}</td></tr>'
-        for name, value in rows
-    )
-    return f"<tbody>{cells}</tbody>"
-
-
-def _card_warnings(
-    result: TaxResponse, notes: Sequence[str], meanings: Mapping[str, str] | None
-) -> str:
-    texts = [*notes, *(sentence(warning, meanings) for warning in result.warnings)]
-    if not texts:
-        return '<p style="margin:0">The service has no warnings.</p>'
-    items = "".join(f"<li>{escape(capital(text))}</li>" for text in texts)
-    return (
-        '<p style="margin:0;font-weight:bold">Warnings</p>'
-        f'<ul class="svc-warnings" style="margin:0;padding-left:20px">{items}</ul>'
-    )
 
 
 def counted(count: int, noun: str) -> str:

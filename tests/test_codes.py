@@ -1,24 +1,58 @@
-"""How a result is read: percentages, and warnings in sentences."""
+"""The table of codes: complete, and shown by the documents; rates and warnings in words."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import answer
 
-from svc_tools.codes import percent, sentence, with_percentages
+from scripts.write_code_tables import written
+from svc_tools.codes import CODES, codes_of, percent, sentence, with_percentages
+from svc_tools.frames.lookup_columns import CONFIDENCES
+from svc_tools.lookup import STATUSES
+from svc_tools.service.ratebook import rating
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_every_code_of_a_column_or_a_response_is_in_the_table():
+    of_service = set(re.findall(r'"code": "(\w+)"', Path(rating.__file__).read_text()))
+    assert "zip_spans_jurisdictions" in of_service
+    assert of_service <= CODES.keys()
+    assert set(STATUSES) == set(codes_of("status"))
+    assert set(CONFIDENCES) | {"none"} == set(codes_of("confidence"))
+
+
+@pytest.mark.parametrize("row", CODES.values(), ids=CODES)
+def test_a_code_has_a_meaning_on_one_line_and_a_sentence_of_what_to_do(row):
+    assert row.meaning
+    assert not row.meaning.endswith(".")
+    assert "\n" not in row.meaning + row.why + row.to_do
+    if {"review", "tax_review", "tax_due", "error"} & set(row.kinds):
+        assert row.to_do.endswith(".")
+    if "review" in row.kinds:
+        assert row.why
+
+
+@pytest.mark.parametrize("page", ["COLUMNS.md", "TAX.md", "RECONCILE.md"])
+def test_the_documents_show_the_table(page):
+    """After a change: `python -m scripts.write_code_tables`."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert "<!-- codes: " in text
+    assert written(text) == text
 
 
 @given(st.integers(-(10**60), 10**60), st.integers(0, 90))
 def test_a_percentage_has_every_digit_of_its_rate(digits, places):
     sign = (0 if digits >= 0 else 1, tuple(map(int, str(abs(digits)))), -places)
     shown = percent(Decimal(sign))
-    text, unit = shown.split(" ")
-    assert unit == "%"
+    assert shown.endswith("%")
+    text = shown.removesuffix("%")
     assert re.fullmatch(r"-?\d+\.\d{2,}", text)
     assert Decimal(text).as_tuple().sign == sign[0]
     whole, _, fraction = text.lstrip("-").partition(".")
@@ -28,7 +62,7 @@ def test_a_percentage_has_every_digit_of_its_rate(digits, places):
 
 @pytest.mark.parametrize(
     ("rate", "said"),
-    [("0.08250", "8.25 %"), ("0.08625", "8.625 %"), ("0", "0.00 %"), ("0.1", "10.00 %")],
+    [("0.08250", "8.25%"), ("0.08625", "8.625%"), ("0", "0.00%"), ("0.1", "10.00%")],
 )
 def test_a_percentage_has_two_decimals_and_no_idle_zeros(rate, said):
     assert percent(Decimal(rate)) == said
@@ -37,12 +71,12 @@ def test_a_percentage_has_two_decimals_and_no_idle_zeros(rate, said):
 @pytest.mark.parametrize(
     ("warning", "said"),
     [
-        ("odd", "in words"),
+        ("zip4", "the ZIP+4"),
         ("Something else", "Something else"),
-        ({"code": "odd"}, "in words (odd)"),
+        ({"code": "zip4"}, "the ZIP+4 (zip4)"),
         ({"code": "new_one"}, "new_one"),
-        ({"code": "odd", "message": {"no": "text"}}, "in words (odd)"),
-        ({"code": "odd", "message": "its own, 0.08250"}, "its own, 8.25 % (odd)"),
+        ({"code": "zip4", "message": {"no": "text"}}, "the ZIP+4 (zip4)"),
+        ({"code": "odd", "message": "its own, 0.08250"}, "its own, 8.25% (odd)"),
         (
             {
                 "code": "place_input_mismatch",
@@ -55,11 +89,9 @@ def test_a_percentage_has_two_decimals_and_no_idle_zeros(rate, said):
 )
 def test_a_warning_is_a_sentence_and_keeps_its_code(warning, said):
     (one,) = answer(warnings=[warning]).warnings
-    assert sentence(one, {"odd": "in words"}) == said
+    assert sentence(one) == said
 
 
 def test_only_rates_become_percentages():
     text = "0.08250, 1.00000; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
-    assert (
-        with_percentages(text) == "8.25 %, 100.00 %; not 10.08250, 0.082501, 1.0.08250 or 2026.05"
-    )
+    assert with_percentages(text) == "8.25%, 100.00%; not 10.08250, 0.082501, 1.0.08250 or 2026.05"

@@ -22,8 +22,8 @@ PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
 def test_the_card_says_what_the_answer_says():
     said = text_of(card(answer(source="The list", edition="2026-10"), day="on 2026-05-01"))
     assert "Austin, Travis, TX 78701" in said
-    assert "8.25 % combined rate, on 2026-05-01" in said
-    for part in ("State 6.25 %", "County 0.00 %", "City 1.00 %", "Districts 1.00 %"):
+    assert "8.25% combined rate, on 2026-05-01" in said
+    for part in ("State 6.25%", "County 0.00%", "City 1.00%", "Districts 1.00%"):
         assert part in said
     assert "high one published rate fits the place" in said
     assert "not published (the publisher gives an edition, and no date for the rate)" in said
@@ -41,13 +41,13 @@ def test_an_untrusted_notebook_shows_the_card():
 def test_a_partial_answer_suggests_no_whole_rate():
     one = answer({"combined_district_rate": "0.00000"}, warnings=[PARTIAL])
     said = text_of(card(one))
-    assert rate_headline(one) == "At least 8.25 %"
+    assert rate_headline(one) == "At least 8.25%"
     assert "PARTIAL: a part of the rate is not known." in said
     assert "known so far: not the whole rate" in said
     assert "Districts not known" in said
-    assert "Known so far 8.25 %" in said
+    assert "Known so far 8.25%" in said
     assert "combined rate" not in said
-    assert "Not 0.125 % but more (districts_not_covered)" in said
+    assert "Not 0.125% but more (districts_not_covered)" in said
 
 
 @pytest.mark.parametrize("one", [answer({"combined_rate": None}), answer(confidence="none")])
@@ -55,7 +55,7 @@ def test_no_rate_is_no_rate_and_no_figure_stands_for_it(one):
     said = text_of(card(one))
     assert rate_headline(one) == "No rate"
     assert "Combined no rate" in said
-    assert "8.25 %" not in said
+    assert "8.25%" not in said
 
 
 def test_everything_from_the_service_is_escaped():
@@ -86,7 +86,7 @@ def test_the_figures_are_exact_and_the_bar_is_no_wider_than_its_place(units, par
     rates["combined_rate"] = units_to_rate(sum(units))
     one = answer(rates, warnings=[PARTIAL] if partial else [])
     html = card(one)
-    shown = Decimal(re.search(r"(\d+\.\d+) %", rate_headline(one))[1])
+    shown = Decimal(re.search(r"(\d+\.\d+)%", rate_headline(one))[1])
     assert shown == Decimal(sum(units)) / 1000
     widths = [Decimal(width) for width in re.findall(r"width:(\d+\.\d+)%;background", html)]
     assert sum(widths) <= (Decimal("75.05") if partial else Decimal("100.05"))
@@ -96,7 +96,7 @@ def test_the_figures_are_exact_and_the_bar_is_no_wider_than_its_place(units, par
 def test_a_bare_answer_is_a_card_that_claims_nothing():
     one = TaxResponse.model_validate({"rate": {"combined_rate": "0.08250"}})
     said = text_of(card(one))
-    assert "8.25 % combined rate" in said
+    assert "8.25% combined rate" in said
     assert said.count("not known") == 5  # the four parts, and delivery
     assert "Confidence not stated" in said
     assert "Decided by not stated" in said
@@ -106,12 +106,12 @@ def test_a_bare_answer_is_a_card_that_claims_nothing():
 def test_a_zero_rate_is_a_rate_and_has_no_bar():
     names = ("state_rate", "county_rate", "city_rate", "combined_district_rate", "combined_rate")
     html = card(answer(dict.fromkeys(names, "0.00000")))
-    assert "0.00 % combined rate" in text_of(html)
+    assert "0.00% combined rate" in text_of(html)
     assert "svc-bar" not in html
 
 
 def test_a_national_rate_is_a_part_where_there_is_one():
-    assert "Country 5.00 %" in text_of(card(answer({"country_rate": "0.05000"})))
+    assert "Country 5.00%" in text_of(card(answer({"country_rate": "0.05000"})))
     assert "Country" not in text_of(card(answer()))
 
 
@@ -127,9 +127,9 @@ def test_a_zero_that_is_not_covered_is_no_part_and_another_figure_is_one():
     zero = {"county_rate": "0.00000", "city_rate": "0.00000", "combined_district_rate": "0.00000"}
     said = text_of(card(answer(zero, warnings=[only_state])))
     assert said.count("not known") >= 4
-    assert "State 6.25 %" in said
+    assert "State 6.25%" in said
     kept = text_of(card(answer({**zero, "city_rate": "0.01000"}, warnings=[only_state])))
-    assert "City 1.00 %" in kept
+    assert "City 1.00%" in kept
 
 
 CELLS = """
@@ -162,6 +162,6 @@ def test_a_cell_shows_a_result_as_a_card(before, first, check):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "8.25 % combined rate" in text_of(done.stdout)
+    assert "8.25% combined rate" in text_of(done.stdout)
     assert "&lt;img src=x onerror=alert(1)&gt;" in done.stdout
     assert not hasattr(TaxResponse, "_repr_html_")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from svc_tools.display import print_table
+from svc_tools.display import number, print_table, prose
 
-HEADS = ("Code", ">Rows", "~What to do", "~Warnings")
+HEADS = ("Code", number("Rows"), prose("What to do"), prose("Warnings"))
 CODES = "address_not_matched, zip_spans_jurisdictions, as_of_after_edition"
 WORDS = st.lists(st.text("abcdefgh_", min_size=1, max_size=30), max_size=8).map(" ".join)
 

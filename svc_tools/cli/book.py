@@ -16,7 +16,7 @@ from rich.text import Text
 
 from svc_tools.cli.common import NO_ANSWER, Json, admin, explained
 from svc_tools.codes import percent
-from svc_tools.display import print_table, print_text
+from svc_tools.display import number, print_table, print_text, prose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,15 @@ _HEADINGS = {
 }
 _NOTICED = "A service that is running answers with it within seconds; no restart is needed."
 
-_COVERAGE_COLUMNS = ("State", "Tier", "Expect", "Oldest row", "All since", "Good until", ">Source")
+_COVERAGE_COLUMNS = (
+    "State",
+    "Tier",
+    "Expect",
+    "Oldest row",
+    "All since",
+    "Good until",
+    number("Source"),
+)
 _STYLES = {"high": "green", "medium": "yellow", "low": "red", "none": "dim"}
 _TIERS = (
     ("A", "the state alone decides"),
@@ -42,7 +50,15 @@ _TIERS = (
     ("none", "only the towns of one table"),
 )
 
-_CHECK_COLUMNS = (">Rows", ">Right", ">Wrong", ">In range", ">Partial", ">None", ">Right %")
+_CHECK_COLUMNS = (
+    number("Rows"),
+    number("Right"),
+    number("Wrong"),
+    number("In range"),
+    number("Partial"),
+    number("None"),
+    number("Right %"),
+)
 _MANY = 5
 
 book = typer.Typer(no_args_is_help=True, help="The rate book of the embedded service.")
@@ -99,7 +115,14 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
     if found["worst"]:
         console.print()
         print_text(console, ("Furthest off", "bold"))
-        heads = (">Line", "~Place", ">Expected", ">Answer", "Confidence", "~Warnings")
+        heads = (
+            number("Line"),
+            prose("Place"),
+            number("Expected"),
+            number("Answer"),
+            "Confidence",
+            prose("Warnings"),
+        )
         print_table(console, heads, [_wrong(one) for one in found["worst"]])
     if found["missing"]:
         console.print()
@@ -162,14 +185,14 @@ def _show_coverage(console: Console, found: Mapping[str, Any]) -> None:
     print_text(console, ("Sources, editions", "bold"))
     print_table(
         console,
-        (">", "~"),
+        (number(), prose()),
         [(str(number), text) for text, number in sources.items()],
         indent=2,
     )
     console.print()
     print_text(console, ("Tiers: what decides", "bold"))
     tiers = {state["tier"] for state in states}
-    print_table(console, ("", "~"), [row for row in _TIERS if row[0] in tiers], indent=2)
+    print_table(console, ("", prose()), [row for row in _TIERS if row[0] in tiers], indent=2)
     console.print()
     print_text(
         console,
@@ -330,7 +353,7 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
     print_text(console, f"{_count(found.rates, 'rate')} changed:", indent=2)
     print_table(
         console,
-        ("From", "~Jurisdiction", ">Before", ">Now"),
+        ("From", prose("Jurisdiction"), number("Before"), number("Now")),
         [
             (str(one.since), one.name, _percent(one.before), _percent(one.after))
             for one in found.rates[:_SHOWN]
@@ -386,7 +409,7 @@ def list_editions() -> None:
     if not found:
         print_text(console, "Nothing is imported: the shipped book answers alone.")
         return
-    heads = ("State", "Kind", "Edition", "~File", ">Rows", "Imported")
+    heads = ("State", "Kind", "Edition", prose("File"), number("Rows"), "Imported")
     print_table(
         console,
         heads,

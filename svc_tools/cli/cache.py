@@ -13,7 +13,7 @@ from rich.console import Console
 
 from svc_tools import config
 from svc_tools.cli.common import explained
-from svc_tools.display import print_table, print_text
+from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.lookup.cache import cache_info, clear_cache, is_of_service
 
 if TYPE_CHECKING:
@@ -32,7 +32,15 @@ _File = Annotated[
         "--file", help=f"The cache's file; else {config.CACHE_VARIABLE}, else the user's own."
     ),
 ]
-_HEADS = ("~Service", "Account", ">Answers", ">For ever", ">For a time", ">Expired", "Newest")
+_HEADS = (
+    prose("Service"),
+    "Account",
+    number("Answers"),
+    number("For ever"),
+    number("For a time"),
+    number("Expired"),
+    "Newest",
+)
 _DIGEST = 12
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 

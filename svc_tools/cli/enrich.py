@@ -20,22 +20,25 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
 from svc_tools.cli.common import client_of, explained
+from svc_tools.codes import meaning_of
 from svc_tools.display import (
     RANGE_LABEL,
     duration,
+    number,
     print_table,
     print_text,
+    prose,
     the_service,
 )
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.lookup.review import MEANINGS
 from svc_tools.progress import Meter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from svc_sdk import Svc
+    from svc_tools.display import Head
     from svc_tools.frames.files.job import FileJob
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import ResultStore
@@ -430,7 +433,7 @@ def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
     if steps:
         print_text(console)
         print_text(console, ("What to do next", "bold"))
-        print_table(console, ("", "~"), [("-", text) for text in steps])
+        print_table(console, ("", prose()), [("-", text) for text in steps])
 
 
 def _headline(run: FileRun) -> str:
@@ -444,9 +447,9 @@ def _headline(run: FileRun) -> str:
 
 
 def _use(console: Console, run: FileRun) -> None:
-    rows = [(name, f"{count:,}", MEANINGS[name]) for name, count in run.totals.by_use.items()]
+    rows = [(name, f"{count:,}", meaning_of(name)) for name, count in run.totals.by_use.items()]
     if rows:
-        _section(console, "What can be used", ("Use", ">Rows", "~Meaning"), rows)
+        _section(console, "What can be used", ("Use", number("Rows"), prose("Meaning")), rows)
 
 
 def _to_review(console: Console, run: FileRun) -> None:
@@ -456,8 +459,8 @@ def _to_review(console: Console, run: FileRun) -> None:
     groups = run.totals.review.groups()
     if groups:
         table = state_reason_table(TO_REVIEW, groups, _MOST)
-        title = f"{table.title}: {run.totals.review.rows:,} of {run.totals.rows:,}"
-        _section(console, title, table.heads, table.rows)
+        title = f"{table.caption}: {run.totals.review.rows:,} of {run.totals.rows:,}"
+        _section(console, title, table.columns, table.rows)
         texts = [text for text in (table.more, run.totals.estimates) if text]
         for text in texts:
             print_text(console, text)
@@ -467,11 +470,9 @@ def _to_review(console: Console, run: FileRun) -> None:
 
 def _statuses(console: Console, run: FileRun) -> None:
     counts = run.totals.statuses
-    rows = [
-        (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
-    ]
+    rows = [(name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]]
     if rows:
-        _section(console, "Rows by status", ("Status", ">Rows", "~Meaning"), rows)
+        _section(console, "Rows by status", ("Status", number("Rows"), prose("Meaning")), rows)
 
 
 def _money(console: Console, run: FileRun) -> None:
@@ -482,7 +483,7 @@ def _money(console: Console, run: FileRun) -> None:
         rows.append(("Of it due from you (tax_due)", f"{totals.due:,.2f}"))
     if totals.at_stake:
         rows.append((RANGE_LABEL, f"{totals.at_stake:,.2f}"))
-    _section(console, "Tax", ("", ">"), rows)
+    _section(console, "Tax", ("", number()), rows)
 
 
 def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
@@ -493,9 +494,9 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
     _table(
         console,
         "Why rows have no whole rate",
-        [((status, MEANINGS.get(why, why)), rows) for status, why, rows in most],
+        [((status, (meaning_of(why) or why)), rows) for status, why, rows in most],
         without,
-        ("Status", "~Reason"),
+        ("Status", prose("Reason")),
     )
     if taxed:
         untaxed = counted_alike(("", why, rows) for why, rows in totals.untaxed.items())
@@ -504,7 +505,7 @@ def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
             "Why rows with a rate have no tax",
             [((why,), rows) for _, why, rows in untaxed[:_MOST]],
             totals.untaxed.total(),
-            ("~Reason",),
+            (prose("Reason"),),
         )
 
 
@@ -513,7 +514,7 @@ def _table(
     title: str,
     most: Sequence[tuple[tuple[str, ...], int]],
     total: int,
-    heads: tuple[str, ...],
+    heads: tuple[Head, ...],
 ) -> None:
     """Reasons with their rows, the most frequent first, and how many rows have others."""
     if not most:
@@ -523,7 +524,7 @@ def _table(
     if others > 0:
         rows.append((*[""] * (len(heads) - 1), "other reasons", f"{others:,}"))
     rows = [(row[-1], *row[:-1]) for row in rows]
-    _section(console, title, (">Rows", *heads), rows)
+    _section(console, title, (number("Rows"), *heads), rows)
 
 
 def _next_steps(run: FileRun) -> list[str]:
@@ -574,17 +575,17 @@ def show_plan(console: Console, plan: Plan, *, name: str) -> None:
     refused = sum(one.rows for one in plan.refused)
     if refused:
         rows.append(("Rows that are never asked for", f"{refused:,}"))
-    print_table(console, ("~", ">"), rows, indent=2)
+    print_table(console, (prose(), number()), rows, indent=2)
     if plan.fits_quota is False:
         print_text(console, ("The account has not enough lookups left for it.", "bold"))
     if refused:
         print_text(console)
     most = [((one.status, one.reason), one.rows) for one in plan.refused_alike()[:_MOST]]
-    _table(console, "Why rows are never asked for", most, refused, ("Status", "~Reason"))
+    _table(console, "Why rows are never asked for", most, refused, ("Status", prose("Reason")))
 
 
 def _section(
-    console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+    console: Console, title: str, heads: Sequence[Head], rows: Sequence[Sequence[str]]
 ) -> None:
     print_text(console, (title, "bold"))
     print_table(console, heads, rows)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools.cli.common import NO_ANSWER, explained
-from svc_tools.display import print_table, print_text
+from svc_tools.display import print_table, print_text, prose
 
 if TYPE_CHECKING:
     from svc_tools.excel.checking import Line
@@ -81,7 +81,7 @@ def install(
         console.print()
         print_text(console, ("Next", "bold"))
         rows = [(Text(command, "cyan"), what) for command, what in _WAYS]
-        print_table(console, ("", "~"), rows, indent=2)
+        print_table(console, ("", prose()), rows, indent=2)
 
 
 def _key(address: str, *, from_stdin: bool) -> SecretStr | None:
@@ -131,7 +131,7 @@ def check(
             (Text(line.mark.ljust(len("not set up")), _STYLES[line.mark]), _described(line))
             for line in lines
         ]
-        print_table(console, ("", "~"), rows)
+        print_table(console, ("", prose()), rows)
         print_text(console, f"Wrong: {wrong}." if wrong else "Nothing is wrong.")
     if wrong:
         raise typer.Exit(NO_ANSWER)

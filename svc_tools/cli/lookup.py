@@ -19,15 +19,14 @@ from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import BaseUrl, Embedded, Json, client_of, explained
 from svc_tools.codes import (
-    CONFIDENCE_MEANINGS,
-    DECIDED_BY,
     PARTS,
     known_part,
     lacking,
+    meaning_of,
     percent,
     sentence,
 )
-from svc_tools.display import print_table, print_text
+from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.places import (
     Cells,
     Elsewhere,
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
 
 _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red", "none": "red"}
 
-_COMPONENT = ("~Level", "~Name", ">Rate", "In force since", "~Source")
-_CANDIDATE = ("~Name", "~County", ">Rate", "~Why")
+_COMPONENT = (prose("Level"), prose("Name"), number("Rate"), "In force since", prose("Source"))
+_CANDIDATE = (prose("Name"), prose("County"), number("Rate"), prose("Why"))
 
 
 def lookup(  # noqa: PLR0917 - Typer reads the signature
@@ -226,15 +225,15 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
         print_text(console, (shown, "bold yellow"), "  ", partial, f", {day}")
     else:
         print_text(console, (shown, "bold cyan"), f"  combined, {day}")
-    print_table(console, ("", ">"), _parts(response), indent=2)
+    print_table(console, ("", number()), _parts(response), indent=2)
     grounds = [("Confidence", _confidence(response))]
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
-    print_table(console, ("", "~"), grounds)
+    print_table(console, ("", prose()), grounds)
     marked = [(Text("!", "yellow"), sentence(warning)) for warning in response.warnings]
-    print_table(console, ("", "~"), marked, indent=2)
+    print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]
-    print_table(console, ("", "~"), origin)
+    print_table(console, ("", prose()), origin)
     _show_full(console, response)
 
 
@@ -261,7 +260,7 @@ def _parts(response: TaxResponse) -> list[tuple[str, str]]:
 
 def _confidence(response: TaxResponse) -> Text:
     level = response.confidence or ""
-    meaning = f": {CONFIDENCE_MEANINGS[level]}" if level in CONFIDENCE_MEANINGS else ""
+    meaning = f": {meaning_of(level)}" if meaning_of(level) else ""
     return Text.assemble((level or "not stated", _COLOURS.get(level, "")), meaning)
 
 
@@ -270,7 +269,7 @@ def _decided_by(response: TaxResponse) -> str | None:
     via = response.meta.resolved_via
     if via is None:
         return None
-    decided, why = DECIDED_BY.get(via, via), _reason_of_choice(response)
+    decided, why = meaning_of(via) or via, _reason_of_choice(response)
     return f"{decided} ({why})" if why else decided
 
 

@@ -24,10 +24,12 @@ from svc_tools.display import (
     NOTHING,
     capital,
     counted,
+    number,
     plain,
     print_table,
     print_text,
     printable,
+    prose,
     the_service,
 )
 from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
@@ -426,7 +428,7 @@ def show_register(console: Console, register: Register, *, of: str) -> None:
     print_text(console, ("Nexus register", "bold"), f", {of}: {register.sentence}")
     if register.records:
         console.print()
-        heads = ("State", "Type", "Registered at", "~Address", "~Notes")
+        heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
         print_table(console, heads, [_cells(one) for one in register.records])
 
 
@@ -449,7 +451,9 @@ def show_differences(console: Console, found: list[Difference], *, service: str)
         )
         for one in found
     ]
-    print_table(console, ("State", "Type", "Difference", "~Yours", "~The service's"), rows)
+    print_table(
+        console, ("State", "Type", "Difference", prose("Yours"), prose("The service's")), rows
+    )
 
 
 def show_added(console: Console, added: Added, *, service: str) -> None:
@@ -516,7 +520,7 @@ def show_plan(
             console.print()
             print_text(console, (f"{title}: {counted(len(rows), 'record')}", "bold"))
             console.print()
-            heads = (">Row", "State", "Type", "Registered", "~Reasons")
+            heads = (number("Row"), "State", "Type", "Registered", prose("Reasons"))
             print_table(console, heads, [_plan_cells(row) for row in rows])
         if decision == "candidate":
             for row in rows:
@@ -587,7 +591,7 @@ def _show_reasons(console: Console, plan: Plan) -> None:
         print_text(console, ("What the reasons mean", "bold"))
         console.print()
         rows = [(_words(code), text) for code, text in REASONS.items() if code in used]
-        print_table(console, ("Reason", "~Meaning"), rows)
+        print_table(console, ("Reason", prose("Meaning")), rows)
 
 
 def _again(command: str, about: str, *, embedded: bool, base_url: str | None) -> str:
@@ -635,7 +639,7 @@ _RECEIPT_KINDS = {
     "remove_state": "removal of all types of a state",
     "restore": "restore",
 }
-_RECEIPT_HEADS = ("Record", "Status", "~What happened")
+_RECEIPT_HEADS = ("Record", "Status", prose("What happened"))
 _LABEL = len("Service")
 
 
@@ -670,7 +674,7 @@ def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
     if before and any(item.status == "planned" for item in receipt.items):
         console.print()
         print_text(console, ("Before you go on", "bold"))
-        print_table(console, ("", "~"), [("-", sentence) for sentence in before])
+        print_table(console, ("", prose()), [("-", sentence) for sentence in before])
 
 
 def show_receipt(console: Console, receipt: Receipt, *, references: bool = False) -> None:
@@ -701,9 +705,9 @@ def _show_facts(console: Console, receipt: Receipt) -> None:
         facts.append(("Plan", receipt.plan_id))
     if receipt.undo_note:
         facts.append(("Undo", receipt.undo_note))
-    print_table(console, ("", "~"), facts)
+    print_table(console, ("", prose()), facts)
     if receipt.advice:
-        print_table(console, ("", "~"), [("Note".ljust(_LABEL), one) for one in receipt.advice])
+        print_table(console, ("", prose()), [("Note".ljust(_LABEL), one) for one in receipt.advice])
     for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
         if path is not None:
             _unbroken(console, f"{name}   {path}")
@@ -727,8 +731,8 @@ def show_receipts(console: Console, frame: pd.DataFrame) -> None:
     if frame.empty:
         print_text(console, "There are no receipts yet.")
         return
-    for number, row in enumerate(frame.to_dict("records")):
-        if number:
+    for place, row in enumerate(frame.to_dict("records")):
+        if place:
             console.print()
         started = row["started"]
         when = f"{started:%Y-%m-%d %H:%M:%S} UTC" if isinstance(started, datetime) else ""

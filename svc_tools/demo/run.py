@@ -14,13 +14,12 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.atomic import whole_file
-from svc_tools.display import print_table, print_text
+from svc_tools.codes import meaning_of
+from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.summary import other_date_sentence, summarize
-from svc_tools.lookup.review import MEANINGS
+from svc_tools.frames.summary import RATE_NOTE_SHORT, other_date_sentence, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from svc_sdk import Svc
+    from svc_tools.display import Head
     from svc_tools.frames.money import Totals
     from svc_tools.frames.review import Review
     from svc_tools.frames.summary import ConfidenceTax, Count, StateTotals, Summary
@@ -182,9 +182,9 @@ def _partial_note(summary: Summary) -> str:
 
 
 def _counts(console: Console, title: str, head: str, counts: Sequence[Count]) -> None:
-    rows = [(count.name, f"{count.rows:,}", MEANINGS.get(count.name, "")) for count in counts]
+    rows = [(count.name, f"{count.rows:,}", meaning_of(count.name)) for count in counts]
     if rows:
-        _section(console, title, (head, ">Rows", "~Meaning"), rows)
+        _section(console, title, (head, number("Rows"), prose("Meaning")), rows)
 
 
 def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> None:
@@ -194,7 +194,7 @@ def _taxed(console: Console, states: Sequence[StateTotals], money: Totals) -> No
     _section(
         console,
         "Tax by state, US dollars (whole rates only)",
-        ("State", ">Rows", ">Sales", ">Tax"),
+        ("State", number("Rows"), number("Sales"), number("Tax")),
         rows,
         total=("Total", *_tax([money])),
     )
@@ -222,7 +222,7 @@ def _by_confidence(console: Console, parts: Sequence[ConfidenceTax]) -> None:
         for part in parts
     ]
     if rows:
-        heads = ("Confidence", ">Rows", ">Sales", ">Tax")
+        heads = ("Confidence", number("Rows"), number("Sales"), number("Tax"))
         _section(console, "The same tax by confidence of the rate", heads, rows)
 
 
@@ -238,7 +238,7 @@ def _untaxed(console: Console, states: Sequence[StateTotals], money: Totals) -> 
     _section(
         console,
         "Sales without a tax, US dollars",
-        ("State", ">Partial", ">Sales", ">No rate", ">Sales"),
+        ("State", number("Partial"), number("Sales"), number("No rate"), number("Sales")),
         rows,
         total=("Total", *_stakes([money])),
     )
@@ -281,14 +281,14 @@ def _failures(console: Console, summary: Summary) -> None:
     others = sum(failure.rows for failure in rest) + summary.other_failures
     if others:
         rows.append(("", f"{others:,}", "other reasons"))
-    _section(console, "Why rows have no rate", ("Status", ">Rows", "~Reason"), rows)
+    _section(console, "Why rows have no rate", ("Status", number("Rows"), prose("Reason")), rows)
 
 
 def _to_review(console: Console, review: Review) -> None:
     totals = review.totals
     title = f"Rows to review by state and reason: {totals.rows:,} of {totals.frame_rows:,}"
     table = state_reason_table(title, review.state_reasons, _MOST_GROUPS)
-    _section(console, table.title, table.heads, table.rows)
+    _section(console, table.caption, table.columns, table.rows)
     if table.more:
         _paragraph(console, table.more)
     _paragraph(console, review.sentence)
@@ -297,7 +297,7 @@ def _to_review(console: Console, review: Review) -> None:
 def _section(
     console: Console,
     title: str,
-    heads: Sequence[str],
+    heads: Sequence[Head],
     rows: Iterable[Sequence[str]],
     total: Sequence[str] | None = None,
 ) -> None:

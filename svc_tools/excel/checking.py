@@ -17,7 +17,7 @@ import httpx
 from svc_sdk import SvcError, __version__
 from svc_tools.config import ConfigurationError, EmbeddedSvc
 from svc_tools.excel import installing, server_file, settings
-from svc_tools.lookup.errors import told_of_service
+from svc_tools.lookup.errors import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +128,7 @@ def _answer() -> Line:
             settings.check_key(client)
             return Line(name, "ok", "it answers, and accepts the key")
     except SvcError as error:
-        trouble = told_of_service(error)
+        trouble = explained(error)
         return Line(name, "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do)
     except (ConfigurationError, ImportError, ValueError) as error:
         return Line(name, "wrong", str(error))

@@ -87,7 +87,7 @@ _ACCEPT = Parameter(
 FUNCTIONS: tuple[Function, ...] = (
     Function(
         "SVC_RATE",
-        "The combined sales-tax rate of a ZIP Code on a day, as a fraction: 0.0825 is 8.25 %.",
+        "The combined sales-tax rate of a ZIP Code on a day, as a fraction: 0.0825 is 8.25%.",
         (*_ONE_ZIP, _ACCEPT),
     ),
     Function(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, percent
+from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
-from svc_tools.lookup.review import MEANINGS, as_of_status, review_reasons, told_day, warnings_of
+from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup import Found, Outcome
     from svc_tools.places import Question
 
-_RATE = "fraction: 0.0825 is 8.25 %"
+_RATE = "fraction: 0.0825 is 8.25%"
 _DAY = "text: 2026-05-01"
 _MOMENT = "text: 2026-05-01T12:00:00Z"
 _TRUTH = "TRUE or FALSE"
@@ -109,7 +109,7 @@ def error_of(outcome: Outcome) -> CellError:
 def _why(outcome: Outcome) -> str:
     """Why there is no complete rate, in sentences."""
     # what starts with the name of an argument stays lower case: "as_of is an empty cell"
-    reason = outcome.error or MEANINGS[outcome.status]
+    reason = outcome.error or meaning_of(outcome.status)
     parts = [_with_period(reason) if outcome.status == "invalid" else _sentence(reason)]
     if outcome.support_reference:
         parts.append(f"Support reference {outcome.support_reference}.")
@@ -129,17 +129,17 @@ def sentences(one: FieldSource) -> str | None:
         codes.pop("zip_spans_jurisdictions", None)  # the same, less precisely
     meanings = [_meaning(code, found) for code in codes]
     if outcome.status == "partial" and not meanings:
-        meanings = [_sentence(MEANINGS["partial"])]
+        meanings = [_sentence(meaning_of("partial"))]
     return " ".join(meanings) or None
 
 
 def _meaning(code: str, found: Found) -> str:
     if code == "several_rates" and found.low is not None and found.high is not None:
         ends = (percent(rate_to_decimal(units_to_rate(one))) for one in (found.low, found.high))
-        return _sentence(f"{MEANINGS[code]}: {' to '.join(ends)}")
+        return _sentence(f"{meaning_of(code)}: {' to '.join(ends)}")
     if code == "low_confidence":  # the warnings after it may say why
-        return "The service has little confidence in the answer."
-    return _sentence(MEANINGS.get(code, code))
+        return "The service has little confidence in the rate."
+    return _sentence(meaning_of(code) or code)
 
 
 def _sentence(text: str) -> str:

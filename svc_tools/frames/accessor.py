@@ -97,7 +97,7 @@ class SvcAccessor:
 
         Returns:
             A new frame: same index, same order, and the columns that docs/COLUMNS.md explains:
-            rates (fractions: 0.08250 is 8.25 %) and their range, confidence and warnings, the
+            rates (fractions: 0.08250 is 8.25%) and their range, confidence and warnings, the
             place and the day they are for, `needs_review` and why, `lookup_status` (ok, partial,
             unresolved, invalid, unsupported, failed, not_attempted) with `lookup_error`, and the
             service, the source and the time. Columns of an earlier lookup are replaced.
@@ -171,7 +171,7 @@ class SvcAccessor:
 
         Rows without a whole rate have no tax: neither failed rows nor, unless `partial="use"`,
         rows whose rate is known to lack its local or district part. A missing tax is missing,
-        never 0; `tax_error` says why. 4.00 at 8.625 % is 0.345 exactly, so 0.35; its refund, -4.00,
+        never 0; `tax_error` says why. 4.00 at 8.625% is 0.345 exactly, so 0.35; its refund, -4.00,
         is -0.35. Rates are general ones: state what is exempt with `exempt`.
 
         Args:

@@ -26,7 +26,7 @@ RATE_COLUMNS = (
     "city_rate",
     "combined_district_rate",
 )
-"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25 %)."""
+"""The columns that hold rates: fractions with five decimals (0.08250 is 8.25%)."""
 RANGE_COLUMNS = ("rate_low", "rate_high")
 """The lowest and highest combined rate among the places that fit the query."""
 LOOKUP_COLUMNS = (
@@ -83,7 +83,7 @@ TAX_COLUMNS = (
 TAX_OPTION_COLUMNS = ("shipping_tax", "tax_due", "tax_due_reason")
 """The columns that `df.svc.tax()` adds with `shipping=`, and with `nexus=` or `channel=`."""
 COLUMN_MEANINGS = {
-    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25 %",
+    "combined_rate": "the whole rate, a fraction: 0.08250 is 8.25%",
     "state_rate": "its part for the state",
     "county_rate": "its part for the county",
     "city_rate": "its part for the city",

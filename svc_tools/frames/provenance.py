@@ -20,7 +20,7 @@ import pandas as pd
 
 from svc_tools.atomic import whole_file
 from svc_tools.config import Source
-from svc_tools.display import as_html
+from svc_tools.display import Note, as_html
 from svc_tools.frames.answers import Answerer
 from svc_tools.frames.arrow import first_column
 from svc_tools.frames.columns import Inputs
@@ -253,7 +253,7 @@ class Frozen:
         return ". ".join([self._sentence, *self.notes])
 
     def _repr_html_(self) -> str:
-        return as_html(self._sentence, self.notes, ())
+        return as_html(Note(self._sentence, self.notes))
 
     @property
     def _sentence(self) -> str:

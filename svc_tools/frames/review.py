@@ -16,7 +16,26 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import NOTHING, Table, as_html, as_text, capital, counted, exact_dollars
+from svc_tools.codes import (
+    codes_in,
+    codes_of,
+    meaning_of,
+    urgency,
+    what_to_do,
+    where_to_do,
+)
+from svc_tools.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    capital,
+    counted,
+    exact_dollars,
+    number,
+    prose,
+)
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
 from svc_tools.frames.lookup_columns import (
@@ -26,7 +45,6 @@ from svc_tools.frames.lookup_columns import (
     require_one,
     truths_of,
 )
-from svc_tools.frames.meanings import codes_in, meaning_of, urgency, what_to_do, where_to_do
 from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
 from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
@@ -39,12 +57,11 @@ from svc_tools.frames.taxes.taxed_rows import (
     taxable_of_rows,
     taxed_rows,
 )
-from svc_tools.lookup.review import REVIEW_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.frames.meanings import AddressGiven
+    from svc_tools.codes import AddressGiven
 
 REVIEW_COLUMNS = (
     "review_dollars",
@@ -56,21 +73,10 @@ REVIEW_COLUMNS = (
     "review_group",
 )
 """The columns that `Review.rows` adds, without the prefix."""
-BASES = {
-    "range": "the tax at the highest rate of the places that fit less that at the lowest",
-    "tax": "the whole tax of the row",
-    "tax_high": "no tax: the most that it can be (tax_high)",
-    "estimate": (
-        "no tax: what is taxable of the sale at the highest rate found for its state in the frame"
-        " (of any state where its own has none), or tax_low where that is more"
-    ),
-    "sale": "the frame has no tax: the sale itself",
-    "": "no figure: the sale is not known, or no state's sales tax applies",
-}
-"""What the dollars of a row are, by `review_basis`; the sign of a refund is dropped."""
-_BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
+_BASES = (*codes_of("stake"), "")
+_BASIS_CODES = {basis: code for code, basis in enumerate(_BASES)}
 _PERCENT = 100
-_REVIEWED_WARNINGS = REVIEW_REASONS.keys() - {"zip_spans_jurisdictions"}
+_REVIEWED_WARNINGS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
 
 
 def rows_by_use(rows: int, to_review: int, statuses: Mapping[str, int]) -> dict[str, int]:
@@ -310,9 +316,9 @@ def state_reason_table(
         for one in groups[:most]
     )
     rest = groups[most:]
-    heads = ("State", "~Reason" if in_words else "Reason", ">Rows", ">Dollars")
+    heads = ("State", prose("Reason") if in_words else "Reason", number("Rows"), number("Dollars"))
     more = f"and {counted(sum(one.rows for one in rest), 'row')} in {len(rest):,} more groups"
-    return Table(title, (*heads, "~What to do, and where"), rows, more if rest else None)
+    return Table((*heads, prose("What to do, and where")), rows, title, more if rest else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +355,8 @@ class Review:
     Attributes:
         rows: those rows of the frame, with the labels of its index, the most dollars first (then
             those without a figure, zero dollars last), and the added columns `review_dollars` (at
-            stake), `review_basis` (what that figure is: see `BASES`), `review_reasons` (codes,
-            separated by "; "), `review_why` (in sentences), `review_to_do`, `review_place` and
+            stake), `review_basis` (what that figure is), `review_reasons` (codes separated by
+            "; "), `review_why` (in sentences), `review_to_do`, `review_place` and
             `review_group` (the number in `groups`).
         state_reasons: the same by state and most urgent reason, each row in one group.
         groups: the same by place and reasons, each to be cleared once: `state`, `reason` (the most
@@ -411,14 +417,14 @@ class Review:
 
     def __str__(self) -> str:
         """The review as text: the sentence, reasons, places, rows."""
-        return as_text(self.sentence, self._sentences, self._tables)
+        return as_text(Note(self.sentence, self._sentences), *self._tables)
 
     def __repr__(self) -> str:
         """One line: the sentence."""
         return f"<Review: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.sentence, self._sentences, self._tables)
+        return as_html(Note(self.sentence, self._sentences), *self._tables)
 
     @property
     def _sentences(self) -> Sequence[str]:
@@ -437,9 +443,9 @@ class Review:
     def _tables(self) -> Sequence[Table]:
         if not self.totals.rows:
             return ()
-        figures = (("rows", ">Rows"), ("dollars", ">Dollars"))
+        figures = (("rows", number("Rows")), ("dollars", number("Dollars")))
         of_rows = (
-            ("review_dollars", ">Dollars"),
+            ("review_dollars", number("Dollars")),
             ("review_basis", "Basis"),
             ("review_place", "Place"),
             ("review_reasons", "Reasons"),
@@ -629,7 +635,7 @@ class _Figures(NamedTuple):
 
     Attributes:
         own: the dollars; missing where there is no figure, or only an estimate.
-        basis: what they are, by the codes of `BASES`.
+        basis: what they are, by their codes.
         open: the rows whose figure is an estimate, if any rate is found.
         sales: what is taxable of those, in cents without their sign.
         least: their tax_low, which the estimate is not below; 0 where there is none.
@@ -645,7 +651,7 @@ class _Figures(NamedTuple):
 def _figures_of(
     frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
 ) -> _Figures:
-    """The dollars at stake in every row, by the first basis of `BASES` that applies."""
+    """The dollars at stake in every row, by the first basis that applies."""
     sales = sales_of(frame, prefix, amount)
     if f"{prefix}tax" not in frame.columns:
         basis = np.where(sales.missing, _BASIS_CODES[""], _BASIS_CODES["sale"])
@@ -690,7 +696,7 @@ def _stakes_of(
     estimates = np.maximum(_taxed(found.sales, np.maximum(units, 0)), found.least)
     cents = np.where(open_, estimates, found.own.cents)
     basis = np.where(open_, _BASIS_CODES["estimate"], found.basis)
-    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, tuple(BASES)))
+    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, _BASES))
 
 
 def _highest(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:

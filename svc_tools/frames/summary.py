@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svc_tools.codes import codes_in
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import Coded, coded, combined
 from svc_tools.frames.lookup_columns import (
@@ -21,7 +22,6 @@ from svc_tools.frames.lookup_columns import (
     require_columns,
     stored,
 )
-from svc_tools.frames.meanings import codes_in
 from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, totals_by
 from svc_tools.frames.review import Review, reviewed, rows_by_use
 from svc_tools.frames.row_states import states_of_rows
@@ -30,7 +30,7 @@ from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.review import OTHER_DATE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from decimal import Decimal
 
     import pandas as pd
@@ -351,3 +351,50 @@ def _tax_by_confidence(
         ConfidenceTax(count.name, count.rows, *by_name[count.name])
         for count in _ordered(confidence.counts(whole), CONFIDENCES)
     )
+
+
+RATE_NOTE_SHORT = (
+    "These are general rates at the destination: no product rules (exemptions, reduced rates,"
+    " holidays, caps) are applied, and no rate is made up where none is known."
+)
+"""One sentence for a terminal or a caption."""
+_NEXUS = "Whether you must collect at all (nexus) is not decided here."
+_ROUNDED = (
+    "Tax is rounded line by line, half up to the cent; an invoice that rounds its total may differ"
+    " by a cent or more."
+)
+RATE_NOTES = (
+    (
+        "Rates are general sales-tax rates for the place and the date of each line; where the book"
+        " does not know that date, the nearest known rate, marked. They are a starting point for a"
+        " return, not a return."
+    ),
+    (
+        "Product rules are not applied: no exemptions or reduced rates for food, clothing,"
+        " medicine or software, no sales-tax holidays, no caps (such as Florida's surtax above"
+        " $5,000 an item or Tennessee's local tax above $1,600)."
+    ),
+    (
+        "Each line is rated where it is shipped to. AZ, IL, MO, MS, OH, PA, TN, TX, UT, VA and, in"
+        " part, CA source sales within the state at the seller's place: those lines may owe another"
+        " local rate."
+    ),
+    _NEXUS,
+    (
+        "Status 'partial': the answer lacks local or district rates. It is a lower bound, so no tax"
+        ' is computed from it unless you ask for it by name (partial="use").'
+    ),
+    "An empty cell is not zero: no rate is known, or no tax was computed.",
+    _ROUNDED,
+)
+"""The full list, one point each, for a sheet or a page."""
+
+
+def notes_under(terms: Mapping[str, object]) -> tuple[str, ...]:
+    """`RATE_NOTES` without those that do not hold under the terms of a tax (see `terms_of`)."""
+    settled = set()
+    if terms.get("nexus") is not None:
+        settled.add(_NEXUS)
+    if terms.get("invoice") is not None or terms.get("rounding", "half_up") != "half_up":
+        settled.add(_ROUNDED)
+    return tuple(note for note in RATE_NOTES if note not in settled)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.display import NOTHING, Table, exact_dollars, plain
+from svc_tools.display import NOTHING, Column, Table, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
+
+    from svc_tools.display import Head
 
 
 def table_of(
     title: str,
     frame: pd.DataFrame,
-    columns: Sequence[tuple[Hashable, str]],
+    columns: Sequence[tuple[Hashable, Head]],
     *,
     rows: int | None = None,
     labelled: str | None = None,
@@ -26,14 +28,13 @@ def table_of(
     Args:
         title: the table's title.
         frame: the rows.
-        columns: label in the frame and head in the table; a head that starts with `~` is that of
-            our own texts, which are never cut.
+        columns: label in the frame and column of the table; prose is never cut.
         rows: how many rows to show, followed by the number of the others; all by default.
         labelled: the head of a first column with the index labels; none by default.
     """
     shown = frame if rows is None else frame.iloc[:rows]
     cells = [
-        [str(value) if head.startswith("~") else _cell(value) for value in shown[label].tolist()]
+        [str(value) if _is_prose(head) else _cell(value) for value in shown[label].tolist()]
         for label, head in columns
     ]
     if labelled is not None:
@@ -41,11 +42,15 @@ def table_of(
     heads = [*([labelled] if labelled is not None else []), *(head for _, head in columns)]
     left_out = len(frame) - len(shown)
     return Table(
+        heads,
+        zip(*cells, strict=True),
         title,
-        tuple(heads),
-        tuple(zip(*cells, strict=True)),
         f"and {left_out:,} more" if left_out else None,
     )
+
+
+def _is_prose(head: Head) -> bool:
+    return isinstance(head, Column) and head.kind == "prose"
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - a cell of any column

@@ -18,6 +18,7 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
+from svc_tools.codes import CODES
 from svc_tools.display import capital, counted
 
 if TYPE_CHECKING:
@@ -27,48 +28,15 @@ TOO_MANY = 429
 SERVER_ERRORS = range(500, 600)
 _FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
 
-_OF_SERVICE: Mapping[type[SvcError], tuple[str, str]] = {
-    AuthError: (
-        "The service does not accept the key",
-        "Check the API key and the address of the service, then give the key again.",
-    ),
-    PaymentRequiredError: (
-        "The account has a billing problem",
-        "Settle it with the service, then try again: the same request is refused until then.",
-    ),
-    ForbiddenError: (
-        "The account's plan does not include this",
-        "Ask for a plan that includes it, or use another account.",
-    ),
-    NotFoundError: (
-        "The service knows no rate for this place",
-        "Check state, ZIP Code and city; if they are right, get the rate from the state.",
-    ),
-    RateLimitError: (
-        "The service asks for fewer requests",
-        "Wait a moment, then try again.",
-    ),
-    ValidationError: (
-        "The service does not accept the request",
-        "Correct what is named, then try again.",
-    ),
-    ServiceError: (
-        "The service has trouble of its own",
-        "Try again in a few minutes; if it stays so, quote the reference to support.",
-    ),
-    TransportError: (
-        "The service does not answer",
-        "Check its address and the network, then try again.",
-    ),
+_CODES: Mapping[type[SvcError], str] = {
+    AuthError: "unauthorized",
+    PaymentRequiredError: "payment_required",
+    ForbiddenError: "forbidden",
+    NotFoundError: "not_found",
+    RateLimitError: "too_many_requests",
+    ValidationError: "invalid_request",
+    TransportError: "no_connection",
 }
-_FOREIGN = (
-    "The answer is not the service's",
-    "Check the address of the service: another program answered, such as a gateway.",
-)
-_QUOTA = (
-    "The account's quota is used up",
-    "Wait for the next period, or ask for a larger quota: more requests are refused until then.",
-)
 _ARGUMENT = re.compile(r"^[a-z_]{2,20}: (?=\S)")
 
 
@@ -113,17 +81,21 @@ class Trouble:
     reference: str | None = None
 
 
-def told_of_service(error: SvcError) -> Trouble:
-    """The explanation of a call that failed."""
-    title, what_to_do = _OF_SERVICE.get(type(error), _OF_SERVICE[ServiceError])
+def code_of_error(error: SvcError) -> str:
+    """The code of an error of the service in `svc_tools.codes`."""
     if is_foreign(error) and not isinstance(error, AuthError):
-        title, what_to_do = _FOREIGN
-    elif isinstance(error, RateLimitError):
-        if error.error_code == "QUOTA_EXCEEDED":
-            title, what_to_do = _QUOTA
-        elif error.retry_after:
-            seconds = ceil(error.retry_after)
-            what_to_do = f"Wait {counted(seconds, 'second')}, then try again."
+        return "not_the_service"
+    if isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED":
+        return "quota_exceeded"
+    return _CODES.get(type(error), "service_error")
+
+
+def explained(error: SvcError) -> Trouble:
+    """The explanation of a call that failed."""
+    code = code_of_error(error)
+    title, what_to_do = CODES[code].meaning, CODES[code].to_do
+    if code == "too_many_requests" and isinstance(error, RateLimitError) and error.retry_after:
+        what_to_do = f"Wait {counted(ceil(error.retry_after), 'second')}, then try again."
     facts = [f"status {error.status_code}" if error.status_code is not None else ""]
     facts += [f"after {error.attempts} attempts" if error.attempts > 1 else ""]
     known = ", ".join(fact for fact in facts if fact)

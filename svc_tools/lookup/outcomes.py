@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
 from svc_tools.codes import OTHER_CITY_CODES, lacking, part_is_known
-from svc_tools.display import NOTHING, Table, as_html, printable
+from svc_tools.display import NOTHING, Note, Table, as_html, number, printable, prose
 from svc_tools.lookup.errors import is_foreign
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def outcome_html(outcome: Outcome) -> str:
     """The outcome as HTML: the status, then the rate and its grounds."""
     found = outcome.found
     tables = () if found is None else (_rates(found), _facts(found))
-    return as_html(_title(outcome), _sentences(outcome), tables)
+    return as_html(Note(_title(outcome), _sentences(outcome)), *tables)
 
 
 def _title(outcome: Outcome) -> str:
@@ -372,7 +372,7 @@ def _rates(found: Found) -> Table:
     """The parts of the rate; a missing one is a dash, never 0."""
     rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
     rows.append(("Together", units_to_rate(found.combined)))
-    return Table("Rate", ("Part", ">Rate"), tuple(rows))
+    return Table(("Part", number("Rate")), rows, "Rate")
 
 
 def _facts(found: Found) -> Table:
@@ -390,7 +390,7 @@ def _facts(found: Found) -> Table:
         "Edition": found.edition,
     }
     rows = tuple((name, printable(value) if value else NOTHING) for name, value in facts.items())
-    return Table("What it rests on", ("Fact", "~Value"), rows)
+    return Table(("Fact", prose("Value")), rows, "What it rests on")
 
 
 @contextmanager

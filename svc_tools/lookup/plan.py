@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from svc_tools.display import Table, as_html, capital, counted, printable, the_service
+from svc_tools.display import (
+    Note,
+    Table,
+    as_html,
+    capital,
+    counted,
+    number,
+    printable,
+    prose,
+    the_service,
+)
 from svc_tools.lookup.outcomes import counted_alike
 
 if TYPE_CHECKING:
@@ -135,7 +145,7 @@ def _plan_html(plan: Plan, price: str) -> str:
     tables = [_asking(plan)]
     if plan.refused:
         tables.append(_refused(plan.refused_alike()))
-    return as_html(f"{size}: {asked}", list(map(capital, plan.notes)), tables)
+    return as_html(Note(f"{size}: {asked}", [*map(capital, plan.notes)]), *tables)
 
 
 def _asking(plan: Plan) -> Table:
@@ -149,7 +159,7 @@ def _asking(plan: Plan) -> Table:
     if plan.quota_remaining is not None:
         short = "" if plan.fits_quota else ": NOT ENOUGH for this"
         rows.append(("Lookups left this month", f"{plan.quota_remaining:,}{short}"))
-    return Table("Distinct places", ("What", ">Number"), tuple(rows))
+    return Table(("What", number("Number")), rows, "Distinct places")
 
 
 def _refused(refused: tuple[Refused, ...]) -> Table:
@@ -157,4 +167,6 @@ def _refused(refused: tuple[Refused, ...]) -> Table:
     rows = tuple((one.status, f"{one.rows:,}", printable(one.reason)) for one in shown)
     rest = sum(one.rows for one in refused[_REASONS_IN_HTML:])
     more = f"and {counted(rest, 'row')} for other reasons" if rest else None
-    return Table("Rows that are never asked for", ("Status", ">Rows", "~Reason"), rows, more)
+    return Table(
+        ("Status", number("Rows"), prose("Reason")), rows, "Rows that are never looked up", more
+    )

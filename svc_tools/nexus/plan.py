@@ -15,7 +15,17 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from svc_tools.display import NOTHING, Table, as_html, as_text, counted, printable
+from svc_tools.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    counted,
+    number,
+    printable,
+    prose,
+)
 from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.register import (
     NEXUS_TYPES,
@@ -315,7 +325,7 @@ class Plan:
 
     def __str__(self) -> str:
         """The plan as text."""
-        return as_text(self.sentence, (NOT_TICKED_NOTE,), _tables(self, evidence=False))
+        return as_text(Note(self.sentence, (NOT_TICKED_NOTE,)), *_tables(self, evidence=False))
 
     def __repr__(self) -> str:
         """One line: the counts."""
@@ -323,7 +333,9 @@ class Plan:
 
     def _repr_html_(self) -> str:
         elsewhere = "The figures and the source behind every row are in frame() and in the file."
-        return as_html(self.sentence, (NOT_TICKED_NOTE, elsewhere), _tables(self, evidence=True))
+        return as_html(
+            Note(self.sentence, (NOT_TICKED_NOTE, elsewhere)), *_tables(self, evidence=True)
+        )
 
     def _marked(self, keys: Iterable[Key], action: Action) -> Plan:
         numbers: set[int] = set()
@@ -385,21 +397,23 @@ def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
     if plan.missing_states:
         lacking = tuple((one.state, one.sentence) for one in plan.missing_states)
         tables.append(
-            Table("States without a record, above their threshold", ("State", "~Why"), lacking)
+            Table(
+                ("State", prose("Why")), lacking, "States without a record, above their threshold"
+            )
         )
     if plan.rows:
         ticked = bool(plan.ticked)
         made_for = f"{plan.plan_id}, as of {plan.as_of}, {made_for_whom(plan)}"
         heads = (
-            ">Row",
+            number("Row"),
             "Record",
             "Registered at",
             "Suggestion",
             *(("Tick",) if ticked else ()),
-            *(("~Why",) if evidence else ()),
+            *((prose("Why"),) if evidence else ()),
         )
         rows = tuple(_cells(row, ticked=ticked, evidence=evidence) for row in plan.rows)
-        tables.append(Table(f"Plan {made_for}", heads, rows))
+        tables.append(Table(heads, rows, f"Plan {made_for}"))
     return tuple(tables)
 
 

@@ -14,7 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from svc_tools import config
-from svc_tools.display import NOTHING, Table, as_html, as_text, counted, near, plain, the_service
+from svc_tools.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    as_text,
+    counted,
+    near,
+    number,
+    plain,
+    prose,
+    the_service,
+)
 from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
 from svc_tools.nexus.notices import PERMIT_NOTE
 from svc_tools.nexus.register import DETAILS, FIELDS, guarded, write_rows
@@ -223,14 +235,14 @@ class Receipt:
 
     def __str__(self) -> str:
         """The receipt as text: the sentence, notes, a row per state and type."""
-        return as_text(self.sentence, self.sentences, self._tables)
+        return as_text(Note(self.sentence, self.sentences), *self._tables)
 
     def __repr__(self) -> str:
         """One line: the sentence."""
         return f"<Receipt: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.sentence, self.sentences, self._tables)
+        return as_html(Note(self.sentence, self.sentences), *self._tables)
 
     @property
     def advice(self) -> Sequence[str]:
@@ -280,10 +292,18 @@ class Receipt:
             )
             for item in self.items[:200]
         )
-        heads = ("State", "Type", "Status", ">Expected", ">Deleted", "~What happened", "Reference")
+        heads = (
+            "State",
+            "Type",
+            "Status",
+            number("Expected"),
+            number("Deleted"),
+            prose("What happened"),
+            "Reference",
+        )
         left = len(self.items) - len(rows)
         more = f"and {left:,} more" if left else None
-        return (Table("By state and type", heads, rows, more),)
+        return (Table(heads, rows, "By state and type", more),)
 
 
 def read_receipt(path: str | Path) -> Receipt:

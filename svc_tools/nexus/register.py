@@ -23,7 +23,7 @@ from xml.etree.ElementTree import ParseError  # nothing is parsed here, only cau
 
 from svc_tools.atomic import whole_file
 from svc_tools.csv_files import csv_rows
-from svc_tools.display import NOTHING, Table, as_html, as_text, counted, plain
+from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain
 from svc_tools.places import state_code
 
 if TYPE_CHECKING:
@@ -223,20 +223,20 @@ class Register:
 
     def __str__(self) -> str:
         """The register as text."""
-        return as_text(self.sentence, (), self._tables)
+        return as_text(Note(self.sentence), *self._tables)
 
     def __repr__(self) -> str:
         """One line: the counts."""
         return f"<Register: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.sentence, (), self._tables)
+        return as_html(Note(self.sentence), *self._tables)
 
     @property
     def _tables(self) -> tuple[Table, ...]:
         heads = ("State", "Type", "Registered at", "Address", "Notes")
         rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
-        return (Table("Nexus register", heads, tuple(rows)),) if rows else ()
+        return (Table(heads, rows, "Nexus register"),) if rows else ()
 
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
-from svc_tools.display import NOTHING, Table, as_html, as_text, counted
+from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.nexus.register import ProblemsError
 from svc_tools.places import STATES, state_code
 
@@ -137,7 +137,7 @@ class Thresholds:
     def _repr_html_(self) -> str:
         return as_html(*self._shown())
 
-    def _shown(self) -> tuple[str, list[str], list[Table]]:
+    def _shown(self) -> tuple[Note, Table]:
         days = sorted({row.checked_on for row in self.rows})
         checked = " to ".join(map(str, dict.fromkeys((days[0], days[-1])))) if days else NOTHING
         sentences = [
@@ -161,10 +161,10 @@ class Thresholds:
             for row in self.rows
         ]
         heads = (
-            *("state", "from", "to", ">sales, $", ">transactions", "logic", "period", "base"),
-            *("marketplace counts", ">trailing months", "certainty"),
+            *("state", "from", "to", number("sales, $"), number("transactions"), "logic"),
+            *("period", "base", "marketplace counts", number("trailing months"), "certainty"),
         )
-        return "Economic thresholds", sentences, [Table("", heads, tuple(rows))]
+        return Note("Economic thresholds", sentences), Table(heads, rows)
 
 
 def read_thresholds(path: str | Path | None = None) -> Thresholds:

@@ -20,7 +20,6 @@ from svc_tools.places.states import (
     ONE_RATE_STATES,
     STATES,
     Elsewhere,
-    lookup_page,
     state_code,
 )
 from svc_tools.places.zips import normal_zip, states_of
@@ -40,7 +39,6 @@ __all__ = [
     "day_of",
     "first_day",
     "is_washington_dc",
-    "lookup_page",
     "normal_zip",
     "on_day",
     "on_days",

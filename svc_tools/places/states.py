@@ -67,38 +67,6 @@ ONE_RATE_STATES = frozenset(
 )
 """States without local general sales taxes: one rate, which may be 0, holds in all of the state."""
 
-_GENERIC_PAGE = "the state revenue department's site"
-_LOOKUP_PAGES = {
-    "AK": "the borough's or city's own site",
-    "AR": "the Arkansas DFA's Sales and Use Tax Lookup",
-    "AZ": "the Arizona Department of Revenue's Arizona Tax Rate Look Up",
-    "CA": "the CDTFA's Find a Sales and Use Tax Rate",
-    "CO": "the Colorado Department of Revenue's Sales Tax Rate Lookup",
-    "FL": "the Florida Department of Revenue's PointMatch Address Lookup",
-    "IL": "MyTax Illinois' Tax Rate Finder",
-    "KS": "the Kansas Department of Revenue's Address Tax Rate Locator",
-    "LA": "the Louisiana Uniform Local Sales Tax Board's lookup tool (Parish E-File)",
-    "MN": "the Minnesota Department of Revenue's Sales Tax Rate Calculator",
-    "MO": "the Missouri Department of Revenue's Sales and Use Tax Lookup",
-    "NE": "the Nebraska Department of Revenue's Sales Tax Rate Finder",
-    "NM": "the New Mexico Taxation and Revenue Department's Gross Receipts Location Code and Tax"
-    " Rate Map",
-    "NY": "New York's Jurisdiction/Rate Lookup by Address",
-    "OH": "the Ohio Department of Taxation's The Finder",
-    "OK": "the Oklahoma Tax Commission's Sales and Use Tax Rate Locator",
-    "TN": "the Tennessee Department of Revenue's Local Tax Rate Look Up",
-    "TX": "the Comptroller's Sales Tax Rate Locator",
-    "VA": "Virginia Tax's Sales Tax Rate and Locality Code Lookup",
-    "WA": "the Washington Department of Revenue's Tax Rate Lookup",
-    "WI": "the Wisconsin Department of Revenue's Sales Tax Rate Lookup",
-}
-
-
-def lookup_page(state: str) -> str:
-    """The name of the official page where the rate of an address in a state can be looked up."""
-    return _LOOKUP_PAGES.get(state, _GENERIC_PAGE)
-
-
 TERRITORIES = {
     "AS": "American Samoa",
     "FM": "Federated States of Micronesia",

@@ -18,7 +18,7 @@ RateText = Annotated[
     str,
     Field(
         pattern=r"^(0|[1-9][0-9]*)\.[0-9]{5}$",
-        description="A fraction with exactly five decimals; 0.08250 is 8.25 %",
+        description="A fraction with exactly five decimals; 0.08250 is 8.25%",
         examples=["0.08250"],
     ),
 ]

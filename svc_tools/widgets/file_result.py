@@ -13,18 +13,19 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_tools.codes import percent
+from svc_tools.codes import meaning_of, percent, urgency
 from svc_tools.display import (
     NOTHING,
     RANGE_LABEL,
     capital,
     counted,
     duration,
+    number,
     plain,
+    prose,
     the_service,
 )
 from svc_tools.frames.files.result import TO_REVIEW, review_page
-from svc_tools.frames.meanings import meaning_of, urgency
 from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from svc_tools.display import Head
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Background, Session
@@ -82,7 +84,7 @@ class PlanView:
         if refused:
             rows.append(("Rows that are never looked up", f"{refused:,}"))
         parts = [note(f"Service: {plan.service}").value]
-        parts.append(table_html(("What", ">Number"), rows, "What a run will take"))
+        parts.append(table_html(("What", number("Number")), rows, "What a run will take"))
         if plan.fits_quota is False:
             parts.append(note("The account has not enough lookups left for it.").value)
         if refused:
@@ -93,7 +95,7 @@ class PlanView:
             rest = sum(one.rows for one in alike[_MOST_REASONS:])
             if rest:
                 reasons.append((f"{rest:,}", "", "Other reasons."))
-            heads = (">Rows", "Status", "~Reason")
+            heads = (number("Rows"), "Status", prose("Reason"))
             parts.append(table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
@@ -224,7 +226,7 @@ class FileResult:
         every = f"All {counted(totals.review.rows, 'row')}"
         by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
         more = "".join(note(text).value for text in (by_state.more, totals.estimates) if text)
-        self.reasons.value = table_html(by_state.heads, by_state.rows, by_state.title) + more
+        self.reasons.value = table_html(by_state.columns, by_state.rows, by_state.caption) + more
         self._filling = True
         try:
             self.reason.options = [
@@ -282,7 +284,14 @@ class FileResult:
         set_visible(self._pages, page.more or self._start > 0)
         # the reason before the place: it is seen where the page is narrow, too
         first, *others = map(plain, self._columns)
-        heads = (">Row", first, "Status", ">Rate", "~Why", *others)
+        heads: tuple[Head, ...] = (
+            number("Row"),
+            first,
+            "Status",
+            number("Rate"),
+            prose("Why"),
+            *others,
+        )
         rows = [
             (
                 *(f"{one.number:,}", plain(one.cells[0]), one.status, _percent(one.rate)),
@@ -310,7 +319,7 @@ def _meaning(code: str) -> str:
 
 
 def _percent(rate: str) -> str:
-    """A rate for people: 0.08250 is 8.25 %."""
+    """A rate for people: 0.08250 is 8.25%."""
     return percent(Decimal(rate)) if rate else NOTHING
 
 
@@ -342,7 +351,11 @@ def _by_use(run: FileRun) -> str:
     rows = [
         (name, f"{count:,}", capital(meaning_of(name))) for name, count in run.totals.by_use.items()
     ]
-    return table_html(("Use", ">Rows", "~Meaning"), rows, "What can be used") if rows else ""
+    return (
+        table_html(("Use", number("Rows"), prose("Meaning")), rows, "What can be used")
+        if rows
+        else ""
+    )
 
 
 def _statuses(run: FileRun) -> str:
@@ -352,7 +365,7 @@ def _statuses(run: FileRun) -> str:
     ]
     if not rows:
         return ""
-    return table_html(("Status", ">Rows", "~Meaning"), rows, "Rows by status")
+    return table_html(("Status", number("Rows"), prose("Meaning")), rows, "Rows by status")
 
 
 def _money(run: FileRun) -> str:
@@ -372,7 +385,7 @@ def _money(run: FileRun) -> str:
     left = totals.rows - totals.taxed - untaxed
     if left:
         rows.append(("Rows without a tax, because they have no whole rate", f"{left:,}"))
-    return table_html(("What", ">Sum"), rows, "Tax")
+    return table_html(("What", number("Sum")), rows, "Tax")
 
 
 class FileProgress(Meter):

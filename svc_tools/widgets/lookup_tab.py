@@ -15,12 +15,11 @@ import traitlets
 
 from svc_sdk import SvcError
 from svc_sdk.rates import rate_to_decimal, units_to_rate
-from svc_tools.codes import percent
+from svc_tools.codes import meaning_of, percent, what_to_do
 from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.frames.meanings import what_to_do
 from svc_tools.lookup.errors import Trouble
 from svc_tools.lookup.outcomes import failed, of_answer
-from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS, review_reasons
+from svc_tools.lookup.review import review_reasons
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
@@ -481,7 +480,6 @@ def result_card(
         day=f"on {day}" if day else f"today, {datetime.now().astimezone().date()}",
         facts=facts,
         notes=(*notes, *_reasons(outcome, day)),
-        meanings=MEANINGS,
     )
 
 
@@ -497,7 +495,7 @@ def _reasons(outcome: Outcome, day: date | None) -> tuple[str, ...]:
 
 
 def _reason(code: str, found: Found) -> str:
-    reason = REVIEW_REASONS[code][0]
+    reason = meaning_of(code)
     if code == "several_rates" and found.low is not None and found.high is not None:
         low, high = (
             percent(rate_to_decimal(units_to_rate(units))) for units in (found.low, found.high)

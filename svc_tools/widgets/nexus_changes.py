@@ -17,7 +17,7 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted
+from svc_tools.display import NOTHING, counted, number, prose
 from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import STATES
@@ -366,7 +366,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
     if removed:
         parts.append(records_html(removed, "What will be removed"))
     if left_out:
-        parts.append(table_html(("State", "Type", "~Why"), left_out, "Ticked, but not sent"))
+        parts.append(table_html(("State", "Type", prose("Why")), left_out, "Ticked, but not sent"))
     return "".join([*parts, _undo_html(dry)])
 
 
@@ -374,7 +374,12 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
     with_body = any(one.body is not None for one in requests)
     with_count = any(one.expected is not None for one in requests)
-    heads = ["Request", *["~Body"] * with_body, *[">Records"] * with_count, "~Purpose"]
+    heads = [
+        "Request",
+        *[prose("Body")] * with_body,
+        *[number("Records")] * with_count,
+        prose("Purpose"),
+    ]
     rows = []
     for one in requests:
         row: list[object] = [one.line]
@@ -600,10 +605,17 @@ def _receipt_html(receipt: Receipt) -> str:
 
 def _items_html(receipt: Receipt, caption: str) -> str:
     rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:MOST_ROWS]]
-    heads: tuple[str, ...]
-    heads = ("State", "Type", "Outcome", ">Expected", ">Deleted", "~What happened", "Reference")
+    heads: tuple[Head, ...] = (
+        "State",
+        "Type",
+        "Outcome",
+        number("Expected"),
+        number("Deleted"),
+        prose("What happened"),
+        "Reference",
+    )
     if receipt.dry_run:  # nothing was deleted, and nothing has a reference
-        heads = (*heads[:3], "~What would happen")
+        heads = (*heads[:3], prose("What would happen"))
         rows = [(*row[:3], row[5]) for row in rows]
     return table_html(heads, rows, caption) + more_html(len(receipt.items), ", in the file")
 

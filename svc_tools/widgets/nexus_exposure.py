@@ -16,7 +16,7 @@ import ipywidgets as w
 import pandas as pd
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted
+from svc_tools.display import NOTHING, as_columns, counted, number
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
     CodeView,
@@ -34,6 +34,7 @@ from svc_tools.widgets.parts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from svc_tools.display import Column
     from svc_tools.nexus import Thresholds
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
@@ -58,14 +59,24 @@ _HELP = (
 BANDS = {
     "missing": ("!", "Above, and no record"),
     "over": ("\N{BLACK UP-POINTING TRIANGLE}", "Above"),
-    "90-100": ("\N{BLACK DIAMOND}", "90 to 100 %"),
-    "70-90": ("\N{WHITE DIAMOND}", "70 to 90 %"),
-    "below 70": ("\N{WHITE CIRCLE}", "Below 70 %"),
+    "90-100": ("\N{BLACK DIAMOND}", "90 to 100%"),
+    "70-90": ("\N{WHITE DIAMOND}", "70 to 90%"),
+    "below 70": ("\N{WHITE CIRCLE}", "Below 70%"),
     "no tax": (NOTHING, "No general sales tax"),
     "unknown": ("?", "Cannot be said"),
 }
 """Each band's mark and words, those that need attention first."""
-_HEADS = ("State", "Standing", ">Used", ">Sales", ">Transactions", "First crossed", "Certainty")
+_HEADS = as_columns(
+    (
+        "State",
+        "Standing",
+        number("Used"),
+        number("Sales"),
+        number("Transactions"),
+        "First crossed",
+        "Certainty",
+    )
+)
 
 
 class ExposureSection(Section):
@@ -304,7 +315,7 @@ def exposure_html(exposure: pd.DataFrame) -> str:
 
 
 def _table(rows: Sequence[Mapping[Any, Any]], caption: str) -> str:
-    heads = "".join(f'<th scope="col"{_number(head)}>{head.lstrip(">")}</th>' for head in _HEADS)
+    heads = "".join(f'<th scope="col"{_number(column)}>{column.head}</th>' for column in _HEADS)
     return (
         f'<div class="svc-scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table class="svc-table svc-exposure"><caption>{escape(caption)}</caption>'
@@ -336,14 +347,14 @@ def exposure_notes(exposure: pd.DataFrame) -> str:
 
 
 def share_of(used: object) -> str:
-    """The share of the threshold in whole percent, rounded down: 99.99 % is not yet 100 %."""
+    """The share of the threshold in whole percent, rounded down: 99.99% is not yet 100%."""
     if _missing(used):
         return NOTHING
-    return f"{(Decimal(str(used)) * 100).to_integral_value(ROUND_DOWN):,} %"
+    return f"{(Decimal(str(used)) * 100).to_integral_value(ROUND_DOWN):,}%"
 
 
 def used_html(used: object) -> str:
-    """The share as a small bar with its figure; the bar ends at 100 %."""
+    """The share as a small bar with its figure; the bar ends at 100%."""
     if _missing(used):
         return NOTHING
     percent = max(Decimal(0), min(Decimal(100), Decimal(str(used)) * 100))
@@ -402,5 +413,5 @@ def _missing(value: object) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or value != value  # noqa: PLR0124  # NaN
 
 
-def _number(head: str) -> str:
-    return ' class="svc-number"' if head.startswith(">") else ""
+def _number(column: Column) -> str:
+    return ' class="svc-number"' if column.kind == "number" else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING
+from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.journal import private_folder
 from svc_tools.widgets.parts import MessageArea, button, heading, line, set_visible, table_html
 from svc_tools.widgets.transfers import UploadButton
@@ -229,7 +229,9 @@ def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str
         )
         for one in records
     ]
-    return table_html(("State", "Type", "Registered", "~Address", "~Notes"), rows, caption)
+    return table_html(
+        ("State", "Type", "Registered", prose("Address"), prose("Notes")), rows, caption
+    )
 
 
 MOST_ROWS = 200

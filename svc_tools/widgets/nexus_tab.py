@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted
+from svc_tools.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
 from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
@@ -281,7 +281,7 @@ def _differences(mine: Register, listed: Register) -> str:
         for one in found.head(MOST_ROWS).to_dict("records")
     ]
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
-    heads = ("State", "Type", "Difference", "~Yours", "~The service's")
+    heads = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))
     return table_html(heads, rows, title) + more_html(len(found))
 
 

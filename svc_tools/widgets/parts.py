@@ -21,12 +21,15 @@ import traitlets
 from pydantic import SecretStr
 
 from svc_sdk import SvcError
+from svc_tools import display
 from svc_tools.config import ConfigurationError
-from svc_tools.lookup.errors import Trouble, one_line, told_of_service
+from svc_tools.lookup.errors import Trouble, explained, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import UnionType
+
+    from svc_tools.display import Head
 
 HERE = Path(__file__).parent
 
@@ -140,45 +143,21 @@ def grid(*fields: ipywidgets.Widget) -> ipywidgets.GridBox:
 
 
 def table(
-    headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str
+    headers: Sequence[Head], rows: Iterable[Sequence[object]], caption: str
 ) -> ipywidgets.HTML:
     """`table_html` as a widget; its `value` may be set to another `table_html`."""
     return _html(table_html(headers, rows, caption), "svc-table-view")
 
 
-def table_html(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> str:
+def table_html(headers: Sequence[Head], rows: Iterable[Sequence[object]], caption: str) -> str:
     """A table as HTML: everything escaped, and scrolling inside itself where it is too wide.
 
     Args:
-        headers: the heads; `>` before one makes a column of numbers, `~` one of prose.
+        headers: the columns.
         rows: the cells.
         caption: what the table is of; read out first, and shown above it.
     """
-    looks = {">": "svc-number", "~": "svc-prose"}
-    classes = [looks.get(head[:1], "") for head in headers]
-
-    def attribute(name: str) -> str:
-        return f' class="{name}"' if name else ""
-
-    heads = "".join(
-        f'<th scope="col"{attribute(name)}>{escape(head.lstrip(">~"))}</th>'
-        for head, name in zip(headers, classes, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{attribute(name)}>{escape(str(cell))}</td>"
-            for cell, name in zip(row, classes, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    # a region that can be reached by keyboard, so that it can be scrolled by keyboard
-    return (
-        f'<div class="svc-scroll" role="region" tabindex="0" aria-label="{escape(caption)}">'
-        f'<table class="svc-table"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return display.table_html(display.Table(headers, rows, caption))
 
 
 class Disclosure:
@@ -446,7 +425,7 @@ def trouble_of(error: BaseException) -> Trouble:
     An unforeseen one shows its class, and no stack trace.
     """
     if isinstance(error, SvcError):
-        return told_of_service(error)
+        return explained(error)
     text = one_line(str(error)) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.strerror}: {error.filename}"  # without the number of the error

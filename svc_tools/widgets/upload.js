@@ -52,7 +52,7 @@ function render({ model, el }) {
       coming = null;
     } else {
       if (coming.file.size > model.get("piece")) {
-        say(`Uploading: ${Math.floor((100 * coming.at) / coming.file.size)} %`);
+        say(`Uploading: ${Math.floor((100 * coming.at) / coming.file.size)}%`);
       }
       next();
     }

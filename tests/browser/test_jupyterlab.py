@@ -27,12 +27,12 @@ os.environ |= {{"SVC_API_KEY": os.environ["LAB_KEY"], "SVC_BASE_URL": os.environ
 
 BESIDE = """
 from IPython.display import HTML, display
-from svc_tools.display import Table, as_html
+from svc_tools.display import Note, Table, as_html, prose
 import svc_sdk, svc_tools
 class Money:
     def _repr_html_(self):
         why = "$1,234.00 of $5,000.00 are used"
-        return as_html("Sums", [why], [Table("By state", ("~Why",), ((why,),))])
+        return as_html(Note("Sums", [why]), Table([prose("Why")], [[why]], "By state"))
 service = svc_tools.connect("embedded")
 display(Money(), service.lookup("NJ", zip="07030"), HTML("<p>$x^2$</p>"), svc_tools.panel(service))
 """
@@ -62,11 +62,11 @@ def test_a_key_that_is_typed_in_jupyterlab_is_not_saved_and_the_rate_is_read(chr
         panel = run_all(page)
         use_key(panel, account.url, TYPED_KEY)
         look_up(panel, "CA", "94105")
-        expect(rate(panel)).to_have_text("8.625 %")
+        expect(rate(panel)).to_have_text("8.625%")
         save(page)
         saved = until(lambda: "widget-state+json" in notebook.read_text() and notebook.read_text())
         assert account.url in saved, "the state of the widgets is saved"
-        assert "8.625 %" in saved
+        assert "8.625%" in saved
         assert seen.outside(address.partition("/lab")[0]) == []
         assert seen.complaints == []
     found, written = files_with(TYPED_KEY, lab.folder)
@@ -179,7 +179,7 @@ def test_keys_pressed_in_the_panel_are_the_panels_and_none_changes_the_notebook(
             page.keyboard.type(text)
             expect(field).to_have_value(text)
         press("Enter")
-        expect(rate(panel)).to_have_text("8.625 %")
+        expect(rate(panel)).to_have_text("8.625%")
         code.focus()
         press("Enter")
         expect(shown(panel.get_by_text("client.lookup("))).to_be_visible()

@@ -36,7 +36,7 @@ def test_a_person_reads_agreement_by_state_and_confidence(checked):
 def test_a_wrong_high_answer_is_shown_and_fails(checked):
     done = checked(GOOD + "NJ,Newark,07102,7\n")
     assert done.returncode == 1
-    assert "Newark NJ 07102     7.00 %   6.625 %   high" in done.stdout
+    assert "Newark NJ 07102     7.00%   6.625%   high" in done.stdout
     assert "Wrong though exact or high: 1." in done.stdout
 
 

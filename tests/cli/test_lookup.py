@@ -21,7 +21,7 @@ def test_a_person_reads_rate_parts_confidence_and_source():
     done = svc_tools("lookup", "CA", "--zip", "94105", "--as-of", "2026-02-01", "--embedded")
     assert (done.returncode, done.stderr) == (0, "")
     for text in (
-        "8.625 %",
+        "8.625%",
         "State",
         "City",
         "Districts",
@@ -40,12 +40,12 @@ def test_a_person_reads_rate_parts_confidence_and_source():
 @pytest.mark.parametrize(
     ("arguments", "rate"),
     [
-        (("OR", "--zip", "97201"), "0.00 %"),
-        (("NJ", "--zip", "07030"), "6.625 %"),
-        (("WA", "--location", "Seattle", "--as-of", "2024-06-01"), "10.35 %"),
-        (("CA", "--lat", "34.0537", "--lng", "-118.2428"), "9.75 %"),
-        (("PA", "--address", "1 Market St", "--city", "Philadelphia"), "8.00 %"),
-        (("WA", "--location", "Seattle", "--period", "20221"), "10.25 %"),
+        (("OR", "--zip", "97201"), "0.00%"),
+        (("NJ", "--zip", "07030"), "6.625%"),
+        (("WA", "--location", "Seattle", "--as-of", "2024-06-01"), "10.35%"),
+        (("CA", "--lat", "34.0537", "--lng", "-118.2428"), "9.75%"),
+        (("PA", "--address", "1 Market St", "--city", "Philadelphia"), "8.00%"),
+        (("WA", "--location", "Seattle", "--period", "20221"), "10.25%"),
     ],
 )
 def test_every_mode_on_the_command_line(arguments, rate):
@@ -71,10 +71,10 @@ def test_a_full_answer_shows_components_and_candidates():
         *("lookup", "WA", "--zip", "98133", "--as-of", "2026-05-01", "--full", "--embedded")
     )
     components, candidates = done.stdout.split("Components\n")[1].split("Candidates")
-    assert "6.50 %" in components
-    assert "4.05 %" in components
+    assert "6.50%" in components
+    assert "4.05%" in components
     assert "2026Q2" in components
-    assert "10.55 %" in candidates
+    assert "10.55%" in candidates
     assert "Shoreline" in candidates
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -99,8 +99,8 @@ def test_a_full_answer_of_another_make_is_shown_as_far_as_it_is_understood(accou
     faults.will(answer(body=GOOD.rstrip()[:-1] + b", " + extra + b"}"))
     done = svc_tools("lookup", "TX", "--zip", "78701", "--full", **environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "8.25 %" in done.stdout
-    assert "0.00 %" not in done.stdout.partition("Service")[2]
+    assert "8.25%" in done.stdout
+    assert "0.00%" not in done.stdout.partition("Service")[2]
 
 
 def test_colour_is_for_meaning_never_for_digits_in_a_sentence():
@@ -112,7 +112,7 @@ def test_colour_is_for_meaning_never_for_digits_in_a_sentence():
 
 def test_rates_in_the_warnings_are_percentages_too():
     done = svc_tools("lookup", "GA", "--zip", "30349", "--as-of", "2026-05-01", "--embedded")
-    assert "different rates, from 7.75 % to 8.75 %." in " ".join(done.stdout.split())
+    assert "different rates, from 7.75% to 8.75%." in " ".join(done.stdout.split())
     assert not re.search(r"0\.0\d{4}", done.stdout)
 
 
@@ -120,7 +120,7 @@ def test_a_partial_rate_never_looks_whole():
     done = svc_tools("lookup", "LA", "--zip", "70112", "--embedded")
     assert "PARTIAL" in done.stdout
     assert "combined" not in done.stdout
-    assert "0.00 %" not in done.stdout
+    assert "0.00%" not in done.stdout
     assert done.stdout.count("  not known") == 3
 
 
@@ -142,7 +142,7 @@ def test_a_configured_service_is_asked_with_the_key(account):
     faults, environment = account
     done = svc_tools("lookup", "TX", "--zip", "78701", **environment)
     assert done.returncode == 0
-    assert "8.25 %" in done.stdout
+    assert "8.25%" in done.stdout
     assert faults.base_url in done.stdout
     assert faults.seen[0].headers["x-api-key"] == KEY
     assert KEY not in done.stdout + done.stderr
@@ -186,7 +186,7 @@ def test_text_from_a_service_is_shown_as_it_is(account):
     done = svc_tools("lookup", "TX", "--zip", "78701", **environment)
     for text in ("[red]Austin[/red]", "[b]", "look [twice]", "[link=x]y[/link]", "no rate"):
         assert text in done.stdout
-    assert "0.00 %" not in done.stdout
+    assert "0.00%" not in done.stdout
 
 
 def test_help_and_version():
@@ -306,5 +306,5 @@ def test_the_rate_without_a_state_is_the_rate_with_it(place):
     day = ("--as-of", "2026-02-01", "--embedded")
     done = svc_tools("lookup", place, *day)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "8.625 %" in done.stdout
+    assert "8.625%" in done.stdout
     assert "San Francisco" in done.stdout

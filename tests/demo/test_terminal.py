@@ -8,8 +8,7 @@ from rich.console import Console
 from support.enriched import enriched, partial, row
 
 from svc_tools.demo import render
-from svc_tools.frames.meanings import RATE_NOTE_SHORT
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
 from svc_tools.places import STATES
 
 

@@ -93,7 +93,7 @@ def test_rates_and_tax_are_exact_to_the_cent(calc):
     half_up = Decimal("4.00") * Decimal("0.08625")
     assert shown[5] == float(half_up.quantize(Decimal("0.01"), ROUND_HALF_UP)) == 0.35
     assert shown[6:9] == [-0.35, 0.34, 0.03]
-    assert shown[9] == "8.625 %"
+    assert shown[9] == "8.625%"
 
 
 def test_what_is_missing_or_wrong_never_looks_like_a_rate(calc):

@@ -129,9 +129,7 @@ def test_a_range_of_rates_is_told_in_per_cent(faults, scripted_desk):
     }
     faults.will(echoing(warnings=[doubt]))
     told = shown(scripted_desk, "SVC_WARNINGS", "TX", "75001", DAY)
-    assert told == (
-        "The place fits several jurisdictions, and their rates differ: 6.25 % to 8.25 %."
-    )
+    assert told == ("The place fits several jurisdictions, and their rates differ: 6.25% to 8.25%.")
 
 
 def test_who_answered_and_when_for_one_cell_and_for_the_session(faults, scripted, scripted_desk):

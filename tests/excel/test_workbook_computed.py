@@ -128,7 +128,7 @@ def test_the_rates_that_require_review_are_counted(computed):
 
 def test_with_every_line_taxed_the_total_is_exact(computed):
     orders = computed["all good"]["Orders"]
-    more = [Decimal("16.96"), Decimal("6.47")]  # 212.00 at 8 %, and 75.00 at 8.625 %
+    more = [Decimal("16.96"), Decimal("6.47")]  # 212.00 at 8%, and 75.00 at 8.625%
     assert Decimal(f"{orders['G5'].value:.2f}") == sum(map(Decimal, TAX), Decimal()) + sum(more)
     assert (orders["H5"].value, orders["I5"].value) == (0, 0)
     assert orders["A6"].value.startswith("Every amount has its tax.")

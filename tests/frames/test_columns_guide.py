@@ -1,4 +1,4 @@
-"""docs/COLUMNS.md says what the code does: every column, its form, every status and reason."""
+"""docs/COLUMNS.md names every column, its form and its meaning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from svc_tools.frames.lookup_columns import COLUMN_MEANINGS, DETAIL_COLUMNS, LOOKUP_COLUMNS
-from svc_tools.lookup import STATUSES
-from svc_tools.lookup.review import MEANINGS, REVIEW_REASONS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "COLUMNS.md").read_text(encoding="utf-8")
 
@@ -45,12 +43,3 @@ def test_every_column_has_the_form_that_is_told(looked):
     for name, form, _ in plain + detail:
         dtype = str(looked[name.strip("`")].dtype).replace("[day]", "").removesuffix("[pyarrow]")
         assert dtype == form.strip("`"), name
-
-
-def test_every_status_and_every_reason_is_told():
-    _, _, statuses, reasons = tables()
-    assert {row[0].strip("`"): row[1] for row in statuses} == {
-        name: MEANINGS[name] for name in STATUSES
-    }
-    told = [(row[0].strip("`"), (row[1], row[2])) for row in reasons]
-    assert told == list(REVIEW_REASONS.items())

@@ -53,7 +53,7 @@ def test_each_jurisdiction_has_its_taxable_amount_and_its_share_of_the_tax():
 
 
 def test_the_cents_of_each_line_are_shared_out_and_not_those_of_the_sum():
-    # 8.9 % of 1.00 is 9 cents on each line: 4, 3 and 2; the sum alone would give 4.00, 3.00, 1.90
+    # 8.9% of 1.00 is 9 cents on each line: 4, 3 and 2; the sum alone would give 4.00, 3.00, 1.90
     made = taxed([line()] * 100, ["1.00"] * 100).svc.filing("GA")
     assert made.table["tax"].tolist() == [Decimal("4.00"), Decimal("3.00"), Decimal("2.00")]
     assert made.table["tax_of_total"].tolist() == [

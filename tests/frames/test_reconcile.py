@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.taxed import DELAWARE, SEATTLE, half, line, looked_up, lost, parts, taxed, units
 
-from svc_tools.frames.analysis.comparison import CLASSES, REASONS, reason_meaning
+from svc_tools.codes import codes_of, meaning_of
+from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")
@@ -292,7 +293,7 @@ def test_every_reason_that_occurs_says_what_it_states():
     made = reconciled([line(), lost(), half()], ["1", "2", "3"], ["9", None, "x"])
     assert all(made.by_reason["meaning"])
     assert made.by_reason["meaning"].tolist() == [
-        reason_meaning(reason) for reason in made.by_reason["reason"]
+        meaning_of(reason) for reason in made.by_reason["reason"]
     ]
 
 
@@ -403,7 +404,7 @@ def test_the_class_of_each_row_is_that_of_its_figures(frame, tolerance):
     due = lines["tax_due"] if "tax_due" in lines else lines["tax"]
     figures = (due, *(lines[name] for name in LINE_COLUMNS[1:5]))
     for expected, collected, _, kind, reason in zip(*figures, strict=True):
-        assert reason.partition(":")[0] in REASONS
+        assert reason.partition(":")[0] in codes_of("compared")
         if pd.isna(expected):
             assert kind in {"no_expectation", "not_due", "no_collected"}
         elif pd.isna(collected):

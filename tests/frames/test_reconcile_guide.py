@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from svc_tools.frames.analysis.comparison import CLASSES, REASONS
+from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.review import BASES, REVIEW_COLUMNS
+from svc_tools.frames.review import REVIEW_COLUMNS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "RECONCILE.md"
 
@@ -28,17 +28,8 @@ def table(head):
     return rows
 
 
-def test_the_reasons_and_what_they_state():
-    assert list(table("reason").items()) == list(REASONS.items())
-
-
 def test_the_classes():
     assert tuple(table("class")) == CLASSES
-
-
-def test_the_bases_of_a_review():
-    assert list(table("basis").values()) == list(BASES.values())
-    assert list(table("basis"))[:-1] == list(BASES)[:-1]
 
 
 @pytest.mark.parametrize("columns", [LINE_COLUMNS, REVIEW_COLUMNS, FILING_COLUMNS[1:]])

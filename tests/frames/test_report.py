@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from support.enriched import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.meanings import RATE_NOTES
 from svc_tools.frames.reports import page as report_page
 from svc_tools.frames.reports import report
+from svc_tools.frames.summary import RATE_NOTES
 
 VOID = {"meta", "br"}
 MIXED = (
@@ -186,7 +186,7 @@ def test_rows_to_review_stand_with_their_dollars(page):
 def test_rates_and_money_are_shown_with_all_their_digits(page):
     made = page(enriched(row("CA", "1234567.89", "0.08625")))
     (line,) = [cells for cells in made.rows if cells[:2] == ["1", "CA"]]
-    assert "8.62500 %" in line
+    assert "8.62500%" in line
     assert "1,234,567.89" in line
 
 
@@ -302,9 +302,9 @@ def test_a_page_needs_neither_of_the_libraries_for_charts_and_workbooks(tmp_path
     ("value", "kind", "text"),
     [
         (None, "money", ""),
-        (Decimal("0.08625"), "rate", "8.62500 %"),
-        ("0.08625", "rate", "8.62500 %"),
-        (0.0725, "rate", "7.2500 %"),
+        (Decimal("0.08625"), "rate", "8.62500%"),
+        ("0.08625", "rate", "8.62500%"),
+        (0.0725, "rate", "7.2500%"),
         ("about 8", "rate", "about 8"),
         (Decimal("-1234.50"), "money", "-1,234.50"),
         (float("inf"), "money", "inf"),

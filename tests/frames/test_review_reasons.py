@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from support.enriched import enriched, partial, row
 
+from svc_tools.codes import CODES, lookup_page, what_to_do
 from svc_tools.frames.lookup_columns import (
     COLUMN_MEANINGS,
     DETAIL_COLUMNS,
@@ -13,11 +14,7 @@ from svc_tools.frames.lookup_columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
-from svc_tools.frames.meanings import WHAT_TO_DO, meaning_of, what_to_do
 from svc_tools.frames.review import ReviewCounts, reviewed
-from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
-from svc_tools.lookup.review import REVIEW_REASONS
-from svc_tools.places import lookup_page
 
 BEFORE, AFTER = "as_of_before_history", "as_of_after_edition"
 ASK_FOR_DATE = "Check the rate for this date with the state."
@@ -311,7 +308,7 @@ def test_the_rates_of_alaska_are_those_of_its_boroughs_and_cities():
         "Check state, ZIP Code and city; if they are right, get the rate from the borough or"
         " city. Where: the borough's or city's own site."
     )
-    for code in WHAT_TO_DO:
+    for code in CODES:
         for ending in ("from the state", "with the state", "sk the state"):
             assert ending not in what_to_do(code, "AK").replace("the state's", "")
 
@@ -338,12 +335,6 @@ def test_an_empty_frame_needs_nobody():
     made = reviewed(enriched(), amount="amount", prefix="")
     assert (made.positions.tolist(), made.review.state_reasons) == ([], ())
     assert len(made.review.by_state) == 0
-
-
-@pytest.mark.parametrize("code", [*REVIEW_REASONS, *TAX_REVIEW, *TAX_DUE_REASONS])
-def test_every_code_says_what_it_means_and_what_to_do(code):
-    assert WHAT_TO_DO[code].endswith(".")
-    assert meaning_of(code)
 
 
 def test_every_column_of_ours_has_its_meaning_and_no_other():

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from support.looked_up import dollars, found, looked_up, taxed
 
-from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS
 from svc_tools.nexus import RegisterError, read_register
 
 CA_AND_NY = [
@@ -194,10 +193,6 @@ def test_registers_that_cannot_be_used():
 def test_channels_that_say_neither_are_told(capsys):
     looked_up(amount=["1.00"] * 2, channel=["fax", "direct"]).svc.tax(channel="channel")
     assert "neither direct nor marketplace: 'fax'" in capsys.readouterr().err
-
-
-def test_every_reason_has_a_meaning():
-    assert all(meaning.strip() for meaning in TAX_DUE_REASONS.values())
 
 
 def test_a_record_of_another_kind_counts_from_its_own_day():

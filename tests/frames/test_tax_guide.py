@@ -10,7 +10,6 @@ import pytest
 from support.looked_up import dollars, found, taxed
 
 from svc_tools.frames.lookup_columns import TAX_COLUMNS, TAX_OPTION_COLUMNS
-from svc_tools.frames.taxes.reasons import TAX_DUE_REASONS, TAX_REVIEW
 from svc_tools.frames.taxes.rounding import ROUNDINGS
 from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.places import STATES
@@ -33,12 +32,6 @@ def table(first):
 def test_every_column_is_described_in_order():
     ((_, rows),) = table("column")
     assert [row[0].strip("`") for row in rows] == [*TAX_COLUMNS, *TAX_OPTION_COLUMNS]
-
-
-def test_the_codes_are_the_codes():
-    (_, review), (_, reasons) = table("code")
-    assert {row[0].strip("`"): row[1] for row in review} == TAX_REVIEW
-    assert {row[0].strip("`"): row[1] for row in reasons} == TAX_DUE_REASONS
 
 
 def test_the_rules_of_states_are_those_of_the_code():

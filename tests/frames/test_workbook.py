@@ -18,11 +18,10 @@ from openpyxl.utils.datetime import from_excel
 from support.enriched import MONEY, enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.meanings import RATE_NOTES
 from svc_tools.frames.reports import report, xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Cell, Column, cell_of, column_kind, open_book, serial
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.summary import RATE_NOTES, summarize
 
 
 @pytest.fixture

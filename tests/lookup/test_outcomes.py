@@ -62,7 +62,7 @@ def test_the_range_includes_the_rate_that_was_chosen():
 
 
 @pytest.mark.parametrize(
-    "odd", [None, 0.06, "6 %", "", "-0.01000", "1.50000", "0.0625001", [], {}, True]
+    "odd", [None, 0.06, "6%", "", "-0.01000", "1.50000", "0.0625001", [], {}, True]
 )
 def test_what_is_no_rate_in_a_range_says_nothing_and_spoils_nothing(odd):
     found = outcome(warnings=[spans(odd, "0.09000")]).found

@@ -7,14 +7,13 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.codes import codes_in, codes_of
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.lookup_columns import (
     LOOKUP_COLUMNS,
     RANGE_COLUMNS,
     RATE_COLUMNS,
 )
-from svc_tools.frames.meanings import codes_in
-from svc_tools.lookup.review import REVIEW_REASONS
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
@@ -107,7 +106,7 @@ def _reviewed(one):
     if status not in {"ok", "partial"}:
         reasons = [status or "not_attempted"]
     else:
-        reasons = [code for code in REVIEW_REASONS if code in codes]
+        reasons = [code for code in codes_of("review") if code in codes]
         reasons = [code for code in reasons if code != "zip_spans_jurisdictions"]
         reasons += [status] if status == "partial" else []
         if one.get("rate_low") != one.get("rate_high"):

@@ -26,7 +26,7 @@ def test_the_panel_says_why_a_person_should_look():
         "highest_combined_rate": "0.08250",
     }
     said = carded(answer(warnings=[ranged]))
-    assert "from 6.25 % to 8.25 %" in said
+    assert "from 6.25% to 8.25%" in said
     assert "the one" in said
     assert "2026-05-20" in said
     odd = carded(answer({"city_rate": "0.02000"}))

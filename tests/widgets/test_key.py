@@ -43,7 +43,7 @@ def test_the_key_is_used_and_is_in_no_state_repr_or_log(panel, service, caplog):
     assert service in panel.head.value
     panel.lookup.form.submit(state="TX", zip="78701")
     panel.session.background.settle()
-    assert "8.25 %" in panel.lookup.card.value
+    assert "8.25%" in panel.lookup.card.value
     everything = state_of(panel) + repr(panel) + repr(vars(panel.session)) + caplog.text
     assert KEY not in everything
     assert service in everything  # it was looked for where things are
@@ -72,7 +72,7 @@ def test_a_wrong_key_is_a_sentence_and_another_can_be_given(panel, service):
     typed(panel, service, KEY)
     panel.lookup.form.submit(state="TX", zip="78701")
     panel.session.background.settle()
-    assert "8.25 %" in panel.lookup.card.value
+    assert "8.25%" in panel.lookup.card.value
 
 
 def test_a_service_that_sends_the_key_back_does_not_bring_it_onto_the_page(panel, faults):

@@ -27,9 +27,9 @@ def look_up(tab, **values):
 
 def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
     look_up(tab)
-    assert "8.25 %" in tab.card.value
+    assert "8.25%" in tab.card.value
     assert tab.copy_rate.text == "0.08250"
-    assert tab.message.html.count("8.25 % for TX 78701") == 1
+    assert tab.message.html.count("8.25% for TX 78701") == 1
     assert not tab.form.busy
     assert tab.answer.layout.display == ""
 
@@ -113,7 +113,7 @@ def test_a_partial_rate_is_not_offered_for_copying(tab, faults):
     assert "PARTIAL" in tab.card.value
     assert tab.copy_rate.text == ""
     assert tab.copy_rate.layout.display == "none"
-    assert tab.history.rows[0]["cells"][3:] == ["At least 8.25 %", "partial"]
+    assert tab.history.rows[0]["cells"][3:] == ["At least 8.25%", "partial"]
 
 
 def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):

@@ -19,7 +19,7 @@ for line in {lines!r}:
     result = shell.user_ns.pop("result", None)
     if result is not None:
         html, _ = shell.display_formatter.format(result)
-        print(result.combined_rate_string, "8.25 %" in html["text/html"])
+        print(result.combined_rate_string, "8.25%" in html["text/html"])
 """
 
 

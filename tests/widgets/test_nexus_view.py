@@ -122,10 +122,10 @@ def exposed(**row):
 @pytest.mark.parametrize(
     ("used", "words", "width"),
     [
-        ("0.8", "80 %", "80"),
-        ("0.99999", "99 %", "99"),
-        ("12.5", "1,250 %", "100"),
-        ("0", "0 %", "0"),
+        ("0.8", "80%", "80"),
+        ("0.99999", "99%", "99"),
+        ("12.5", "1,250%", "100"),
+        ("0", "0%", "0"),
     ],
 )
 def test_the_share_is_rounded_down_and_the_bar_ends_at_the_threshold(used, words, width):
@@ -147,7 +147,7 @@ def test_an_unknown_share_is_a_dash_and_no_empty_bar(used):
     [
         ("missing", "Above, and no record"),
         ("over", "Above"),
-        ("below 70", "Below 70 %"),
+        ("below 70", "Below 70%"),
         ("unknown", "Cannot be said"),
         ("no tax", "No general sales tax"),
     ],

@@ -29,7 +29,7 @@ from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.gate import ROOT
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.lookup.errors import Trouble, is_foreign, told_of_service
+from svc_tools.lookup.errors import Trouble, explained, is_foreign
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -242,7 +242,7 @@ def status(desk: Desk) -> Json:
     try:
         settings.check_key(client)
     except SvcError as error:
-        return result | _trouble(told_of_service(error))
+        return result | _trouble(explained(error))
     return result
 
 
@@ -278,7 +278,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         what_to_do = "Copy the key again, without anything around it."
         return _trouble(Trouble("This cannot be a key", text, what_to_do), "key")
     except SvcError as error:
-        return _trouble(told_of_service(error), _field_at_fault(error))
+        return _trouble(explained(error), _field_at_fault(error))
     try:
         address = settings.remember(address, key)
         keyring = settings.keyring_name()

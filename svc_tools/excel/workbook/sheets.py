@@ -158,7 +158,7 @@ _SAMPLES = (
     _Sample(
         0.08625,
         "rate_sample",
-        "A rate with all its digits: 8.625 % is the fraction 0.08625. 0.000% is a rate of zero; a"
+        "A rate with all its digits: 8.625% is the fraction 0.08625. 0.000% is a rate of zero; a"
         " rate that is not known never looks like one.",
     ),
     _Sample("(empty)", "muted_sample", "The line is empty: nothing was asked."),

@@ -151,56 +151,6 @@ def sum_columns(sums: Sequence[Sums]) -> dict[str, Any]:
     return columns
 
 
-REASONS: Mapping[str, str] = {
-    # the row cannot be compared
-    "no_rate": "no tax is known: the lookup gave no whole rate (its status follows the colon)",
-    "no_tax": "no tax is known though there is a rate: see tax_error",
-    "due_not_known": "whether tax is due cannot be said (the code of tax_due_reason follows)",
-    "collected_missing": "nothing is recorded as collected: not the same as 0.00",
-    "collected_unreadable": "what was collected is not a whole number of cents",
-    # nothing is due
-    "nothing_due": "no tax is due from the seller, and none was collected",
-    "not_due": "tax was collected though none is due (the code of tax_due_reason follows)",
-    # the two agree
-    "agrees": "collected is the tax, to the cent",
-    "within_tolerance": "collected differs from the tax by no more than the tolerance",
-    # the two differ
-    "collected_nothing": "0.00 was collected",
-    "sign_differs": "collected is the tax with the other sign: a refund booked as a sale, or back",
-    "collected_on_exempt": "tax was collected on a sale that is wholly exempt",
-    "collected_at_zero_rate": "tax was collected where the rate is 0",
-    "collected_without_sale": "tax was collected on a taxable amount of 0.00",
-    "rounding": "the tax of this line rounded the other way: less than a cent from the product",
-    "at_state_rate_only": "equals the tax at the state's rate alone",
-    **{
-        f"without_{'_'.join(left_out)}": f"equals the tax without the part of {what}"
-        for left_out, what in {
-            ("county",): "the county",
-            ("city",): "the city",
-            ("districts",): "the districts",
-            ("county", "city"): "county and city",
-            ("county", "districts"): "county and districts",
-            ("city", "districts"): "city and districts",
-        }.items()
-    },
-    "at_rate_low": "equals the tax at rate_low, the lowest rate of the places that fit",
-    "at_rate_high": "equals the tax at rate_high, the highest rate of the places that fit",
-    "without_shipping": "equals the tax on the goods alone: delivery, taxable here, was not taxed",
-    "on_shipping_too": "equals the tax with delivery included, which is not taxable here",
-    "on_exempt_too": "equals the tax on the whole sale, its exempt part included",
-    "tax_included": "equals the tax if the amount already contained it",
-    "within_range": "lies between tax_low and tax_high: the place decides, and it is not certain",
-    "rate_differs": "none of these: implied_rate says at which rate it was collected",
-}
-"""Every reason and what it states. `no_rate`, `no_tax`, `due_not_known` and `not_due` may carry
-more after a colon."""
-
-
-def reason_meaning(reason: str) -> str:
-    """What a reason states, with or without what follows its colon."""
-    return REASONS.get(reason.partition(":")[0], "")
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The figures of rows: cents and units of 10^-5 (int64), and masks of those that are present.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import as_html, as_text, counted, exact_dollars
+from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of_rows, undated
 from svc_tools.frames.answers import decode
 from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals
@@ -36,7 +36,7 @@ from svc_tools.places import STATES, state_code
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.display import Table
+    from svc_tools.display import Head, Table
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.taxes.taxed_rows import TaxedRows
     from svc_tools.lookup.outcomes import Component
@@ -356,7 +356,7 @@ class Filing:
 
     def __str__(self) -> str:
         """The return as text: totals, table, rows left out."""
-        return as_text(self._title, self._sentences, self._tables)
+        return as_text(Note(self._title, self._sentences), *self._tables)
 
     def __repr__(self) -> str:
         """One line: the state, the rows and the tax."""
@@ -366,7 +366,7 @@ class Filing:
         )
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, self._sentences, self._tables)
+        return as_html(Note(self._title, self._sentences), *self._tables)
 
     @property
     def _title(self) -> str:
@@ -429,16 +429,16 @@ class Filing:
 
     @property
     def _tables(self) -> Sequence[Table]:
-        columns = [
+        columns: list[tuple[Hashable, Head]] = [
             ("level", "Level"),
             ("code", "Code"),
             ("name", "Name"),
-            ("rate", ">Rate"),
-            ("rows", ">Rows"),
-            ("taxable", ">Taxable"),
-            ("exempt", ">Exempt"),
-            ("tax", ">Tax"),
-            ("tax_of_total", ">Rate x total"),
+            ("rate", number("Rate")),
+            ("rows", number("Rows")),
+            ("taxable", number("Taxable")),
+            ("exempt", number("Exempt")),
+            ("tax", number("Tax")),
+            ("tax_of_total", number("Rate x total")),
         ]
         if self.period is not None:
             columns.insert(0, ("period", self.period.title()))
@@ -451,9 +451,9 @@ class Filing:
                     (
                         ("reason", "Reason"),
                         ("detail", "Detail"),
-                        ("rows", ">Rows"),
-                        ("sales", ">Sales"),
-                        ("tax", ">Tax"),
+                        ("rows", number("Rows")),
+                        ("sales", number("Sales")),
+                        ("tax", number("Tax")),
                     ),
                     rows=10,
                 )
@@ -524,8 +524,8 @@ def _shapes(
 def _alike(shapes: Sequence[tuple[Part, ...]]) -> dict[tuple[str, ...], list[int]]:
     """The numbers of the shapes by the levels of their parts."""
     alike: dict[tuple[str, ...], list[int]] = {}
-    for number, shape in enumerate(shapes):
-        alike.setdefault(tuple(part.level for part in shape), []).append(number)
+    for place, shape in enumerate(shapes):
+        alike.setdefault(tuple(part.level for part in shape), []).append(place)
     return alike
 
 

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import as_html, as_text, counted, exact_dollars, plain
+from svc_tools.codes import codes_of, meaning_of
+from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number, plain, prose
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
-    REASONS,
     Compared,
     Evidence,
     Sums,
     proved_reasons,
-    reason_meaning,
     sum_columns,
     sums_of,
     without_added,
@@ -262,7 +261,7 @@ def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
         name: dollars_by(codes, getattr(compared, name), count)
         for name in ("expected", "collected", "difference")
     }
-    place = {reason: number for number, reason in enumerate(REASONS)}
+    place = {reason: number for number, reason in enumerate(codes_of("compared"))}
     differs = {CLASSES.index("over"), CLASSES.index("under")}
 
     def order(code: int) -> tuple[bool, Decimal, int, int, str]:
@@ -279,7 +278,7 @@ def by_reason(compared: Compared, reasons: Coded) -> pd.DataFrame:
             "reason": pd.array(names, dtype="str"),
             "rows": np.array([rows[code] for code in present], np.int64),
             **{name: money_column([of[code] for code in present]) for name, of in sums.items()},
-            "meaning": pd.array([reason_meaning(name) for name in names], dtype="str"),
+            "meaning": pd.array([meaning_of(name) for name in names], dtype="str"),
         }
     )
 
@@ -359,14 +358,14 @@ class Reconciliation:
 
     def __str__(self) -> str:
         """The reconciliation as text: totals, then the largest differences."""
-        return as_text(self._title, self._sentences, self._tables)
+        return as_text(Note(self._title, self._sentences), *self._tables)
 
     def __repr__(self) -> str:
         """One line: the column, and its rows by class."""
         return f"<Reconciliation of {plain(self.collected)!r}: {self._counts}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, self._sentences, self._tables)
+        return as_html(Note(self._title, self._sentences), *self._tables)
 
     @property
     def _title(self) -> str:
@@ -430,12 +429,12 @@ class Reconciliation:
     @property
     def _tables(self) -> Sequence[Table]:
         measures = (
-            ("rows", ">Rows"),
-            ("expected", ">Expected"),
-            ("collected", ">Collected"),
-            ("difference", ">Difference"),
-            ("over", ">Over"),
-            ("under", ">Under"),
+            ("rows", number("Rows")),
+            ("expected", number("Expected")),
+            ("collected", number("Collected")),
+            ("difference", number("Difference")),
+            ("over", number("Over")),
+            ("under", number("Under")),
         )
         largest = self.by_state.sort_values("difference", key=_size, kind="stable")
         tables = [
@@ -452,7 +451,7 @@ class Reconciliation:
                     ("class", "Class"),
                     ("reason", "Reason"),
                     *measures[:4],
-                    ("meaning", "~What it states"),
+                    ("meaning", prose("What it states")),
                 ),
                 rows=15,
             ),
@@ -469,11 +468,11 @@ class Reconciliation:
                 )
             )
         columns = (
-            ("expected_tax", ">Expected"),
-            ("collected_tax", ">Collected"),
-            ("tax_difference", ">Difference"),
+            ("expected_tax", number("Expected")),
+            ("collected_tax", number("Collected")),
+            ("tax_difference", number("Difference")),
             ("difference_reason", "Reason"),
-            ("implied_rate", ">Implied rate"),
+            ("implied_rate", number("Implied rate")),
         )
         tables.append(
             table_of(

@@ -13,8 +13,8 @@ from svc_sdk.rates import units_to_rate
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
 from svc_tools.frames.lookup_columns import rates_of, truths_of
-from svc_tools.frames.meanings import RATE_NOTE_SHORT
 from svc_tools.frames.row_states import states_of_rows
+from svc_tools.frames.summary import RATE_NOTE_SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,9 +142,9 @@ def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.
 
 
 def percent(units: int) -> str:
-    """A rate in per cent with two decimals, or more if it has them: `8.00 %`, `9.025 %`."""
+    """A rate in per cent with two decimals, or more if it has them: `8.00%`, `9.025%`."""
     whole, _, decimals = units_to_rate(units * 100).partition(".")
-    return f"{whole}.{decimals.rstrip('0'):0<2} %"
+    return f"{whole}.{decimals.rstrip('0'):0<2}%"
 
 
 # the charts

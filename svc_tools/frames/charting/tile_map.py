@@ -6,8 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.display import exact_dollars
-from svc_tools.frames.meanings import RATE_NOTE_SHORT
-from svc_tools.frames.summary import other_date_sentence, source_sentence
+from svc_tools.frames.summary import RATE_NOTE_SHORT, other_date_sentence, source_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,20 +12,23 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_tools.codes import codes_in, meaning_of
 from svc_tools.csv_files import FileError
 from svc_tools.display import (
+    Note,
     Table,
     as_html,
     as_text,
     capital,
     counted,
     exact_dollars,
+    number,
     plain,
     printable,
+    prose,
     the_service,
 )
 from svc_tools.frames.arrow import coded, frame_of
-from svc_tools.frames.meanings import codes_in
 from svc_tools.frames.review import (
     ReviewCounts,
     codes_of_rows,
@@ -34,7 +37,6 @@ from svc_tools.frames.review import (
 )
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
-from svc_tools.lookup.review import MEANINGS
 from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:
@@ -97,10 +99,10 @@ class FileRun:
 
     def __str__(self) -> str:
         """The result as text."""
-        return as_text(_title(self), _sentences(self), _tables(self))
+        return as_text(Note(_title(self), _sentences(self)), *_tables(self))
 
     def _repr_html_(self) -> str:
-        return as_html(_title(self), _sentences(self), _tables(self))
+        return as_html(Note(_title(self), _sentences(self)), *_tables(self))
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program."""
@@ -155,23 +157,29 @@ def _tables(run: FileRun) -> list[Table]:
     if run.written is None:
         return []
     counts = run.totals.statuses
-    by_use = tuple((name, f"{rows:,}", MEANINGS[name]) for name, rows in run.totals.by_use.items())
-    by_status = tuple(
-        (name, f"{counts[name]:,}", MEANINGS.get(name, "")) for name in STATUSES if counts[name]
+    by_use = tuple(
+        (name, f"{rows:,}", meaning_of(name)) for name, rows in run.totals.by_use.items()
     )
-    tables = [Table("What can be used", ("Use", ">Rows", "~Meaning"), by_use)] if by_use else []
-    tables.append(Table("Rows by status", ("Status", ">Rows", "~Meaning"), by_status))
+    by_status = tuple(
+        (name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]
+    )
+    tables = (
+        [Table(("Use", number("Rows"), prose("Meaning")), by_use, "What can be used")]
+        if by_use
+        else []
+    )
+    tables.append(Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status"))
     found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
     alike = counted_alike(found)
     if alike:
         reasons = tuple(
-            (status, f"{rows:,}", MEANINGS.get(why, printable(why)))
+            (status, f"{rows:,}", (meaning_of(why) or printable(why)))
             for status, why, rows in alike[:_MOST_LISTED]
         )
         rest = sum(rows for _, _, rows in alike[_MOST_LISTED:])
         more = f"and {counted(rest, 'row')} for other reasons" if rest else None
-        heads = ("Status", ">Rows", "~Reason")
-        tables.append(Table("Why rows have no whole rate", heads, reasons, more))
+        heads = ("Status", number("Rows"), prose("Reason"))
+        tables.append(Table(heads, reasons, "Why rows have no whole rate", more))
     groups = run.totals.review.groups()
     if groups:
         tables.append(state_reason_table(TO_REVIEW, groups, _MOST_GROUPS))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.codes import codes_in, meaning_of, what_to_do
 from svc_tools.display import exact_dollars
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.lookup_columns import (
@@ -21,15 +22,13 @@ from svc_tools.frames.lookup_columns import (
     TAX_OPTION_COLUMNS,
     require_columns,
 )
-from svc_tools.frames.meanings import codes_in, meaning_of, notes_under, what_to_do
 from svc_tools.frames.money import Money, dollars, money, sums_by
 from svc_tools.frames.reports.xlsx import Column, column_kind
-from svc_tools.frames.review import BASES, reviewed
+from svc_tools.frames.review import reviewed
 from svc_tools.frames.row_states import states_of_rows
-from svc_tools.frames.summary import Summary, summarize
+from svc_tools.frames.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.taxed_rows import amount_label
-from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -289,7 +288,7 @@ def _codes(frame: pd.DataFrame, prefix: str) -> tuple[Code, ...]:
         often_first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         for code, rows in often_first:
             if name in _SERVICE_COLUMNS:
-                meaning, advice = MEANINGS.get(code, ""), ""
+                meaning, advice = meaning_of(code), ""
             else:
                 meaning, advice = meaning_of(code), "" if code == "ok" else what_to_do(code)
             found.append(Code(f"{prefix}{name}", code, rows, meaning, advice))
@@ -301,7 +300,7 @@ def _bases(review: Review) -> list[Code]:
     name = f"{review.prefix}review_basis"
     counts = coded(review.rows, name).counts()
     often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
-    return [Code(name, code, rows, BASES[code], "") for code, rows in often_first if code]
+    return [Code(name, code, rows, meaning_of(code), "") for code, rows in often_first if code]
 
 
 _NOTED = {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.atomic import whole_file
+from svc_tools.codes import meaning_of
 from svc_tools.display import RANGE_LABEL, exact_dollars
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
@@ -23,11 +24,9 @@ from svc_tools.frames.charting.tile_map import (
     ROWS,
     tile_map,
 )
-from svc_tools.frames.meanings import meaning_of
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.summary import other_date_sentence
-from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -159,7 +158,7 @@ def _counts(title: str, name: str, counts: Sequence[Count]) -> Markup:
     """A table of counts; nothing where there are none."""
     if not counts:
         return Markup("")
-    rows = [(one.name, f"{one.rows:,}", MEANINGS.get(one.name, "")) for one in counts]
+    rows = [(one.name, f"{one.rows:,}", meaning_of(one.name)) for one in counts]
     return table(title, (name, Right("Rows"), "Meaning"), rows)
 
 
@@ -391,7 +390,7 @@ def shown(value: object, kind: str) -> str:
     if kind in {"rate", "money"}:
         number = _number(value)
         if number is not None:
-            return f"{number * 100:f} %" if kind == "rate" else f"{number:,.2f}"
+            return f"{number * 100:f}%" if kind == "rate" else f"{number:,.2f}"
     if isinstance(value, datetime):
         if value.tzinfo is not None and kind == "utc":
             return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools import display
 from svc_tools.atomic import whole_file
-from svc_tools.display import counted
+from svc_tools.codes import meaning_of
+from svc_tools.display import as_columns, counted, number
 from svc_tools.frames.arrow import first_column
-from svc_tools.frames.meanings import meaning_of
 from svc_tools.frames.money import money
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import ReportColumns, facts_of, stake_sentence
 from svc_tools.frames.reports.page import write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.summary import other_date_sentence
-from svc_tools.lookup.review import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from svc_tools.display import Head
     from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
@@ -260,7 +261,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts) -> int:
 def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
     if not groups:
         return row
-    names = ("State", "Reason", ">Rows", ">Dollars", "What to do, and where")
+    names = ("State", "Reason", number("Rows"), number("Dollars"), "What to do, and where")
     row = _header(sheet, row, "Rows to review by state and reason", names)
     for group in groups[:_MOST_GROUPS]:
         cells = (group.state or "not known", group.reason, group.rows, group.dollars)
@@ -277,7 +278,7 @@ def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
 
 
 def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
-    names = ("Confidence of the rate", ">Rows", ">Sales, whole rate", ">Tax")
+    names = ("Confidence of the rate", number("Rows"), number("Sales, whole rate"), number("Tax"))
     rows = [
         (part.confidence, part.rows, part.sales, part.tax) for part in summary.tax_by_confidence
     ]
@@ -288,7 +289,7 @@ def _by_confidence(sheet: Sheet, row: int, summary: Summary) -> int:
 def _by_level(sheet: Sheet, row: int, facts: Facts) -> int:
     if not facts.levels:
         return row
-    names = ("Level", ">Tax")
+    names = ("Level", number("Tax"))
     return _section(
         sheet, row, "Tax by level, US dollars", names, facts.levels, kinds=("plain", "money")
     )
@@ -297,7 +298,7 @@ def _by_level(sheet: Sheet, row: int, facts: Facts) -> int:
 def _due(sheet: Sheet, row: int, facts: Facts) -> int:
     if facts.due is None:
         return row
-    names = ("", ">Rows", ">Tax", "Meaning")
+    names = ("", number("Rows"), number("Tax"), "Meaning")
     rows = [
         ("due", facts.due.rows, facts.due.tax, meaning_of("due")),
         *(
@@ -311,7 +312,13 @@ def _due(sheet: Sheet, row: int, facts: Facts) -> int:
 
 def _tied(sheet: Sheet, row: int, money: Totals, ties: Ties) -> int:
     """The totals again, summed from the lines by the spreadsheet itself."""
-    names = ("Added up again by this file", ">", ">Sheet Lines", ">Summary", ">Difference")
+    names = (
+        "Added up again by this file",
+        number(),
+        number("Sheet Lines"),
+        number("Summary"),
+        number("Difference"),
+    )
     row = _header(sheet, row, "The totals tie to the lines", names)
     totals = [("Tax, partial rates included", ties.tax, money.tax + money.partial_tax)]
     if ties.amount is not None:
@@ -330,13 +337,13 @@ def _counts(sheet: Sheet, row: int, titles: tuple[str, str], counts: Sequence[Co
     """A section of counts, if any; `titles` are its title and the header of its first column."""
     if not counts:
         return row
-    rows = [(count.name, count.rows, MEANINGS.get(count.name)) for count in counts]
-    names = (titles[1], ">Rows", "Meaning")
+    rows = [(count.name, count.rows, meaning_of(count.name)) for count in counts]
+    names = (titles[1], number("Rows"), "Meaning")
     return _section(sheet, row, titles[0], names, rows, kinds=("plain", "count", "indented"))
 
 
 def _failures(sheet: Sheet, row: int, summary: Summary) -> int:
-    row = _header(sheet, row, "Why rows have no rate", ("Status", ">Rows", "Reason"))
+    row = _header(sheet, row, "Why rows have no rate", ("Status", number("Rows"), "Reason"))
     for failure in summary.failures:
         _put_row(sheet, row, (failure.status, failure.rows), ("plain", "count"))
         text = (2, _LAST_COLUMN)
@@ -360,13 +367,13 @@ def _notes(sheet: Sheet, row: int, notes: Sequence[str]) -> int:
 
 _STATE_HEADERS = (
     "State",
-    ">Rows",
-    ">Sales, whole rate",
-    ">Tax",
-    ">Partial rows",
-    ">Sales, partial rate",
-    ">Other rows, no tax",
-    ">Their sales",
+    number("Rows"),
+    number("Sales, whole rate"),
+    number("Tax"),
+    number("Partial rows"),
+    number("Sales, partial rate"),
+    number("Other rows, no tax"),
+    number("Their sales"),
 )
 
 
@@ -407,7 +414,7 @@ def write_sources(sheet: Sheet, facts: Facts) -> None:
     """Fill `sheet`: sources, the lookup, the terms of the tax, columns and codes in words."""
     sheet.widths(30, 26, 10, 16, 42, 44)
     sheet.put(0, 0, "Sources and terms", "title")
-    names = ("Edition", "", ">Rows", ">Tax", "Source")
+    names = ("Edition", "", number("Rows"), number("Tax"), "Source")
     rows = [(one.edition, None, one.rows, one.tax, one.source) for one in facts.summary.sources]
     kinds = ("plain", "plain", "count", "money", "indented")
     row = _section(
@@ -432,7 +439,7 @@ def _texts(sheet: Sheet, row: int, title: str, texts: Sequence[tuple[str, str]])
 
 
 def _codes(sheet: Sheet, row: int, facts: Facts) -> int:
-    names = ("Code", "Column", ">Rows", "Meaning", "", "What to do")
+    names = ("Code", "Column", number("Rows"), "Meaning", "", "What to do")
     row = _header(sheet, row, "The codes that occur in the lines", names, _LAST_SOURCE_COLUMN)
     for code in facts.codes:
         _put_row(sheet, row, (code.code, code.column, code.rows), ("plain", "plain", "count"))
@@ -444,16 +451,18 @@ def _codes(sheet: Sheet, row: int, facts: Facts) -> int:
 
 
 def _header(
-    sheet: Sheet, row: int, title: str, names: Sequence[str], last: int = _LAST_COLUMN
+    sheet: Sheet, row: int, title: str, names: Sequence[Head], last: int = _LAST_COLUMN
 ) -> int:
-    """A section's title and its header row; names with a leading `>` are aligned right."""
+    """A section's title and its header row."""
     sheet.put(row, 0, title, "section")
+    heads = as_columns(names)
     for column in range(last + 1):
-        name = names[column] if column < len(names) else ""
+        head = heads[column] if column < len(heads) else display.Column("")
         # on the sheet Sources only these are above indented texts
-        indented = column > 0 if last == _LAST_COLUMN else name in {"Source", "Meaning"}
-        look = "header_right" if ">" in name else "header_indented" if indented else "header"
-        sheet.put(row + 1, column, name.lstrip(">") or " ", look)
+        indented = column > 0 if last == _LAST_COLUMN else head.head in {"Source", "Meaning"}
+        left = "header_indented" if indented else "header"
+        look = "header_right" if head.kind == "number" else left
+        sheet.put(row + 1, column, head.head or " ", look)
     return row + 2
 
 
@@ -461,7 +470,7 @@ def _section(
     sheet: Sheet,
     row: int,
     title: str,
-    names: Sequence[str],
+    names: Sequence[Head],
     rows: Iterable[Sequence[object]],
     *,
     kinds: Sequence[str],

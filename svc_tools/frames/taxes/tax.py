@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from svc_tools.codes import codes_of
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, is_label
 from svc_tools.frames.lookup_columns import (
@@ -35,7 +36,6 @@ from svc_tools.frames.taxes.due import (
     why_not_due,
 )
 from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_invoice
-from svc_tools.frames.taxes.reasons import TAX_REVIEW
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
 from svc_tools.places import Elsewhere, state_code
@@ -105,7 +105,7 @@ CAPS = {
     "FL": Cap(500_000, "county surtax on the first $5,000 of a single item", "high", _READ),
     "TN": Cap(
         160_000,
-        "local tax on the first $1,600 of a single article; the state has a tax of 2.75 % on"
+        "local tax on the first $1,600 of a single article; the state has a tax of 2.75% on"
         " the part from $1,600.01 to $3,200",
         "high",
         _READ,
@@ -251,9 +251,9 @@ def _origin(value: object) -> str | None:
 
 
 def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray:
-    """A column of codes separated by "; ", in the order of `TAX_REVIEW`; missing where none."""
+    """A column of codes separated by "; ", in the order of their table; missing where none."""
     bits = np.zeros(rows, np.int64)
-    codes = tuple(TAX_REVIEW)
+    codes = codes_of("tax_review")
     for code, marked in marks.items():
         bits[marked] |= 1 << codes.index(code)
     there = np.flatnonzero(np.bincount(bits)).tolist()

@@ -48,7 +48,7 @@ def refused(ask) -> Callable[..., NotResolved]:
 
 @pytest.fixture
 def source_dir(tmp_path) -> Path:
-    """The least a book is compiled from: state rates, 5 % but for three, and one ZIP."""
+    """The least a book is compiled from: state rates, 5% but for three, and one ZIP."""
     folder = tmp_path / "sources"
     folder.mkdir()
     states = " ".join(TIERS.values()).split()

@@ -67,7 +67,7 @@ def test_spellings_of_one_place_agree(ask, state, spellings):
 
 def test_a_city_named_is_high_and_its_zip_not_where_other_rates_are_possible(ask):
     assert ask("WA", location="Tacoma", as_of=NEW).confidence == "high"
-    assert ask("WA", zip="98422", as_of=NEW).confidence == "medium"  # 72 % of its land is Tacoma
+    assert ask("WA", zip="98422", as_of=NEW).confidence == "medium"  # 72% of its land is Tacoma
     assert ask("WA", zip="98446", as_of=NEW).confidence == "low"  # unincorporated for the most part
 
 

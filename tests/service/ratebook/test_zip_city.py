@@ -35,18 +35,18 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
 @pytest.mark.parametrize(
     ("state", "zip5", "city", "expected"),
     [
-        ("MS", "39208", None, (7_000, "medium")),  # 7 % of it is Jackson, which levies 1 % more
+        ("MS", "39208", None, (7_000, "medium")),  # 7% of it is Jackson, which levies 1% more
         ("MS", "39208", "Pearl", (7_000, "high")),
         ("MS", "39208", "Jackson", (8_000, "medium")),
-        ("OK", "73014", "Calumet", (8_850, "medium")),  # less than 1 % of the ZIP, whose name it is
+        ("OK", "73014", "Calumet", (8_850, "medium")),  # less than 1% of the ZIP, whose name it is
         ("OK", "73014", "El Reno", (8_850, "medium")),
         ("OK", "73014", "Canadian County", (4_850, "high")),
-        ("CA", "90069", "West Hollywood", (10_500, "medium")),  # 39 % of it
+        ("CA", "90069", "West Hollywood", (10_500, "medium")),  # 39% of it
         ("CA", "90069", "Los Angeles", (9_750, "medium")),
         ("MN", "55121", "Eagan", (8_125, "high")),  # named after Saint Paul
         ("UT", "84107", "Murray", (7_650, "medium")),
         ("UT", "84107", "Millcreek", (7_450, "medium")),
-        ("WA", "98402", "Tacoma", (10_400, "high")),  # 98.8 % of it
+        ("WA", "98402", "Tacoma", (10_400, "high")),  # 98.8% of it
         ("WA", "98402", "Ruston", (10_100, "medium")),
         ("VT", "05495", "Williston", (7_000, "medium")),
         ("VT", "05701", "Rutland Town", (7_000, "medium")),

@@ -53,13 +53,13 @@ def spans(answer):
         # a place in each county of the ZIP, the rest of each county, and a part of another city
         ("OH", "43068", [8_000, 7_750, 8_250, 7_250, 6_750, 7_750], "low"),
         ("OH", "43054", [8_000, 7_250, 7_000, 8_000], "medium"),
-        ("OH", "43035", [7_000, 8_000], "medium"),  # Columbus in Delaware County has 4.5 %
+        ("OH", "43035", [7_000, 8_000], "medium"),  # Columbus in Delaware County has 4.5%
         ("NC", "27265", [6_750, 7_000, 7_000], "low"),
         ("MN", "56479", [7_875, 7_375, 7_375, 7_375, 7_875], "low"),
         ("WA", "98402", [10_500, 10_200], "medium"),
         ("VT", "05701", [7_000, 7_000, 6_000], "medium"),  # the town around the city
         ("VT", "05495", [7_000, 6_000, 6_000], "low"),  # a town that the Census does not draw
-        # a place of less than 1 % that the ZIP is called after
+        # a place of less than 1% that the ZIP is called after
         ("SD", "57004", [6_200, 4_200, 4_200, 4_200, 6_200], "low"),
         ("OK", "73014", [8_850, 4_850, 8_850], "low"),
         ("NE", "68002", [7_000, 5_500], "low"),
@@ -81,8 +81,8 @@ def test_a_zip_has_every_place_and_county_rest_that_it_touches(ask, state, zip5,
     [
         ("OH", "43135", 4),  # a place and the rests of three more counties
         ("CA", "90210", 3),
-        ("CA", "92139", 1),  # 0.6 % of it is Bonita, at another rate
-        ("CA", "95436", 1),  # 0.7 % is Windsor
+        ("CA", "92139", 1),  # 0.6% of it is Bonita, at another rate
+        ("CA", "95436", 1),  # 0.7% is Windsor
     ],
 )
 def test_candidates_of_one_rate_and_slivers_cast_no_doubt(ask, state, zip5, areas):
@@ -195,7 +195,7 @@ def test_a_zip_without_a_county_lies_where_its_city_does(ask, state, zip5, count
     [
         ("SC", "29909", date(2022, 3, 1)),  # half of it lies in Jasper County, whose rate is blank
         ("SD", "57432", date(2026, 8, 15)),
-        ("VT", "05048", date(2026, 8, 15)),  # a village in a county of which towns levy 1 %
+        ("VT", "05048", date(2026, 8, 15)),  # a village in a county of which towns levy 1%
     ],
 )
 def test_a_candidate_whose_rate_is_not_known_in_full_is_said_without_a_range(ask, state, zip5, day):

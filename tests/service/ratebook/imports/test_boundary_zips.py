@@ -148,7 +148,7 @@ def test_the_edition_that_ends_first_counts(asking):
 
 
 def test_two_records_of_one_rate_are_high(asking):
-    """A city and a district of 0.5 % each: the rate is sure, its parts are not."""
+    """A city and a district of 0.5% each: the rate is sure, its parts are not."""
     ask = asking(
         line("4", zips="55401", plus4="1-9", county="053", place="43000"),
         line("4", zips="55401", plus4="1-9", county="053", specials=["80004"]),
@@ -215,7 +215,7 @@ def test_a_state_without_local_tax_is_exact_by_its_records(asking):
 
 
 def test_washington_codes_hold_the_whole_local_rate(asking):
-    """Seattle's code 1726 is 3.85 % (1.4 % of it transit), whatever else the record names."""
+    """Seattle's code 1726 is 3.85% (1.4% of it transit), whatever else the record names."""
     record = line(
         "4",
         state="53",
