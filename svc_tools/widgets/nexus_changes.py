@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
+    from svc_tools.display import Head
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
@@ -374,7 +375,7 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
     with_body = any(one.body is not None for one in requests)
     with_count = any(one.expected is not None for one in requests)
-    heads = [
+    heads: list[Head] = [
         "Request",
         *[prose("Body")] * with_body,
         *[number("Records")] * with_count,
