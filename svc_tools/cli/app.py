@@ -17,7 +17,7 @@ from svc_sdk import DEFAULT_BASE_URL, __version__
 from svc_tools import config
 from svc_tools.cli.book import book
 from svc_tools.cli.cache import cache
-from svc_tools.cli.common import Embedded, admin, explained
+from svc_tools.cli.common import admin, explained
 from svc_tools.cli.enrich import enrich
 from svc_tools.cli.excel import excel
 from svc_tools.cli.keys import keys
@@ -41,9 +41,10 @@ app.command()(enrich)
 
 @app.command()
 def panel(
+    *,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    embedded: Annotated[bool, typer.Option("--embedded", help="Use the embedded service.")] = False,
     register: Annotated[
         Path | None,
         typer.Option(help="Nexus registrations (CSV or XLSX) that the panel opens with."),
@@ -60,7 +61,8 @@ def panel(
 
 
 @app.command()
-def serve(  # noqa: PLR0917 - Typer reads the signature
+def serve(
+    *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = (
         httpx.URL(DEFAULT_BASE_URL).port or 0
@@ -114,7 +116,8 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback signature
 
 @app.callback()
 def _main(
-    version: Annotated[  # noqa: FBT002 - a flag
+    *,
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:

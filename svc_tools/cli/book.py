@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from svc_tools.cli.common import NO_ANSWER, Json, admin, explained
+from svc_tools.cli.common import NO_RESULT, Json, admin, explained
 from svc_tools.codes import percent
 from svc_tools.display import number, print_table, print_text, prose
 
@@ -85,7 +85,7 @@ def check_book(
     else:
         _show_check(Console(highlight=False), found, file.name, day)
     if found["wrong_though_sure"]:
-        raise typer.Exit(NO_ANSWER)
+        raise typer.Exit(NO_RESULT)
 
 
 def _day(given: str | None) -> date:

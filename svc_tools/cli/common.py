@@ -1,4 +1,4 @@
-"""What every command shares: errors as one sentence and an exit code, options, the client.
+"""What every command shares: groups of options, the client, errors as one sentence and a code.
 
 Exit codes: 0 a result, a partial one too; 1 no result (the place was not found, the service
 refused or failed); 2 the command, or the configuration, is not usable.
@@ -6,9 +6,12 @@ refused or failed); 2 the command, or the configuration, is not usable.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
@@ -17,23 +20,78 @@ from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
-NO_ANSWER = 1
+NO_RESULT = 1
 NOT_USABLE = 2
 
-Embedded = Annotated[bool, typer.Option("--embedded", help="Ask the embedded service.")]
-BaseUrl = Annotated[str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")]
 Json = Annotated[
     bool, typer.Option("--json", help="JSON for a program; an error too, as an object.")
 ]
 
 
-def _errors() -> Console:
-    console = Console(stderr=True, highlight=False)
-    console.soft_wrap = not console.is_terminal  # whole lines for programs, whole words for people
-    return console
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for Typer whose parameters may be dataclasses: each field of one is an option.
+
+    So commands share options, and values that belong together stay together.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    shown: list[inspect.Parameter] = []
+    for one in inspect.signature(command).parameters.values():
+        group = groups.get(one.name)
+        every = [one] if group is None else inspect.signature(group).parameters.values()
+        types = hints if group is None else get_type_hints(group, include_extras=True)
+        shown += [
+            option.replace(kind=option.KEYWORD_ONLY, annotation=types[option.name])
+            for option in every
+        ]
+
+    @functools.wraps(command)
+    def run(**given: object) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in shown}
+    return run
+
+
+@dataclass(frozen=True)
+class Service:
+    """The options that say which service receives the requests."""
+
+    embedded: Annotated[bool, typer.Option("--embedded", help="Use the embedded service.")] = False
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of the service (else SVC_BASE_URL).")
+    ] = None
+
+    @property
+    def typed(self) -> list[str]:
+        """The options as they were typed."""
+        if self.embedded:
+            return ["--embedded"]
+        return ["--base-url", self.base_url] if self.base_url else []
+
+    @contextmanager
+    def client(self) -> Iterator[Svc]:
+        """The client of the configured service; of the embedded one only where it is named."""
+        if self.embedded:
+            if self.base_url:
+                raise ValueError("--embedded has its own address; leave --base-url out")
+            client: Svc = config.connect("embedded")
+        else:
+            account = config.configured(base_url=self.base_url)
+            if account is None:
+                raise config.ConfigurationError(
+                    f"No service is configured: set {config.URL_VARIABLE} and"
+                    f" {config.KEY_VARIABLE}, or use the embedded service with --embedded"
+                )
+            client = Svc(account[0], base_url=account[1])
+        with client:
+            yield client
 
 
 @contextmanager
@@ -44,49 +102,36 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
         as_json: print the error as a JSON object, too.
     """
     try:
-        with _as_object(wanted=as_json):
-            yield
-    except AuthError as error:
-        hint = f"The service does not accept the key; check {config.KEY_VARIABLE}"
-        _errors().print(f"[bold red]No answer.[/] {hint}. {_escaped(error)}")
-        raise typer.Exit(NO_ANSWER) from None
-    except ValidationError as error:
-        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
-        raise typer.Exit(NOT_USABLE) from None
-    except SvcError as error:
-        _errors().print(f"[bold red]No answer.[/] {_escaped(error)}")
-        raise typer.Exit(NO_ANSWER) from None
-    except ModuleNotFoundError as error:
-        install = "This command needs more: pip install 'svc-tax-tools[all]'"
-        _errors().print(f"[bold red]Error.[/] {_escaped(f'{install} ({error})')}")
-        raise typer.Exit(NOT_USABLE) from None
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        _errors().print(f"[bold red]Error.[/] {_escaped(error)}")
-        raise typer.Exit(NOT_USABLE) from None
-
-
-@contextmanager
-def _as_object(*, wanted: bool) -> Iterator[None]:
-    """Print an error as a JSON object for a program, where `wanted`."""
-    try:
         yield
     except (SvcError, ValueError, TypeError, ImportError, OSError) as error:
-        if wanted:
-            fields = {
-                "code": getattr(error, "error_code", None),
-                "message": getattr(error, "message", None) or str(error),
-                "status_code": getattr(error, "status_code", None),
-                "support_reference": getattr(error, "support_reference", None),
-            }
-            retry_after = getattr(error, "retry_after", None)
-            if retry_after is not None:
-                fields["retry_after_seconds"] = retry_after
-            typer.echo(json.dumps({"error": fields}, indent=2))
-        raise
+        if as_json:
+            typer.echo(json.dumps({"error": _fields_of(error)}, indent=2))
+        refused = isinstance(error, SvcError) and not isinstance(error, ValidationError)
+        console = Console(stderr=True, highlight=False)
+        sentence = f"[bold red]{'No result' if refused else 'Error'}.[/] {_explained(error)}"
+        # whole lines for programs, whole words for people
+        console.print(sentence, soft_wrap=not console.is_terminal)
+        raise typer.Exit(NO_RESULT if refused else NOT_USABLE) from None
 
 
-def _escaped(error: object) -> str:
-    return str(error).replace("[", r"\[")
+def _explained(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, AuthError):
+        text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
+    elif isinstance(error, ModuleNotFoundError):
+        text = f"This command needs more: pip install 'svc-tax-tools[all]' ({text})"
+    return text.replace("[", r"\[")
+
+
+def _fields_of(error: Exception) -> dict[str, object]:
+    fields = {
+        "code": getattr(error, "error_code", None),
+        "message": getattr(error, "message", None) or str(error),
+        "status_code": getattr(error, "status_code", None),
+        "support_reference": getattr(error, "support_reference", None),
+    }
+    retry_after = getattr(error, "retry_after", None)
+    return fields if retry_after is None else fields | {"retry_after_seconds": retry_after}
 
 
 def admin() -> ModuleType:
@@ -94,22 +139,3 @@ def admin() -> ModuleType:
     from svc_tools.service import admin  # noqa: PLC0415 - allowed as a lazy import
 
     return admin
-
-
-@contextmanager
-def client_of(*, embedded: bool, base_url: str | None) -> Iterator[Svc]:
-    """The client of the configured service; of the embedded one only where it is named."""
-    if embedded:
-        if base_url:
-            raise ValueError("--embedded brings its own address; leave --base-url out")
-        client = config.connect("embedded")
-    else:
-        account = config.configured(base_url=base_url)
-        if account is None:
-            raise config.ConfigurationError(
-                f"No service is configured: set {config.URL_VARIABLE} and {config.KEY_VARIABLE},"
-                " or ask the embedded service with --embedded"
-            )
-        client = Svc(account[0], base_url=account[1])
-    with client:
-        yield client

@@ -11,6 +11,8 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -19,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
-from svc_tools.cli.common import client_of, explained
+from svc_tools.cli.common import Service, explained, grouped
 from svc_tools.codes import meaning_of
 from svc_tools.display import (
     RANGE_LABEL,
@@ -32,14 +34,16 @@ from svc_tools.display import (
 )
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.places import Cells
 from svc_tools.progress import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from svc_sdk import Svc
     from svc_tools.display import Head
     from svc_tools.frames.files.job import FileJob
+    from svc_tools.frames.files.rates import Terms
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.plan import Plan
@@ -50,7 +54,6 @@ STOPPED = 3
 INTERRUPTED = 130
 _MANY = 1_000
 """Lookups above which the user of a terminal has to confirm."""
-_PLACE, _TAX, _FILE, _RUN = "Places and dates", "Tax", "Files", "The run"
 
 _MOST = 6
 _LONGEST = 400  # characters: enough for every reason of the toolkit; a service may send a page
@@ -61,148 +64,127 @@ _EVERY_ON_TERMINAL = 0.5
 _NARROW = 60
 
 
-def enrich(  # noqa: PLR0917 - Typer reads the signature
+_place = partial(typer.Option, rich_help_panel="Places and dates")
+_tax = partial(typer.Option, rich_help_panel="Tax")
+_file = partial(typer.Option, rich_help_panel="Files")
+_run = partial(typer.Option, rich_help_panel="The run")
+
+
+_ROLES = tuple(one.name for one in fields(Cells))
+
+
+@dataclass(frozen=True)
+class Places:
+    """The options that say where the places and dates of the rows are."""
+
+    state: Annotated[str | None, _place(help="Column of states, or one state.")] = None
+    zip: Annotated[str | None, _place(help="Column of ZIP Codes.")] = None
+    address: Annotated[str | None, _place(help="Column of street addresses.")] = None
+    city: Annotated[str | None, _place(help="Column of cities.")] = None
+    location: Annotated[str | None, _place(help="Column of place names.")] = None
+    lat: Annotated[str | None, _place(help="Column of latitudes.")] = None
+    lng: Annotated[str | None, _place(help="Column of longitudes.")] = None
+    country: Annotated[str | None, _place(help="Column of countries.")] = None
+    without: Annotated[list[str] | None, _place(help="Leave one of these out, such as city.")] = (
+        None
+    )
+    as_of: Annotated[str | None, _place(help="Column of sale dates, a date, or today.")] = None
+    date_format: Annotated[str | None, _place(help="How dates are written, as %m/%d/%Y.")] = None
+    tz: Annotated[str | None, _place(help="Whose calendar counts, as America/Chicago.")] = None
+    as_of_grain: Annotated[str, _place(help="day, month or quarter: fewer lookups.")] = "day"
+
+    def given(self) -> dict[str, object]:
+        """The arguments of the lookup that were given, and `False` for what is left out."""
+        without = [name.replace("-", "_") for name in self.without or []]
+        unknown = [name for name in without if name not in _ROLES]
+        if unknown:
+            raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(_ROLES)}")
+        return _named(self, _ROLES) | dict.fromkeys(without, False)
+
+
+@dataclass(frozen=True)
+class Tax:
+    """The options of the tax."""
+
+    tax: Annotated[str | None, _tax(help="Column of amounts: add the tax.")] = None
+    shipping: Annotated[str | None, _tax(help="Column of delivery charges.")] = None
+    exempt: Annotated[str | None, _tax(help="Column of exempt lines.")] = None
+    invoice: Annotated[str | None, _tax(help="Column of invoices: round once each.")] = None
+    rounding: Annotated[str | None, _tax(help="half_up, half_even, up or down.")] = None
+    partial: Annotated[str | None, _tax(help="use: tax from partial rates too.")] = None
+    nexus: Annotated[Path | None, _tax(help="CSV of nexus registrations: what is due.")] = None
+    channel: Annotated[str | None, _tax(help="Column of sales channels.")] = None
+    ship_from: Annotated[str | None, _tax(help="State goods are sent from.")] = None
+
+    def given(self) -> dict[str, Any] | None:
+        """The arguments of the tax that were given; `None` for no tax."""
+        others = _named(self, [one.name for one in fields(self) if one.name != "tax"])
+        if self.tax is not None:
+            return {"amount": self.tax, **others}
+        if others:
+            raise ValueError(
+                f"--{next(iter(others)).replace('_', '-')} is for a tax: name --tax too"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class Files:
+    """The options of the files."""
+
+    prefix: Annotated[str, _file(help="Before the added columns' names.")] = ""
+    columns: Annotated[str | None, _file(help="Rate columns to add: a,b,c.")] = None
+    detail: Annotated[bool, _file("--detail", help="Add the jurisdictions.")] = False
+    sheet: Annotated[str | None, _file(help="Sheet of a workbook, else the first.")] = None
+    delimiter: Annotated[str | None, _file(help="Between the cells of a CSV.")] = None
+    encoding: Annotated[str | None, _file(help="Of a CSV, as cp1252.")] = None
+    report: Annotated[Path | None, _file(help="Write a report: .xlsx, .html.")] = None
+    force: Annotated[bool, _file("--force", help="Replace the output.")] = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """The options of the run itself."""
+
+    locked: Annotated[Path | None, _run(help="Results of a .svclock file.")] = None
+    plan: Annotated[bool, _run("--plan", help="Count the requests, send none.")] = False
+    price: Annotated[str | None, _run(help="Dollars a lookup, for --plan.")] = None
+    resume: Annotated[bool, _run(help="Use the results in the cache.")] = True
+    concurrency: Annotated[int, _run(help="Requests under way at once.", min=1)] = 16
+    deadline: Annotated[float | None, _run(help="Seconds for the requests.")] = None
+    yes: Annotated[bool, _run("--yes", help="Do not ask to confirm.")] = False
+    as_json: Annotated[bool, _run("--json", help="The summary as JSON.")] = False
+    quiet: Annotated[bool, _run("--quiet", help="Only errors.")] = False
+
+
+def _named(options: object, names: Iterable[str]) -> dict[str, Any]:
+    """The options of these names that were given."""
+    every = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+@grouped
+def enrich(
     source: Annotated[Path, typer.Argument(help="A .csv, .tsv, .xlsx or .parquet file.")],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The .csv, .xlsx or .parquet file to write; - prints."),
     ],
-    state: Annotated[
-        str | None, typer.Option(help="Column of states, or one.", rich_help_panel=_PLACE)
-    ] = None,
-    zip_code: Annotated[
-        str | None, typer.Option("--zip", help="Column of ZIP Codes.", rich_help_panel=_PLACE)
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Column of street addresses.", rich_help_panel=_PLACE)
-    ] = None,
-    city: Annotated[
-        str | None, typer.Option(help="Column of cities.", rich_help_panel=_PLACE)
-    ] = None,
-    location: Annotated[
-        str | None, typer.Option(help="Column of place names.", rich_help_panel=_PLACE)
-    ] = None,
-    lat: Annotated[
-        str | None, typer.Option(help="Column of latitudes.", rich_help_panel=_PLACE)
-    ] = None,
-    lng: Annotated[
-        str | None, typer.Option(help="Column of longitudes.", rich_help_panel=_PLACE)
-    ] = None,
-    country: Annotated[
-        str | None, typer.Option(help="Column of countries.", rich_help_panel=_PLACE)
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave one of these out, such as city.", rich_help_panel=_PLACE),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option(help="Column of sale dates, a date, or today.", rich_help_panel=_PLACE),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        typer.Option(help="How dates are written, as %m/%d/%Y.", rich_help_panel=_PLACE),
-    ] = None,
-    tz: Annotated[
-        str | None,
-        typer.Option(help="Whose calendar counts, as America/Chicago.", rich_help_panel=_PLACE),
-    ] = None,
-    as_of_grain: Annotated[
-        str, typer.Option(help="day, month or quarter: fewer lookups.", rich_help_panel=_PLACE)
-    ] = "day",
-    tax: Annotated[
-        str | None, typer.Option(help="Column of amounts: add the tax.", rich_help_panel=_TAX)
-    ] = None,
-    shipping: Annotated[
-        str | None, typer.Option(help="Column of delivery charges.", rich_help_panel=_TAX)
-    ] = None,
-    exempt: Annotated[
-        str | None, typer.Option(help="Column of exempt lines.", rich_help_panel=_TAX)
-    ] = None,
-    invoice: Annotated[
-        str | None, typer.Option(help="Column of invoices: round once each.", rich_help_panel=_TAX)
-    ] = None,
-    rounding: Annotated[
-        str | None, typer.Option(help="half_up, half_even, up or down.", rich_help_panel=_TAX)
-    ] = None,
-    partial: Annotated[
-        str | None, typer.Option(help="use: tax from partial rates too.", rich_help_panel=_TAX)
-    ] = None,
-    nexus: Annotated[
-        Path | None, typer.Option(help="CSV of nexus records: what is due.", rich_help_panel=_TAX)
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="Column of sales channels.", rich_help_panel=_TAX)
-    ] = None,
-    ship_from: Annotated[
-        str | None, typer.Option(help="State goods are sent from.", rich_help_panel=_TAX)
-    ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Before the added columns' names.", rich_help_panel=_FILE)
-    ] = "",
-    columns: Annotated[
-        str | None, typer.Option(help="Rate columns to add: a,b,c.", rich_help_panel=_FILE)
-    ] = None,
-    detail: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--detail", help="Add the jurisdictions.", rich_help_panel=_FILE)
-    ] = False,
-    sheet: Annotated[
-        str | None, typer.Option(help="Sheet of a workbook, else the first.", rich_help_panel=_FILE)
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between the cells of a CSV.", rich_help_panel=_FILE)
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Of a CSV, as cp1252.", rich_help_panel=_FILE)
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report: .xlsx, .html.", rich_help_panel=_FILE)
-    ] = None,
-    force: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--force", help="Replace the output.", rich_help_panel=_FILE)
-    ] = False,
-    locked: Annotated[
-        Path | None, typer.Option(help="Answers of a .svclock file.", rich_help_panel=_RUN)
-    ] = None,
-    plan: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--plan", help="Say what would be asked, no more.", rich_help_panel=_RUN)
-    ] = False,
-    price: Annotated[
-        str | None, typer.Option(help="Dollars a lookup, for --plan.", rich_help_panel=_RUN)
-    ] = None,
-    resume: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option(help="Take answers from the cache.", rich_help_panel=_RUN)
-    ] = True,
-    concurrency: Annotated[
-        int, typer.Option(help="Requests under way at once.", min=1, rich_help_panel=_RUN)
-    ] = 16,
-    deadline: Annotated[
-        float | None, typer.Option(help="Seconds for asking.", rich_help_panel=_RUN)
-    ] = None,
-    embedded: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--embedded", help="Ask the embedded service.", rich_help_panel=_RUN)
-    ] = False,
-    base_url: Annotated[
-        str | None, typer.Option(help="Service (else SVC_BASE_URL).", rich_help_panel=_RUN)
-    ] = None,
-    yes: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--yes", help="Ask no question.", rich_help_panel=_RUN)
-    ] = False,
-    as_json: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--json", help="The summary as JSON.", rich_help_panel=_RUN)
-    ] = False,
-    quiet: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--quiet", help="Only errors.", rich_help_panel=_RUN)
-    ] = False,
+    *,
+    places: Places,
+    tax: Tax,
+    files: Files,
+    run: Run,
+    service: Service,
 ) -> None:
     """Add the rate, and with --tax the tax, to every row of a file.
 
     Columns are found by their usual names, else name them. Your own columns
     stay as they are; a CSV is text throughout, so no ZIP loses its zero. Each
-    distinct place is asked for once, and answers are kept: run it again after
-    it was broken off, and it asks only for the rest. The output appears whole
-    or not at all; where a run ends early, what was found is in a file beside
-    it whose name ends in -incomplete.
+    distinct place is requested once, and results are cached: run it again after
+    an interrupt, and it requests only the rest. The output appears whole
+    or not at all; where a run ends early, the results so far are in a file in
+    the same folder whose name ends in -incomplete.
 
     Exit codes:
 
@@ -216,104 +198,78 @@ def enrich(  # noqa: PLR0917 - Typer reads the signature
 
     130 interrupted
     """
-    places = {
-        "state": state,
-        "zip": zip_code,
-        "address": address,
-        "city": city,
-        "location": location,
-        "lat": lat,
-        "lng": lng,
-        "country": country,
-        "as_of": as_of,
-    }
-    taxes = {
-        "amount": tax,
-        "shipping": shipping,
-        "exempt": exempt,
-        "invoice": invoice,
-        "rounding": rounding,
-        "partial": partial,
-        "nexus": nexus,
-        "channel": channel,
-        "ship_from": ship_from,
-    }
     console = Console(stderr=True, highlight=False)
-    started = time.monotonic()
     with explained(), _interruptible(console, output):
         from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - loads pandas
-        from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - as above
-        from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - as above
-        from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
-        from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above
 
-        terms = Terms(
-            lookup=_given(places, without or []),
-            tax=_tax(taxes),
-            prefix=prefix,
-            detail=detail,
-            columns=None if columns is None else [one.strip() for one in columns.split(",")],
-            date_format=date_format,
-            tz=tz,
-            grain=cast("Grain", as_of_grain),
-        )
-        job_of = FileJob(
+        started = time.monotonic()
+        job = FileJob(
             source,
             output,
-            terms,
-            sheet=sheet,
-            delimiter=_delimiter(delimiter),
-            encoding=encoding,
-            report=report,
-            force=force or plan,
-            progress=FileProgress(console, shown=not quiet),
+            _terms(places, tax, files),
+            sheet=files.sheet,
+            delimiter=_DELIMITERS.get(files.delimiter or "", files.delimiter),
+            encoding=files.encoding,
+            report=files.report,
+            force=files.force or run.plan,
+            progress=FileProgress(console, shown=not run.quiet),
         )
-        with job_of as job:
-            if locked is not None:
-                lock = read_lock(locked)
-                _survey(job, quiet=quiet)
-                job.take(lock)
-            else:
-                with client_of(embedded=embedded, base_url=base_url) as client:
-                    _survey(job, quiet=quiet)
-                    with opened_cache() as cache:
-                        known = cache if resume else None
-                        if plan:
-                            found = job.plan(client, known, price=price_of(price))
-                            with _perhaps_read():
-                                _show_plan(found, job, as_json=as_json)
-                            return
-                        _confirm(job, client, known, wanted=not yes)
-                        job.ask(
-                            *(client, cache),
-                            resume=resume,
-                            concurrency=concurrency,
-                            deadline=deadline,
-                        )
-            run = job.finish(started)
+        with job:
+            if not _looked_up(job, run, service):
+                return
+            result = job.finish(started)
     with _perhaps_read():
-        _show(run, output, as_json=as_json, quiet=quiet, taxed=tax is not None)
-    raise typer.Exit(_exit_code(run))
+        _show(result, output, as_json=run.as_json, quiet=run.quiet, taxed=tax.tax is not None)
+    raise typer.Exit(_exit_code(result))
 
 
-def _given(places: dict[str, str | None], without: list[str]) -> dict[str, object]:
-    """The arguments of the lookup: those that were given, and `False` for what is left out."""
-    unknown = [name for name in without if name not in places and name != "as-of"]
-    if unknown:
-        raise ValueError(f"--without {unknown[0]}: expected one of {', '.join(places)}")
-    given: dict[str, object] = {name: value for name, value in places.items() if value is not None}
-    return given | {name.replace("-", "_"): False for name in without}
+def _terms(places: Places, tax: Tax, files: Files) -> Terms:
+    from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
+
+    columns = None if files.columns is None else [one.strip() for one in files.columns.split(",")]
+    return Terms(
+        lookup=places.given(),
+        tax=tax.given(),
+        prefix=files.prefix,
+        detail=files.detail,
+        columns=columns,
+        date_format=places.date_format,
+        tz=places.tz,
+        grain=cast("Grain", places.as_of_grain),
+    )
 
 
-def _tax(taxes: dict[str, Any]) -> dict[str, Any] | None:
-    given = {name: value for name, value in taxes.items() if value is not None}
-    if given and "amount" not in given:
-        raise ValueError(f"--{next(iter(given)).replace('_', '-')} is for a tax: name --tax too")
-    return given or None
+def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
+    """Look the places of the file up; with --plan only show what that takes."""
+    from svc_tools.lookup.cache import opened_cache  # noqa: PLC0415 - loads pandas
+    from svc_tools.lookup.lock_file import read_lock  # noqa: PLC0415 - as above
+    from svc_tools.lookup.plan import price_of  # noqa: PLC0415 - as above
+
+    if run.locked is not None:
+        lock = read_lock(run.locked)
+        _survey(job, quiet=run.quiet)
+        job.take(lock)
+        return True
+    with service.client() as client, opened_cache() as cache:
+        _survey(job, quiet=run.quiet)
+        known = cache if run.resume else None
+        if run.plan:
+            found = job.plan(client, known, price=price_of(run.price))
+            with _perhaps_read():
+                _show_plan(found, job, as_json=run.as_json)
+            return False
+        _confirm(job, client, known, wanted=not run.yes)
+        job.ask(
+            client,
+            cache,
+            resume=run.resume,
+            concurrency=run.concurrency,
+            deadline=run.deadline,
+        )
+        return True
 
 
-def _delimiter(given: str | None) -> str | None:
-    return {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(given or "", given)
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.text import Text
 
-from svc_tools.cli.common import NO_ANSWER, explained
+from svc_tools.cli.common import NO_RESULT, explained
 from svc_tools.display import print_table, print_text, prose
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def check(
         print_table(console, ("", prose()), rows)
         print_text(console, f"Wrong: {wrong}." if wrong else "Nothing is wrong.")
     if wrong:
-        raise typer.Exit(NO_ANSWER)
+        raise typer.Exit(NO_RESULT)
 
 
 def _described(line: Line) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from svc_tools import config
-from svc_tools.cli.common import admin, explained
+from svc_tools.cli.common import admin, explained, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,34 +40,60 @@ _Db = Annotated[
         f" {config.DATABASE_VARIABLE}, else a file in the user's data folder.",
     ),
 ]
-_Plan = Annotated[
-    str | None,
-    typer.Option(
-        help="free: 60 requests a minute, 1,000 lookups a month, none of the features below;"
-        " standard: 600, 100,000, all of them; unlimited: no limit, all of them (what a new key"
-        " is unless told otherwise)."
-    ),
-]
-_Rate = Annotated[
-    str | None,
-    typer.Option("--rate-per-minute", help="Requests a minute; none for no limit, plan for its."),
-]
-_Burst = Annotated[
-    str | None, typer.Option(help="How many requests may come at once; plan for the plan's.")
-]
-_Quota = Annotated[
-    str | None,
-    typer.Option("--quota", help="Lookups a calendar month; none for no limit, plan for its."),
-]
-_History = Annotated[
-    bool | None, typer.Option("--history/--no-history", help="Lookups of days before today.")
-]
-_Full = Annotated[bool | None, typer.Option("--full/--no-full", help="Lookups with mode=full.")]
-_Nexus = Annotated[bool | None, typer.Option("--nexus/--no-nexus", help="Nexus records.")]
-_PastDue = Annotated[
-    bool | None,
-    typer.Option("--past-due/--paid", help="Past due: every request is refused with 402."),
-]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The options that say what a key may do."""
+
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            help="free: 60 requests a minute, 1,000 lookups a month, none of the features below;"
+            " standard: 600, 100,000, all of them; unlimited: no limit, all of them (the default"
+            " of a new key)."
+        ),
+    ] = None
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate-per-minute", help="Requests a minute; none for no limit, plan for the plan's."
+        ),
+    ] = None
+    burst: Annotated[
+        str | None, typer.Option(help="How many requests may come at once; plan for the plan's.")
+    ] = None
+    quota: Annotated[
+        str | None,
+        typer.Option(help="Lookups a calendar month; none for no limit, plan for the plan's."),
+    ] = None
+    history: Annotated[
+        bool | None, typer.Option("--history/--no-history", help="Lookups of days before today.")
+    ] = None
+    full: Annotated[
+        bool | None, typer.Option("--full/--no-full", help="Lookups with mode=full.")
+    ] = None
+    nexus: Annotated[
+        bool | None, typer.Option("--nexus/--no-nexus", help="Nexus registrations.")
+    ] = None
+    past_due: Annotated[
+        bool | None,
+        typer.Option("--past-due/--paid", help="Past due: every request is refused with 402."),
+    ] = None
+
+    @property
+    def limits(self) -> dict[str, int | None]:
+        """The limits that were given, by the names of their columns."""
+        given = {"rate_per_minute": self.rate, "burst": self.burst, "monthly_quota": self.quota}
+        return {name: _figure_of(name, text) for name, text in given.items() if text is not None}
+
+    @property
+    def features(self) -> dict[str, bool]:
+        """The features that were given."""
+        given = {name: getattr(self, name) for name in _FEATURES}
+        return {name: there for name, there in given.items() if there is not None}
+
+
 _KeyId = Annotated[
     str, typer.Argument(help="The id that `keys list` shows, such as key_7f3a91c2d0.")
 ]
@@ -84,19 +111,14 @@ def _store(db: str | None, *, make: bool = False) -> Iterator[Any]:
 
 
 @keys.command()
-def create(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def create(
+    *,
     name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
     account: Annotated[
         str, typer.Option(help="Whose nexus records it reaches; made where it is new.")
     ] = "local",
-    plan: _Plan = None,
-    rate: _Rate = None,
-    burst: _Burst = None,
-    quota: _Quota = None,
-    history: _History = None,
-    full: _Full = None,
-    nexus: _Nexus = None,
-    past_due: _PastDue = None,
+    terms: Terms,
     expires: Annotated[
         str | None,
         typer.Option(help="When it ends: a day (the last one, UTC) as 2027-01-31, or 90d."),
@@ -108,11 +130,11 @@ def create(  # noqa: PLR0917 - Typer reads the signature
         row, key = store.issue(
             account=account,
             name=name,
-            plan=plan,
-            limits=_limits(rate, burst, quota),
-            features=_features(history, full, nexus),
+            plan=terms.plan,
+            limits=terms.limits,
+            features=terms.features,
             expires_at=_expiry(expires),
-            past_due=bool(past_due),
+            past_due=bool(terms.past_due),
         )
         _print(f"Made {row.id}: {terms_in_words(row)}.", stderr=True)
         typer.echo(key.get_secret_value())
@@ -147,26 +169,21 @@ def revoke(key_id: _KeyId, db: _Db = None) -> None:
 
 
 @keys.command()
-def update(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def update(
     key_id: _KeyId,
-    plan: _Plan = None,
-    rate: _Rate = None,
-    burst: _Burst = None,
-    quota: _Quota = None,
-    history: _History = None,
-    full: _Full = None,
-    nexus: _Nexus = None,
-    past_due: _PastDue = None,
+    *,
+    terms: Terms,
     db: _Db = None,
 ) -> None:
     """Change what a key may do; what is not given stays."""
     with _store(db) as store:
         row = store.update(
             key_id,
-            plan=plan,
-            limits=_limits(rate, burst, quota),
-            features=_features(history, full, nexus),
-            past_due=past_due,
+            plan=terms.plan,
+            limits=terms.limits,
+            features=terms.features,
+            past_due=terms.past_due,
         )
         _print(f"{row.id}: {terms_in_words(row)}.")
 
@@ -187,12 +204,6 @@ def bill_account(
         typer.echo(f"Account {account} is {status}; keys of it: {count}.")
 
 
-def _limits(rate: str | None, burst: str | None, quota: str | None) -> dict[str, int | None]:
-    """The limits that were given, by the names of their columns."""
-    given = {"rate_per_minute": rate, "burst": burst, "monthly_quota": quota}
-    return {name: _figure_of(name, text) for name, text in given.items() if text is not None}
-
-
 def _figure_of(name: str, text: str) -> int | None:
     if text in _WORDS:
         return _WORDS[text]
@@ -201,15 +212,6 @@ def _figure_of(name: str, text: str) -> int | None:
             f"{name.replace('_', ' ')}: given {text!r}, expected a whole number, none or plan"
         )
     return int(text)
-
-
-def _features(
-    history: bool | None,  # noqa: FBT001 - as Typer hands them over
-    full: bool | None,  # noqa: FBT001 - the same
-    nexus: bool | None,  # noqa: FBT001 - the same
-) -> dict[str, bool]:
-    given = {"history": history, "full": full, "nexus": nexus}
-    return {name: there for name, there in given.items() if there is not None}
 
 
 def _expiry(text: str | None) -> str | None:

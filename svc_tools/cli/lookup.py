@@ -17,7 +17,7 @@ from rich.text import Text
 from svc_sdk import Advisory, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
-from svc_tools.cli.common import BaseUrl, Embedded, Json, client_of, explained
+from svc_tools.cli.common import Json, Service, explained, grouped
 from svc_tools.codes import (
     PARTS,
     known_part,
@@ -49,7 +49,8 @@ _COMPONENT = (prose("Level"), prose("Name"), number("Rate"), "In force since", p
 _CANDIDATE = (prose("Name"), prose("County"), number("Rate"), prose("Why"))
 
 
-def lookup(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def lookup(
     place: Annotated[
         str | None,
         typer.Argument(
@@ -57,6 +58,7 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
             " state, such as 78701 or '600 Congress Ave, Austin, TX'."
         ),
     ] = None,
+    *,
     zip_code: Annotated[str | None, typer.Option("--zip", help="ZIP or ZIP+4.")] = None,
     address: Annotated[str | None, typer.Option(help="Street address, or the whole line.")] = None,
     city: Annotated[
@@ -71,16 +73,12 @@ def lookup(  # noqa: PLR0917 - Typer reads the signature
     lng: Annotated[float | None, typer.Option(help="Longitude in degrees, with --lat.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,  # noqa: FBT002 - a flag
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
-    with (
-        explained(as_json=as_json),
-        client_of(embedded=embedded, base_url=base_url) as client,
-    ):
+    with explained(as_json=as_json), service.client() as client:
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)
         compared = city if typed.zip and not typed.address else None

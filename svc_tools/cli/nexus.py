@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools import config
-from svc_tools.cli.common import NO_ANSWER, BaseUrl, Embedded, Json, client_of, explained
+from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.display import (
     NOTHING,
     capital,
@@ -76,17 +76,18 @@ _Yes = Annotated[
 
 
 @nexus.command("list")
+@grouped
 def show_list(
+    *,
     register: _OwnRegister = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Show the records that the service has; with --register yours, and where the two differ."""
     console = Console(highlight=False)
     with explained(as_json=as_json):
         mine = None if register is None else read_register(register)
-        with service_if_any(embedded=embedded, base_url=base_url, needed=mine is None) as client:
+        with _service_if_any(service, needed=mine is None) as client:
             name = "" if client is None else config.service_name(client)
             listed, note = listed_register(client, needed=mine is None)
     shown = listed if mine is None else mine
@@ -104,22 +105,23 @@ def show_list(
 
 
 @nexus.command("add")
-def add(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def add(
     state: Annotated[str, typer.Argument(help="State, such as TX or Texas.")],
+    *,
     nexus_type: Annotated[str, typer.Option("--type", help="physical, economic or marketplace.")],
     registered_at: Annotated[
         str | None, typer.Option(help="Day of the registration, as 2024-05-01.")
     ] = None,
     address: Annotated[str | None, typer.Option(help="The place that gives rise to it.")] = None,
     notes: Annotated[str | None, typer.Option(help="Free text.")] = None,
-    update: Annotated[  # noqa: FBT002 - a flag
+    update: Annotated[
         bool, typer.Option("--update", help="Change the record that is there.")
     ] = False,
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    service: Service,
 ) -> None:
     """Add a record to the service; one that is there is only changed with --update."""
-    with explained(), client_of(embedded=embedded, base_url=base_url) as client:
+    with explained(), service.client() as client:
         try:
             added = add_record(
                 client,
@@ -136,7 +138,9 @@ def add(  # noqa: PLR0917 - Typer reads the signature
 
 
 @nexus.command("plan")
-def plan(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def plan(
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The plan to write, a CSV for you to tick.")
     ],
@@ -186,10 +190,9 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
             help="Column of order numbers: one order counts once.", rich_help_panel=_SALES
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,  # noqa: FBT002 - a flag
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Suggest which records could be removed, with reasons, into a file for you to tick.
 
@@ -218,7 +221,7 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
         complete = None if covers is None else tuple(_day("--covers", one) for one in covers)
         table = read_thresholds(thresholds)
         mine = None if register is None else read_register(register)
-        with service_if_any(embedded=embedded, base_url=base_url, needed=mine is None) as client:
+        with _service_if_any(service, needed=mine is None) as client:
             account = config.Source("", "") if client is None else config.account_of(client)
             listed, note = listed_register(client, needed=mine is None)
         notes = [note] if note else []
@@ -247,16 +250,17 @@ def plan(  # noqa: PLR0917 - Typer reads the signature
     if as_json:
         typer.echo(json.dumps(plan_as_json(made, output, notes=notes), indent=2))
         return
-    show_plan(Console(highlight=False), made, output, notes=notes, embedded=embedded)
+    show_plan(Console(highlight=False), made, output, notes=notes, service=service)
 
 
 @nexus.command("apply")
+@grouped
 def apply(
     plan: _Plan,
-    yes: _Yes = False,  # noqa: FBT002 - a flag
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    *,
+    yes: _Yes = False,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Remove the ticked records of a plan; without --yes only show it.
 
@@ -267,7 +271,7 @@ def apply(
     console = Console(highlight=False)
     with explained(as_json=as_json):
         ticked = read_plan(plan)
-        with client_of(embedded=embedded, base_url=base_url) as client:
+        with service.client() as client:
             found = apply_plan(
                 ticked,
                 client,
@@ -279,18 +283,19 @@ def apply(
         "apply",
         str(plan),
         as_json=as_json,
-        embedded=embedded,
-        base_url=base_url,
+        service=service,
         before=BEFORE_REMOVING,
     )
 
 
 @nexus.command("receipts")
+@grouped
 def show_all(
     receipt: Annotated[
         str | None, typer.Argument(help="One receipt, by its path or name; else all of them.")
     ] = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    *,
+    as_json: Json = False,
 ) -> None:
     """Show the receipts of removals and restores, newest first; or one."""
     console = Console(highlight=False)
@@ -310,12 +315,13 @@ def show_all(
 
 
 @nexus.command("restore")
+@grouped
 def undo(
     receipt: Annotated[str, typer.Argument(help="The receipt of a removal: its path or name.")],
-    yes: _Yes = False,  # noqa: FBT002 - a flag
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    *,
+    yes: _Yes = False,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Add the removed records of a receipt again; without --yes only show it.
 
@@ -324,7 +330,7 @@ def undo(
     console = Console(highlight=False)
     with explained(as_json=as_json):
         removed = read_receipt(receipt)
-        with client_of(embedded=embedded, base_url=base_url) as client:
+        with service.client() as client:
             found = restore(
                 removed,
                 client,
@@ -336,21 +342,21 @@ def undo(
         "restore",
         receipt,
         as_json=as_json,
-        embedded=embedded,
-        base_url=base_url,
+        service=service,
     )
 
 
 @nexus.command("remove-state")
-def remove_all(  # noqa: PLR0917 - Typer reads the signature
+@grouped
+def remove_all(
     state: Annotated[str, typer.Argument(help="The state, such as TX.")],
     typed: Annotated[
         str | None, typer.Option(help="The code of the state again; else you are asked for it.")
     ] = None,
-    yes: _Yes = False,  # noqa: FBT002 - a flag
-    as_json: Json = False,  # noqa: FBT002 - a flag
-    embedded: Embedded = False,  # noqa: FBT002 - a flag
-    base_url: BaseUrl = None,
+    *,
+    yes: _Yes = False,
+    as_json: Json = False,
+    service: Service,
 ) -> None:
     """Remove ALL records of a state, of every type; its code is to be typed in.
 
@@ -365,26 +371,26 @@ def remove_all(  # noqa: PLR0917 - Typer reads the signature
         elif typed is None and sys.stdin.isatty():
             print_text(console, ALL_TYPES_NOTE)
             typed = typer.prompt(f"Type the code of the state to remove all of {state}")
-        with client_of(embedded=embedded, base_url=base_url) as client:
+        with service.client() as client:
             found = remove_state(client, state, typed=typed or "", dry_run=not yes)
     _show_result(
         found,
         "remove-state",
         state,
         as_json=as_json,
-        embedded=embedded,
-        base_url=base_url,
+        service=service,
         before=(ALL_TYPES_NOTE, *BEFORE_REMOVING),
     )
 
 
 @contextmanager
-def service_if_any(*, embedded: bool, base_url: str | None, needed: bool) -> Iterator[Svc | None]:
+def _service_if_any(service: Service, *, needed: bool) -> Iterator[Svc | None]:
     """A client, or `None`: with the user's own register no service is needed."""
-    if not needed and not embedded and config.configured(base_url=base_url) is None:
+    configured = service.embedded or config.configured(base_url=service.base_url) is not None
+    if not needed and not configured:
         yield None
         return
-    with client_of(embedded=embedded, base_url=base_url) as client:
+    with service.client() as client:
         yield client
 
 
@@ -503,7 +509,7 @@ _DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only
 
 
 def show_plan(
-    console: Console, plan: Plan, path: Path, *, notes: list[str], embedded: bool
+    console: Console, plan: Plan, path: Path, *, notes: list[str], service: Service
 ) -> None:
     """Print the plan: states without a record first, then what could be removed, and why."""
     print_text(console, ("Cleanup plan", "bold"), f" as of {plan.as_of}, {made_for_whom(plan)}")
@@ -535,9 +541,8 @@ def show_plan(
         console.print()
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
-    where = " --embedded" if embedded else ""
-    command = f"  svc-tools nexus apply {shlex.quote(str(path))}{where}"
-    console.print(command, markup=False, soft_wrap=True)  # to be copied in one piece
+    # to be copied in one piece
+    console.print(f"  {_again('apply', str(path), service)}", markup=False, soft_wrap=True)
 
 
 def plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, object]:
@@ -594,10 +599,9 @@ def _show_reasons(console: Console, plan: Plan) -> None:
         print_table(console, ("Reason", prose("Meaning")), rows)
 
 
-def _again(command: str, about: str, *, embedded: bool, base_url: str | None) -> str:
-    """The command as it was typed, to be typed again."""
-    service = ["--embedded"] if embedded else ["--base-url", base_url] if base_url else []
-    return shlex.join(["svc-tools", "nexus", command, about, *service])
+def _again(command: str, about: str, service: Service) -> str:
+    """The command with the same service, to be typed next."""
+    return shlex.join(["svc-tools", "nexus", command, about, *service.typed])
 
 
 def _show_result(
@@ -606,8 +610,7 @@ def _show_result(
     about: str,
     *,
     as_json: bool,
-    embedded: bool,
-    base_url: str | None,
+    service: Service,
     before: Sequence[str] = (),
 ) -> None:
     """Print the receipt; the exit code is 1 where not all is done, known and as expected."""
@@ -617,20 +620,20 @@ def _show_result(
     elif found.dry_run:
         show_dry(console, found, before)
         if any(item.status == "planned" for item in found.items):
-            again = _again(command, about, embedded=embedded, base_url=base_url)
+            again = _again(command, about, service)
             console.print(f"\nTo send it: {again} --yes", markup=False, soft_wrap=True)
     else:
         console.print()
         show_receipt(console, found)
         if found.undoable and found.path is not None:
-            undo = _again("restore", found.path.name, embedded=embedded, base_url=base_url)
+            undo = _again("restore", found.path.name, service)
             console.print(f"\nTo undo it, see first: {undo}", markup=False, soft_wrap=True)
     wanted = {"planned", "done"} if found.dry_run else {"done"}
     if command == "remove-state":
         wanted |= {"absent"}  # no record is left of the state
     good = all({item.status, item.outcome} & wanted for item in found.items)
     if not good or found.counts["flagged"]:
-        raise typer.Exit(NO_ANSWER)
+        raise typer.Exit(NO_RESULT)
 
 
 _OUTCOME_COLORS = {"done": "green", "not_done": "yellow", "unknown": "red"}
