@@ -177,7 +177,7 @@ def hangs_after(faults, count):
 
 def wait_for_answers(process, count):
     """Until a command has committed so many answers, as it says itself."""
-    assert any(f"asking: {count} of {PLACES} places" in line for line in process.stderr)
+    assert any(f"looking up: {count} of {PLACES} places" in line for line in process.stderr)
 
 
 def kept(environment):
