@@ -32,12 +32,11 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.nexus.apply import apply_plan, remove_state, requests_of
+from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.plan import made_for_whom, read_plan
 from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
 from svc_tools.nexus.register import FIELDS, read_register, require_csv
-from svc_tools.nexus.restoring import restore
 from svc_tools.nexus.service import (
     NotListedError,
     WouldChangeError,
@@ -659,7 +658,7 @@ def show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None:
     """Print the requests, exact but for the key, what they remove, and the notices before it."""
     print_text(console, (receipt.sentence, "bold"))
     items = {item.key: item for item in receipt.items}
-    for one in requests_of(receipt):
+    for one in receipt.requests:
         console.print()
         _unbroken(console, f"  {one.line}", "bold")
         for name, value in (one.body or {}).items():

@@ -12,10 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from svc_tools.nexus.apply import apply_plan, preview, preview_state, remove_state
+    from svc_tools.nexus.apply import (
+        apply_plan,
+        preview,
+        preview_restore,
+        preview_state,
+        remove_state,
+        restore,
+    )
     from svc_tools.nexus.plan import Missing, Plan, PlanError, PlanRow, Removal, read_plan
     from svc_tools.nexus.planning import make_plan
     from svc_tools.nexus.receipt import (
+        PlannedRequest,
         Receipt,
         ReceiptError,
         ReceiptItem,
@@ -30,8 +38,7 @@ if TYPE_CHECKING:
         Registration,
         read_register,
     )
-    from svc_tools.nexus.requests import ApplyError, PlannedRequest
-    from svc_tools.nexus.restoring import preview_restore, restore
+    from svc_tools.nexus.requests import ApplyError
     from svc_tools.nexus.service import (
         Abilities,
         NotListedError,
@@ -82,10 +89,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "apply": ("apply_plan", "preview", "preview_state", "remove_state"),
+    "apply": (
+        "apply_plan",
+        "preview",
+        "preview_restore",
+        "preview_state",
+        "remove_state",
+        "restore",
+    ),
     "plan": ("Missing", "Plan", "PlanError", "PlanRow", "Removal", "read_plan"),
     "planning": ("make_plan",),
     "receipt": (
+        "PlannedRequest",
         "Receipt",
         "ReceiptError",
         "ReceiptItem",
@@ -94,8 +109,7 @@ _HOMES = {
         "receipts",
     ),
     "register": ("NEXUS_TYPES", "Register", "RegisterError", "Registration", "read_register"),
-    "requests": ("ApplyError", "PlannedRequest"),
-    "restoring": ("preview_restore", "restore"),
+    "requests": ("ApplyError",),
     "service": ("Abilities", "NotListedError", "abilities", "differences", "list_register"),
     "state_exposure": ("exposure",),
     "thresholds": ("Threshold", "Thresholds", "ThresholdsError", "read_thresholds"),

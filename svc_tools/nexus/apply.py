@@ -1,33 +1,83 @@
-"""Apply a ticked plan, or remove all records of a state; each request is sent once (SPEC 4.1)."""
+"""Apply a ticked plan, remove all records of a state, or restore what a receipt removed (SPEC 4.1).
+
+Every step is in the journal before it is taken, and again once its response is in; each request is
+sent once. What a lost response has done is settled by listing again: that shows what is there, not
+who did it. A dry run takes the same way, over a journal in memory, and sends nothing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import astuple
+import hashlib
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, astuple, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from svc_sdk import SvcError, __version__
 from svc_tools import config
-from svc_tools.display import the_service
+from svc_tools.display import printable, the_service
+from svc_tools.nexus.journal import (
+    FORMAT,
+    VERSION,
+    Journal,
+    JournalDamagedError,
+    JournalError,
+    locked,
+    private_folder,
+    read_journal,
+)
+from svc_tools.nexus.notices import NO_UNDO_NOTE
+from svc_tools.nexus.receipt import (
+    ENDING,
+    OPEN,
+    Receipt,
+    ReceiptItem,
+    apply_event,
+    fold,
+    receipt_folder,
+    receipt_of,
+    restore_file_of,
+    write_records,
+)
 from svc_tools.nexus.requests import (
     ApplyError,
     Change,
-    PlannedRequest,
+    Verdict,
+    addition_verdict,
     as_listed,
     changes_of,
-    planned,
+    exchange,
+    extra_details,
+    mismatch,
+    not_restored,
+    removal_verdict,
+    removed_only_verdict,
+    requests_for,
+    restorations,
+    settled_verdict,
+    with_listed_record,
 )
-from svc_tools.nexus.run import Job
+from svc_tools.nexus.service import abilities_given, list_records
 from svc_tools.places import STATES, state_code
 
 if TYPE_CHECKING:
-    import threading
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from svc_sdk import Svc
     from svc_tools.config import Source
+    from svc_tools.nexus.journal import Event
     from svc_tools.nexus.plan import Plan
-    from svc_tools.nexus.receipt import Receipt
-    from svc_tools.nexus.register import Register
-    from svc_tools.nexus.run import Progress
+    from svc_tools.nexus.receipt import Key, PlannedRequest
+    from svc_tools.nexus.register import Record, Register
+    from svc_tools.nexus.requests import RequestResult
+    from svc_tools.nexus.service import Abilities, ListedRecords
+
+Progress = Callable[[ReceiptItem, int, int], object]
+"""Called with each item when it is done, how many are done, and of how many."""
 
 
 def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedRequest, ...]:
@@ -40,7 +90,14 @@ def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedReque
     Raises:
         PlanError: the ticks contradict each other.
     """
-    return planned(changes_of(plan), None if listed is None else as_listed(listed))
+    there = None if listed is None else as_listed(listed)
+    found: list[PlannedRequest] = []
+    for one in changes_of(plan):
+        if there is None:
+            found += requests_for(one, one.expected)
+        elif not mismatch(one, records := there.of(*one.key)):
+            found += requests_for(with_listed_record(one, records), len(records))
+    return tuple(found)
 
 
 def apply_plan(
@@ -71,7 +128,7 @@ def apply_plan(
         PlanError: the ticks contradict each other.
         ApplyError: nothing was sent: the plan is of another account, nothing is ticked, the
             journal cannot be written or is damaged, or another process is applying.
-        SvcError: nothing was sent: the service could not be asked for its records.
+        SvcError: nothing was sent: the service could not list its records.
     """
     changes = changes_of(plan)
     if not changes:
@@ -82,28 +139,9 @@ def apply_plan(
     return job.do(client, folder, dry_run=dry_run, on_progress=on_progress, stop=stop)
 
 
-def requests_of(dry: Receipt) -> tuple[PlannedRequest, ...]:
-    """The requests that a dry run would have sent."""
-    changes = [
-        Change(
-            item.state,
-            item.nexus_type,
-            item.action,
-            item.expected,
-            tuple(map(dict, item.before)),
-            dict(item.record)
-            if item.record and item.action in {"replace", "add", "restore"}
-            else None,
-        )
-        for item in dry.items
-        if item.status == "planned"
-    ]
-    return planned(changes, None)
-
-
 def preview_state(state: str) -> tuple[PlannedRequest, ...]:
     """The request that removes every record of a state; `state` is its code."""
-    return planned((Change(state, "", "remove_all", None),), None)
+    return requests_for(Change(state, "", "remove_all", None))
 
 
 def remove_state(
@@ -126,11 +164,11 @@ def remove_state(
     Raises:
         ApplyError: nothing was sent: `typed` is not the code, there is no such state, the journal
             cannot be written, or another process is applying.
-        SvcError: nothing was sent: the service could not be asked for its records.
+        SvcError: nothing was sent: the service could not list its records.
     """
     code = state_code(state)
     if not isinstance(code, str) or code not in STATES:
-        raise ApplyError(f"{state!r} is no US state. Nothing was sent")
+        raise ApplyError(f"{state!r} is not a US state. Nothing was sent")
     if typed.strip() != code:
         raise ApplyError(
             f"To remove every record of {STATES[code]}, type its code, {code}; {typed!r} was typed."
@@ -141,12 +179,63 @@ def remove_state(
     return job.do(client, folder, dry_run=dry_run)
 
 
-def _require_same_account(plan: Plan, account: Source) -> None:
-    """Refuse a plan that was made for another service or account than the client's.
+def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
+    """The requests that a restore would send, if none of the records is there again by then."""
+    requests: list[PlannedRequest] = []
+    for change in restorations(receipt):
+        with suppress(ValueError):  # the restore itself reports what cannot be sent
+            requests += requests_for(change)
+    return tuple(requests)
+
+
+def restore(
+    receipt: Receipt,
+    client: Svc,
+    *,
+    dry_run: bool = True,
+    on_progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Receipt:
+    """Add the removed records of a receipt again, as they were.
+
+    Only what is gone is added: a record that is there again as it was is left alone and counts as
+    done, another one is left alone and reported (`changed`). A restore writes its own receipt into
+    the same folder. Fields of the service that no request can set are not restored.
+
+    Args:
+        receipt: the receipt of a removal.
+        client: a client of the same account.
+        dry_run: only look; nothing is added, nothing is written.
+        on_progress: as for `apply_plan`.
+        stop: ends the run when it is set, after the request under way.
 
     Raises:
-        ApplyError: it was.
+        ApplyError: nothing was sent: there is nothing to restore, the receipt is of another
+            account, the service cannot list or add, or the journal cannot be written.
+        SvcError: nothing was sent: the service could not list its records.
     """
+    changes = restorations(receipt)
+    account = config.account_of(client)
+    path = receipt.path
+    if receipt.dry_run or path is None:
+        raise ApplyError("This is the receipt of a dry run: nothing was removed")
+    if not changes:
+        raise ApplyError("Nothing of this receipt is gone: there is nothing to restore")
+    if (receipt.service, receipt.account) != astuple(account):
+        raise ApplyError(
+            f"The receipt is of {the_service(receipt.service)}, account {receipt.account}; this is"
+            f" {the_service(account.service)}, account {account.account}. Nothing was sent; use the"
+            " client of that account"
+        )
+    job = Job("restore", path.name, receipt.plan_id, account, changes)
+    notes = tuple(not_restored(receipt, changes))
+    return job.do(
+        client, path.parent, dry_run=dry_run, on_progress=on_progress, stop=stop, notes=notes
+    )
+
+
+def _require_same_account(plan: Plan, account: Source) -> None:
+    """Refuse a plan that was made for another service or account than the client's."""
     if not (plan.service or plan.account) or (plan.service, plan.account) == astuple(account):
         return
     if plan.service != account.service:
@@ -160,3 +249,546 @@ def _require_same_account(plan: Plan, account: Source) -> None:
         " (another key, too, counts as another account). Nothing was sent; make a new plan for this"
         " one"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done, for whom, and the journal that goes with it.
+
+    Attributes:
+        kind: apply, remove_state or restore.
+        key: identifies the job: a second one with this key continues the journal of the first.
+        plan_id: the plan; "" for none.
+        account: the service and the account.
+        changes: the changes to make, in order.
+    """
+
+    kind: str
+    key: str
+    plan_id: str
+    account: Source
+    changes: tuple[Change, ...]
+
+    def do(
+        self,
+        client: Svc,
+        folder: str | Path | None,
+        *,
+        dry_run: bool,
+        on_progress: Progress | None = None,
+        stop: threading.Event | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Receipt:
+        """List the service's records, then make the changes; a dry run only lists."""
+        where = receipt_folder() if folder is None else Path(folder).expanduser().absolute()
+        try:
+            if dry_run:
+                checked = self._checked(client)
+                run = Run(client, self, None, self._earlier(where)[1], *checked, notes=notes)
+                return run.dry()
+            private_folder(where)
+            lock = where / f".{_digest(self.account.service, self.account.account)}.lock"
+            with locked(lock, what="changes records of this account"):
+                checked = self._checked(client)
+                journal = Journal(self._earlier(where)[0] or _free(where, self._named))
+                try:
+                    if not journal.events:
+                        journal.add(self._head())
+                    run = Run(
+                        client, self, journal, journal.events, *checked, on_progress, stop, notes
+                    )
+                    return run.go()
+                finally:
+                    journal.close()
+        except JournalError as error:
+            text = str(error)
+            sent = "" if "Nothing was sent" in text else ". Nothing was sent"
+            raise ApplyError(f"{text}{sent}") from error
+
+    def _checked(self, client: Svc) -> tuple[tuple[Change, ...], ListedRecords | None, Abilities]:
+        """The changes, what the service lists, and what it can do.
+
+        Raises:
+            ApplyError: it cannot make these changes.
+        """
+        there = list_records(client)
+        can = abilities_given(client, there)
+        if self.kind == "restore" and not can.restores:
+            note = can.note if can.note.startswith(NO_UNDO_NOTE) else f"{NO_UNDO_NOTE} {can.note}"
+            raise ApplyError(
+                f"{note} Nothing was sent; the records as they were are in the file next to"
+                " the receipt"
+            )
+        if any(one.action == "replace" for one in self.changes) and not can.adds:
+            raise ApplyError(
+                'The plan has rows marked "replace", and this service cannot add records: what is'
+                " removed would not come back. Nothing was sent; untick these rows"
+            )
+        if self.kind != "remove_state" or there is None:
+            return self.changes, there, can
+        rows = {one.key: there.of(*one.key) for one in self.changes}
+        changes = (
+            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.changes
+        )
+        return tuple(changes), there, can
+
+    def _earlier(self, where: Path) -> tuple[Path | None, Sequence[Event]]:
+        """The journal to continue, and its lines: the newest that is of this job and not over.
+
+        Raises:
+            JournalError: it is damaged, cannot be read, or is another job's.
+        """
+        # only names as `_free` makes them: a copy is not the journal, and what it lacks was sent
+        found = sorted(where.glob(f"{_STAMP}*-{self._named}{ENDING}"), reverse=True)
+        for path in found:
+            try:
+                events = read_journal(path).events
+            except JournalDamagedError:
+                if path == found[0]:
+                    raise
+                continue  # an old one; a newer one is intact
+            except OSError as error:
+                raise JournalError(f"{path} cannot be read: {error.strerror or error}") from error
+            over = bool(events) and bool(events[-1].get("finished")) and self.kind != "apply"
+            if not over:
+                self._check(path, events)
+                return path, events
+        return None, ()
+
+    @property
+    def _named(self) -> str:
+        digest = _digest(self.kind, self.key, self.account.service, self.account.account)
+        return f"{self.kind}-{digest}"
+
+    def _check(self, path: Path, events: Sequence[Event]) -> None:
+        """Require that a journal is of this job, and can be read by this release."""
+        if not events:
+            return
+        belongs_to = [events[0].get(name) for name in ("kind", "key", "service", "account")]
+        if belongs_to != [self.kind, self.key, self.account.service, self.account.account]:
+            raise JournalError(
+                f"{path.name} is the journal of something else ({belongs_to[1]}, for account"
+                f" {belongs_to[3]}): it was renamed or copied. Move it to another folder"
+            )
+        try:
+            receipt_of(path, events)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise JournalError(
+                f"{path.name} has a line that this release does not understand ({error!r}): use"
+                " the release that wrote it, or a newer one"
+            ) from error
+
+    def _head(self) -> Event:
+        return {
+            "event": "journal",
+            "format": FORMAT,
+            "version": VERSION,
+            "made_by": f"svc-tools {__version__}",
+            "at": _now(),
+            "kind": self.kind,
+            "key": self.key,
+            "plan_id": self.plan_id,
+            "service": self.account.service,
+            "account": self.account.account,
+        }
+
+
+def _now() -> str:
+    """The current time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+_STAMP = "[0-9]" * 8 + "-" + "[0-9]" * 6
+"""The time at the start of a journal's name, as a pattern of file names."""
+
+
+def _free(where: Path, named: str) -> Path:
+    """A file name that is not in use; the caller holds the lock."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for more in ("", *"abcdefghijklmnopqrstuvwxyz"):
+        path = where / f"{stamp}{more}-{named}{ENDING}"
+        if not path.exists():
+            return path
+    raise JournalError(f"There are too many journals of this second in {where}")
+
+
+def _digest(*parts: str) -> str:
+    text = "\n".join(parts).encode()
+    return hashlib.blake2b(text, digest_size=6, person=b"svc journal").hexdigest()
+
+
+_MOST_LOST = 3
+"""Lost responses in a row after which the run ends: the service is in trouble."""
+_UNKNOWN = (
+    "The service does not list records, so whether the unknown removals were done can only be"
+    " checked there. This plan does not send them again; for what is still there, make a new plan."
+)
+_NOT_COMPARED = "The service did not list its records at the end: what is there was not compared."
+_NOT_ON_DISK = "The last step is in this receipt, and not in the journal on disk."
+_TORN = "The last line of the journal was incomplete, from a program that ended, and was left out."
+
+
+@dataclass(slots=True)
+class Run:
+    """The changes of a job, made one by one over its journal. The caller holds its lock.
+
+    Attributes:
+        client: the client; each request is sent once, whatever its number of retries.
+        job: what is to be done, for whom.
+        journal: every step is recorded in it before it is taken; `None` for a dry run.
+        earlier: the lines of the journal that is continued.
+        changes: the changes to make, in order.
+        there: what the service lists before the first request; `None` where it does not list.
+        can: what the service can do.
+        on_progress: see `Progress`.
+        stop: ends the run when it is set, after the request under way.
+        notes: further sentences for the receipt.
+    """
+
+    client: Svc
+    job: Job
+    journal: Journal | None
+    earlier: Sequence[Event]
+    changes: Sequence[Change]
+    there: ListedRecords | None
+    can: Abilities
+    on_progress: Progress | None = None
+    stop: threading.Event | None = None
+    notes: tuple[str, ...] = ()
+    _items: dict[Key, ReceiptItem] = field(default_factory=dict)
+    _requests: list[PlannedRequest] = field(default_factory=list)
+    _sent: set[Key] = field(default_factory=set)
+    _why: str = ""
+    _lost: int = 0
+
+    def dry(self) -> Receipt:
+        """What the run would do now, after an earlier one."""
+        self._begin()
+        self._make_all(threading.Event())
+        return Receipt(
+            path=None,
+            plan_id=self.job.plan_id,
+            service=self.job.account.service,
+            account=self.job.account.account,
+            started=datetime.now(UTC),
+            dry_run=True,
+            finished=False,
+            items=tuple(self._items[one.key].shown for one in self.changes),
+            kind=self.job.kind,
+            can_restore=self.can.restores,
+            restore_note=self.can.note,
+            notes=self.notes,
+            requests=tuple(self._requests),
+        )
+
+    def go(self) -> Receipt:
+        """Make the changes, as far as possible; the receipt says how far that was.
+
+        Raises:
+            JournalError: the journal, or the file to restore from, cannot be written; nothing was
+                sent.
+        """
+        assert self.journal is not None  # noqa: S101 - only a dry run has none
+        self._begin()
+        file = self._restore_file
+        if file is not None:
+            write_records(file, self._records())
+        stop = self.stop or threading.Event()
+        with _interrupts(stop):
+            try:
+                self._make_all(stop)
+                self._compare_lists()
+                self._record(self._end())
+            except JournalError as error:
+                self._why = str(error)
+                self.journal.events.append(self._end() | {"notes": [_NOT_ON_DISK]})
+        return receipt_of(self.journal.path, self.journal.events, restore_file=file)
+
+    @property
+    def _restore_file(self) -> Path | None:
+        """The file to which the records are written before the first removal."""
+        if self.journal is None or self.job.kind == "restore":
+            return None
+        return restore_file_of(self.journal.path)
+
+    def _begin(self) -> None:
+        self._items = fold(self.earlier)
+        torn = "" if self.journal is None else self.journal.torn
+        names = ("state", "nexus_type", "action", "expected")
+        self._record(
+            {
+                "event": "run",
+                "at": _now(),
+                "undo": asdict(self.can),
+                "items": [{name: getattr(one, name) for name in names} for one in self.changes],
+                "torn": torn,
+                "notes": [*self.notes, *([_TORN] if torn else [])],
+            }
+        )
+
+    def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
+        """Every record that a removal of this journal took, or may take."""
+        records = [dict(record) for item in self._items.values() for record in item.before]
+        for one in self.changes:
+            before: tuple[Record, ...] = tuple(map(dict, self._items[one.key].before))
+            if not before:
+                before = self._before(one)
+                records += before
+            if (record := with_listed_record(one, before).record) is not None:
+                records.append(record)
+        return [*records, *lost]
+
+    def _make_all(self, stop: threading.Event) -> None:
+        for item in list(self._items.values()):
+            if self.there is not None and item.status == "unknown":
+                self._settle(item.key, self.there, of="the response to an earlier run")
+        for number, one in enumerate(self.changes, 1):
+            if stop.is_set():
+                self._why = self._why or "it was stopped"
+            if self._why:
+                break
+            if self._is_open(one, self._items[one.key]):
+                self._make(one, self._items[one.key])
+            self._report(self._items[one.key].shown, number)
+
+    def _report(self, item: ReceiptItem, number: int) -> None:
+        """Report progress; where that fails, nothing further is sent."""
+        if self.on_progress is None:
+            return
+        try:
+            self.on_progress(item, number, len(self.changes))
+        except Exception as error:  # noqa: BLE001 - the receipt matters more than the display
+            name = type(error).__name__
+            reason = f"{name}: {error}" if str(error) else name
+            self._why = self._why or f"the progress could not be shown ({reason})"
+
+    def _is_open(self, one: Change, item: ReceiptItem) -> bool:
+        """Whether something is to be sent: what is done, or not known, is never sent again."""
+        if item.status == "removed_only" and one.action == "remove":
+            self._conclude(one.key, "settled", Verdict("removed", f"{one.named} was removed."))
+            return False
+        if item.outcome == "done":
+            if message := _reappeared(one, item, self.there):
+                self._conclude(one.key, "settled", Verdict(item.status, message, flagged=True))
+            return False
+        if item.status == "absent" and item.deleted == 0 and self.there is None:
+            return False
+        return item.status != "unknown"
+
+    def _make(self, one: Change, item: ReceiptItem) -> None:
+        """Make one change, from comparing what is there to the last response.
+
+        Raises:
+            JournalError: the journal cannot be written; nothing was sent that is not in it.
+        """
+        half = item.status == "removed_only"
+        there = () if self.there is None else self.there.of(*one.key)
+        if self.there is not None and not half and (unfit := mismatch(one, there)):
+            flagged = one.action == "restore" and unfit[0] != "restored"
+            self._conclude(one.key, "skipped", Verdict(*unfit, flagged=flagged))
+            return
+        before = tuple(map(dict, item.before)) if half else self._before(one)
+        more = extra_details(one, there) if one.loose else ""
+        one = with_listed_record(one, before)
+        expected = one.expected if self.there is None else len(before)
+        if one.action == "restore":
+            expected = None
+        requests = requests_for(one, expected, half=half)
+        if self.journal is None:
+            self._plan(one, requests, expected, before, more=more)
+            return
+        for request in requests:
+            self._send(one, request, expected, before or one.rows)
+            if self._items[one.key].status != "removed_only":
+                break
+
+    def _plan(
+        self,
+        one: Change,
+        requests: Sequence[PlannedRequest],
+        expected: int | None,
+        before: tuple[Record, ...],
+        *,
+        more: str,
+    ) -> None:
+        """Note the requests of a dry run."""
+        self._requests += requests
+        message = f"Would send {' and then '.join(request.line for request in requests)}."
+        if more:
+            message += f" The service has more of it than the plan: {more}."
+        self._items[one.key] = replace(
+            self._items[one.key],
+            status="planned",
+            message=message,
+            expected=expected,
+            record=one.record or next(iter(before), None),
+            before=before,
+        )
+
+    def _send(
+        self,
+        one: Change,
+        request: PlannedRequest,
+        expected: int | None,
+        before: tuple[Record, ...],
+    ) -> None:
+        """Send a request, once it is in the journal, and record what its response means."""
+        step = request.step
+        self._record(
+            {
+                "event": "sending",
+                "at": _now(),
+                "item": [*one.key],
+                "step": step,
+                "method": request.method,
+                "path": request.path,
+                "params": request.params,
+                "json": request.body,
+                "expected": expected,
+                "record": one.record or next(iter(before), None),
+                "before": list(before),
+            }
+        )
+        self._sent.add(one.key)
+        result = exchange(self.client, request)
+        item = self._items[one.key]
+        if step == "remove":
+            verdict = removal_verdict(one, expected, result)
+            half = one.action == "replace" and verdict.status == "removed"
+        else:
+            done = "restored" if one.action == "restore" else "replaced"
+            verdict = addition_verdict(one, result, done=done)
+            half = one.action == "replace" and verdict.status == "refused"
+        self._weigh(one.key, step, result, removed_only_verdict(item, verdict) if half else verdict)
+
+    def _weigh(self, key: Key, step: str, result: RequestResult, verdict: Verdict) -> None:
+        """Record a verdict, and settle a lost response by listing again."""
+        hide = self.client._settings.hide  # noqa: SLF001 - a service may send the key back
+        message, stop = (printable(hide(text)) for text in (verdict.message, verdict.stop))
+        verdict = replace(verdict, message=message, stop=stop)
+        facts = {"http": result.http, "body": result.body, "reference": result.reference}
+        self._conclude(key, "answer", verdict, step=step, **facts)
+        self._why = self._why or verdict.stop
+        if verdict.status != "unknown":
+            self._lost = 0
+            return
+        self._lost += 1
+        there = self._listed()
+        if there is not None:
+            self._settle(key, there, of="the response")
+        if self._items[key].status == "unknown":
+            self._why = self._why or f"whether {self._items[key].named} is done is not known"
+        if self._lost >= _MOST_LOST:
+            self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
+
+    def _settle(self, key: Key, there: ListedRecords, *, of: str) -> None:
+        """Record what the list shows of a request whose result is unknown; `of` was lost."""
+        self._conclude(key, "settled", settled_verdict(self._items[key], there.of(*key), of))
+
+    def _conclude(self, key: Key, event: str, verdict: Verdict, **facts: object) -> None:
+        """Record the verdict on one item; this process knows it even where the disk does not.
+
+        Raises:
+            JournalError: it could not be written.
+        """
+        line: Event = {
+            "event": event,
+            "at": _now(),
+            "item": [*key],
+            "status": verdict.status,
+            "message": verdict.message,
+            "deleted": verdict.deleted,
+            "flagged": verdict.flagged,
+            **facts,
+        }
+        try:
+            self._record(line)
+        except JournalError:
+            if self.journal is not None:
+                self.journal.events.append(line)
+            apply_event(self._items, line)
+            raise
+
+    def _record(self, event: Event) -> None:
+        """Add a line to the journal, if there is one, and fold it into the items."""
+        if self.journal is not None:
+            self.journal.add(event)
+        apply_event(self._items, event)
+
+    def _before(self, one: Change) -> tuple[Record, ...]:
+        """The records that a removal takes: as the service lists them, else as the plan has."""
+        there = () if self.there is None else self.there.of(*one.key)
+        return there or one.rows
+
+    def _listed(self) -> ListedRecords | None:
+        """The records that are listed now; `None` where that cannot be known."""
+        if self.there is None:
+            return None
+        try:
+            return list_records(self.client)
+        except SvcError:
+            return None
+
+    def _compare_lists(self) -> None:
+        """List again at the end: what was removed must be gone, and nothing else."""
+        file = self._restore_file
+        if not self._sent or self.there is None or file is None:
+            return
+        after = self._listed()
+        if after is None:
+            self._record({"event": "looked", "at": _now(), "notes": [_NOT_COMPARED]})
+            return
+        whole = {state for state, kind in self._sent if not kind}
+        lost = [
+            record
+            for key, records in self.there.records.items()
+            for record in records
+            if key not in self._sent and key[0] not in whole and not after.of(*key)
+        ]
+        gone = {key for key in self._sent if self._items[key].status in {"removed", "gone"}}
+        still = sorted(key for key in gone if after.of(*key))
+        if lost:
+            write_records(file, self._records(lost))
+        self._record({"event": "seen", "at": _now(), "still": still, "lost": lost})
+
+    def _end(self) -> Event:
+        statuses = {self._items[one.key].status for one in self.changes}
+        unknown = self.there is None and "unknown" in statuses
+        return {
+            "event": "end",
+            "at": _now(),
+            "finished": not (self._why or statuses & OPEN),
+            "why": self._why,
+            "notes": [_UNKNOWN] if unknown else [],
+        }
+
+
+def _reappeared(one: Change, item: ReceiptItem, there: ListedRecords | None) -> str:
+    """The sentence for a record that came back after it was removed; "" where none did."""
+    if item.status not in {"removed", "gone"} or there is None or not there.of(*one.key):
+        return ""
+    new = "make a new plan" if one.nexus_type else "run it once more"
+    return (
+        f"{one.named} was removed in an earlier run, and a record is there again. It was left"
+        f" alone; to remove it too, {new}."
+    )
+
+
+@contextmanager
+def _interrupts(stop: threading.Event) -> Iterator[None]:
+    """A first Ctrl+C ends the run after the request under way; a second one ends it at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield  # only the main thread receives Ctrl+C
+        return
+
+    def on_signal(_number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,17 +1,18 @@
 """Receipts: what removals or a restore did, did not do, and what is unknown.
 
-A receipt is made from the lines of a journal (`tracks_of`, `receipt_of`), and claims nothing that
-no line says. `read_receipt` reads one from disk, `receipts` all of a folder as a frame.
+A receipt is a view of the state that `fold` makes of a journal's lines, and claims nothing that no
+line says. `read_receipt` reads one from disk, `receipts` all of a folder as a frame.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlencode
 
 from svc_tools import config
 from svc_tools.display import (
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.nexus.journal import Event
+    from svc_tools.nexus.register import Record
 Outcome = Literal["done", "not_done", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = ("done", "not_done", "unknown")
-Record = dict[str, str | None]
-"""A record: state, nexus_type, registered_at (ISO), address, notes; and what a service adds."""
+Key = tuple[str, str]
+"""A state and a type; "" for all types of the state."""
 STATUSES: dict[str, tuple[Outcome, str]] = {
     "removed": ("done", "removed"),
-    "gone": ("done", "gone: it is no longer listed; the answer to the removal was lost"),
+    "gone": ("done", "gone: it is no longer listed; the response to the removal was lost"),
     "replaced": ("done", "removed, and the chosen record added again"),
     "restored": ("done", "there again as it was"),
     "absent": ("not_done", "not on the service: there was nothing to remove"),
@@ -53,7 +55,7 @@ STATUSES: dict[str, tuple[Outcome, str]] = {
     "removed_only": ("not_done", "REMOVED, BUT NOT ADDED AGAIN"),
     "not_attempted": ("not_done", "not attempted"),
     "planned": ("not_done", "nothing was sent: this is a dry run"),
-    "unknown": ("unknown", "not known: the answer was lost"),
+    "unknown": ("unknown", "not known: the response was lost"),
     "lost": ("unknown", "WAS NOT TICKED, and is gone since"),
 }
 """The statuses of a request: whether it is done, and their meaning."""
@@ -61,7 +63,7 @@ _COUNTED = {
     "removed": "removed",
     "replaced": "replaced",
     "restored": "there again",
-    "gone": "gone (the answer was lost)",
+    "gone": "gone (the response was lost)",
     "removed_only": "REMOVED BUT NOT ADDED AGAIN",
     "unknown": "not known",
 }
@@ -82,6 +84,47 @@ class ReceiptError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedRequest:
+    """One request as it will be sent, but for the key and the address of the service.
+
+    Attributes:
+        state: the state that it is about.
+        nexus_type: the type; "" for all types.
+        method: DELETE or POST.
+        path: the path.
+        params: the parameters of the address.
+        body: the JSON body; `None` for none.
+        purpose: what it is for, in a sentence.
+        expected: how many records a removal is expected to delete; `None` for other requests.
+    """
+
+    state: str
+    nexus_type: str
+    method: str
+    path: str
+    params: tuple[tuple[str, str], ...] = ()
+    body: dict[str, str] | None = None
+    purpose: str = ""
+    expected: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The state and the type."""
+        return self.state, self.nexus_type
+
+    @property
+    def line(self) -> str:
+        """The method and the address, as they go over the wire."""
+        query = f"?{urlencode(self.params)}" if self.params else ""
+        return f"{self.method} {self.path}{query}"
+
+    @property
+    def step(self) -> str:
+        """What it does: remove or add."""
+        return "remove" if self.method == "DELETE" else "add"
+
+
+@dataclass(frozen=True, slots=True)
 class ReceiptItem:
     """The result for one state and type.
 
@@ -91,7 +134,7 @@ class ReceiptItem:
         outcome: done, not_done or unknown.
         status: in more detail; see `STATUSES`.
         expected: how many records the removal was to delete; `None` where that was not known.
-        deleted: how many the service said it deleted; `None` where it did not say.
+        deleted: how many the service reported as deleted; `None` where it did not report it.
         flagged: whether it requires review: another count than expected, a response about
             something else, a record that is gone although it was not ticked.
         reference: the support reference of the last response, if there was one.
@@ -99,13 +142,14 @@ class ReceiptItem:
         record: the record as it was before, which a restore adds; `None` where there was none.
         before: all records that a removal of this state and type takes, as they were.
         action: remove, replace, remove_all or restore; "" for a record that was not ticked.
+        step: the request that was sent last: remove or add; "" where none was.
         at: when its last event was (UTC); "" where nothing was sent.
     """
 
     state: str
     nexus_type: str
-    outcome: Outcome
-    status: str
+    outcome: Outcome = field(init=False)
+    status: str = "not_attempted"
     expected: int | None = None
     deleted: int | None = None
     flagged: bool = False
@@ -114,12 +158,28 @@ class ReceiptItem:
     record: Mapping[str, str | None] | None = None
     before: tuple[Mapping[str, str | None], ...] = ()
     action: str = "remove"
+    step: str = ""
     at: str = ""
 
+    def __post_init__(self) -> None:
+        """Derive the outcome from the status."""
+        object.__setattr__(self, "outcome", STATUSES[self.status][0])
+
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Key:
         """The state and the type."""
         return self.state, self.nexus_type
+
+    @property
+    def named(self) -> str:
+        """The state and the type, for sentences."""
+        return f"{self.state} {self.nexus_type or '(all types)'}"
+
+    @property
+    def shown(self) -> ReceiptItem:
+        """The item as a receipt has it: with a sentence, and flagged where a record is missing."""
+        message = self.message or f"Nothing was sent for {self.named}."
+        return replace(self, message=message, flagged=self.flagged or self.status == "removed_only")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +203,7 @@ class Receipt:
         restore_file: the records as they were before, to be read as a register; if there is one.
         notes: further sentences for the user.
         of: of a restore, the name of the receipt whose records it adds again.
+        requests: of a dry run, the requests that would be sent, in order.
     """
 
     path: Path | None
@@ -159,8 +220,9 @@ class Receipt:
     can_restore: bool = False
     restore_note: str = ""
     restore_file: Path | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     of: str = ""
+    requests: tuple[PlannedRequest, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -192,7 +254,7 @@ class Receipt:
         if lost := [f"{item.state} {item.nexus_type}" for item in self.items if not item.action]:
             sentences.append(f"NOT TICKED, AND NO LONGER LISTED: {', '.join(lost)}.")
         if flagged := self.counts["flagged"]:
-            sentences.append(f"To look at: {flagged}.")
+            sentences.append(f"Requires review: {flagged}.")
         if self.stopped:
             sentences.append(f"It ended early: {self.stopped.rstrip('.')}.")
         return " ".join(sentences)
@@ -247,36 +309,36 @@ class Receipt:
     @property
     def advice(self) -> Sequence[str]:
         """What to do or to know in addition to the rows, in sentences."""
-        said = []
+        sentences = []
         if any(item.status == "unknown" for item in self.items):
-            said.append(
+            sentences.append(
                 "What is not known may be done or not. Where the service lists records, the same"
                 " call again looks before it sends anything, and settles it."
             )
         if not self.dry_run and not self.finished:
-            said.append(
+            sentences.append(
                 "It is not finished: the same call again goes on where it ended; what is done is"
                 " not sent again."
             )
         removed = self.kind != "restore" and self.counts["done"]
-        return [*said, *self.notes, *([PERMIT_NOTE] if removed else [])]
+        return [*sentences, *self.notes, *([PERMIT_NOTE] if removed else [])]
 
     @property
     def sentences(self) -> Sequence[str]:
         """Service and account, the advice, whether it can be undone, and where the files are."""
         plan = f"; plan {self.plan_id}" if self.plan_id else ""
         begun = f"begun {self.started:%Y-%m-%d %H:%M:%S} UTC"
-        said = [
+        sentences = [
             f"On {the_service(self.service)}, account {self.account}; {begun}{plan}.",
             *self.advice,
         ]
         if self.undo_note:
-            said.append(self.undo_note)
+            sentences.append(self.undo_note)
         if self.restore_file is not None:
-            said.append(f"The records as they were: {near(self.restore_file)}")
+            sentences.append(f"The records as they were: {near(self.restore_file)}")
         if self.path is not None:
-            said.append(f"This receipt: {near(self.path)}")
-        return said
+            sentences.append(f"This receipt: {near(self.path)}")
+        return sentences
 
     @property
     def _tables(self) -> Sequence[Table]:
@@ -453,7 +515,7 @@ def receipt_of(
         started=datetime.fromisoformat(head["at"]).astimezone(UTC),
         dry_run=False,
         finished=end is not None and end["finished"],
-        items=tuple(track.item for track in tracks_of(events).values()),
+        items=tuple(item.shown for item in fold(events).values()),
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
         stopped="the program ended in the middle" if end is None else end["why"],
@@ -465,116 +527,85 @@ def receipt_of(
     )
 
 
-@dataclass(slots=True)
-class Track:
-    """The state of one item while a journal is read: a `ReceiptItem` that still changes.
-
-    Attributes: those of `ReceiptItem`, but for the outcome;
-        step: the request that was sent last: remove or add; "" for none.
-        waiting: whether its response is not in the journal.
-    """
-
-    state: str
-    nexus_type: str
-    action: str = "remove"
-    status: str = "not_attempted"
-    step: str = ""
-    waiting: bool = False
-    expected: int | None = None
-    deleted: int | None = None
-    flagged: bool = False
-    reference: str | None = None
-    message: str = ""
-    record: Record | None = None
-    before: tuple[Record, ...] = ()
-    at: str = ""
-
-    @property
-    def named(self) -> str:
-        """The state and the type, for sentences."""
-        return f"{self.state} {self.nexus_type or '(all types)'}"
-
-    @property
-    def item(self) -> ReceiptItem:
-        """The same for a receipt."""
-        facts = asdict(self)
-        del facts["step"], facts["waiting"]
-        if self.waiting:
-            facts |= {"status": "unknown", "message": _CUT_OFF.format(named=self.named)}
-        facts["flagged"] = self.flagged or self.status == "removed_only"
-        facts["message"] = facts["message"] or f"Nothing was sent for {self.named}."
-        return ReceiptItem(outcome=STATUSES[facts["status"]][0], **facts)
-
-
-def tracks_of(events: Iterable[Event]) -> dict[tuple[str, str], Track]:
-    """The tracks of all states and types, in the order in which the lines name them."""
-    tracks: dict[tuple[str, str], Track] = {}
+def fold(events: Iterable[Event]) -> dict[Key, ReceiptItem]:
+    """The items of all states and types, in the order in which the lines name them."""
+    items: dict[Key, ReceiptItem] = {}
     for event in events:
-        apply_event(tracks, event)
-    return tracks
+        apply_event(items, event)
+    return items
 
 
-def apply_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    """Update the tracks by one more line."""
+def apply_event(items: dict[Key, ReceiptItem], event: Event) -> None:
+    """Update the items by one more line."""
     if event["event"] == "run":
-        _run_event(tracks, event)
+        _begin_run(items, event)
     elif event["event"] == "seen":
-        _final_list_event(tracks, event)
+        _compare_with_list(items, event)
     elif "item" in event:
-        _item_event(tracks, event)
+        state, kind = event["item"]
+        item = items.get((state, kind)) or ReceiptItem(state, kind)
+        items[state, kind] = _after_step(item, event)
 
 
-def _run_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
+def _begin_run(items: dict[Key, ReceiptItem], event: Event) -> None:
     """A run starts: add its items; drop those that were never sent and are not ticked now."""
     about = {(one["state"], one["nexus_type"]): one for one in event["items"]}
-    for key in [key for key, track in tracks.items() if _untouched(track) and key not in about]:
-        del tracks[key]
+    for key in [key for key, item in items.items() if item.status == "not_attempted"]:
+        if key not in about:
+            del items[key]
     for key, one in about.items():
-        track = tracks.setdefault(key, Track(*key))
-        track.action = one["action"]
-        if _untouched(track):
-            track.expected = one["expected"]
+        item = replace(items.get(key) or ReceiptItem(*key), action=one["action"])
+        if item.status == "not_attempted":
+            item = replace(item, expected=one["expected"])
+        items[key] = item
 
 
-def _untouched(track: Track) -> bool:
-    return track.status == "not_attempted" and not track.waiting
-
-
-def _item_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    state, kind = event["item"]
-    track = tracks.setdefault((state, kind), Track(state, kind))
-    track.at = event["at"]
+def _after_step(item: ReceiptItem, event: Event) -> ReceiptItem:
+    """An item after a request was recorded, or its response."""
     if event["event"] == "sending":
-        track.step, track.waiting = event["step"], True
-        if event["step"] == "remove":
-            track.expected, track.deleted, track.flagged = event["expected"], None, False
-        track.record, track.before = event["record"], tuple(event["before"])
-        return
-    track.waiting = False
-    track.status, track.message = event["status"], event["message"]
-    track.flagged = track.flagged or bool(event.get("flagged"))
-    track.reference = event.get("reference") or track.reference
-    if event.get("deleted") is not None:
-        track.deleted = event["deleted"]
-
-
-def _final_list_event(tracks: dict[tuple[str, str], Track], event: Event) -> None:
-    """The list at the end: what should be gone and is not, and what should not be and is."""
-    for state, kind in event["still"]:
-        track = tracks[state, kind]
-        track.status, track.flagged = "still_there", True
-        track.message = f"{track.message} But it is still listed: look on the service."
-    for record in event["lost"]:
-        state, kind = record["state"], record["nexus_type"]
-        tracks[state, kind] = Track(
-            state,
-            kind,
-            action="",
-            status="lost",
-            flagged=True,
-            message=f"{state} {kind} was not ticked, and is no longer listed after the removals."
-            " Whether a removal took it, or somebody else, is not known.",
-            record=record,
-            before=(record,),
+        item = replace(
+            item,
+            step=event["step"],
+            record=event["record"],
+            before=tuple(event["before"]),
+            status="unknown",  # until its response is recorded
+            message=_CUT_OFF.format(named=item.named),
             at=event["at"],
         )
+        if event["step"] == "remove":
+            item = replace(item, expected=event["expected"], deleted=None, flagged=False)
+        return item
+    deleted = event.get("deleted")
+    return replace(
+        item,
+        status=event["status"],
+        message=event["message"],
+        flagged=item.flagged or bool(event.get("flagged")),
+        reference=event.get("reference") or item.reference,
+        deleted=item.deleted if deleted is None else deleted,
+        at=event["at"],
+    )
+
+
+def _compare_with_list(items: dict[Key, ReceiptItem], event: Event) -> None:
+    """The list at the end: what should be gone and is not, and what should not be and is."""
+    for state, kind in event["still"]:
+        item = items[state, kind]
+        message = f"{item.message} But it is still listed: look on the service."
+        items[state, kind] = replace(item, status="still_there", flagged=True, message=message)
+    for record in event["lost"]:
+        item = ReceiptItem(
+            record["state"],
+            record["nexus_type"],
+            status="lost",
+            flagged=True,
+            record=record,
+            before=(record,),
+            action="",
+            at=event["at"],
+        )
+        message = (
+            f"{item.named} was not ticked, and is no longer listed after the removals. Whether a"
+            " removal took it, or somebody else, is not known."
+        )
+        items[item.key] = replace(item, message=message)

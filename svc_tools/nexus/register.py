@@ -39,6 +39,8 @@ FIELDS = ("state", "nexus_type", "registered_at", "address", "notes")
 DETAILS = FIELDS[2:]
 """The fields besides the state and the type that a removal addresses."""
 
+Record = dict[str, str | None]
+"""A record on the wire: the fields as text, and what a service adds."""
 _NAMES = {
     "state": {"state", "state_code", "jurisdiction"},
     "nexus_type": {"nexus_type", "type", "nexus"},

@@ -1,6 +1,7 @@
 """The requests of a ticked plan: whether they still fit, each sent once, and what came back.
 
-Only `exchange` uses the network; the rest is pure.
+Only `exchange` uses the network; the rest is pure. A request is planned, shown and sent as the same
+value.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import json
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import httpx
 
@@ -24,18 +24,19 @@ from svc_sdk import (
 )
 from svc_sdk._responses import Failure, Reply
 from svc_tools.display import counted, printable
+from svc_tools.nexus.receipt import PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ListedRecords, compared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from svc_sdk import Svc
     from svc_sdk._requests import Call
     from svc_sdk.models import NexusRecord, NexusRemoval
     from svc_tools.nexus.plan import Plan
-    from svc_tools.nexus.receipt import Record
-    from svc_tools.nexus.register import Register, Registration
+    from svc_tools.nexus.receipt import Receipt, ReceiptItem
+    from svc_tools.nexus.register import Record, Register, Registration
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _LONGEST_BODY, _LONGEST_QUOTE = 4_000, 80
@@ -49,54 +50,18 @@ class ApplyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRequest:
-    """One request as it will be sent, but for the key and the address of the service.
-
-    Attributes:
-        state: the state that it is about.
-        nexus_type: the type; "" for all types.
-        method: DELETE or POST.
-        path: the path.
-        params: the parameters of the address.
-        body: the JSON body; `None` for none.
-        purpose: what it is for, in a sentence.
-        expected: how many records a removal is expected to delete; `None` for other requests.
-    """
-
-    state: str
-    nexus_type: str
-    method: str
-    path: str
-    params: tuple[tuple[str, str], ...] = ()
-    body: dict[str, str] | None = None
-    purpose: str = ""
-    expected: int | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The state and the type."""
-        return self.state, self.nexus_type
-
-    @property
-    def line(self) -> str:
-        """The method and the address, as they go over the wire."""
-        query = f"?{urlencode(self.params)}" if self.params else ""
-        return f"{self.method} {self.path}{query}"
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """One change to make: remove, replace or restore the records of a state and type.
 
     Attributes:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
-        action: remove, replace, remove_all or restore; add for the rest of a "replace".
+        action: remove, replace, remove_all or restore.
         expected: how many records the removal should delete; `None` where that is not known.
         rows: the records as they were when the user decided.
         record: the one to be added again: by "replace", or by a restore.
         loose: whether a blank field of the rows matches anything: they are from the user's own
-            register, and no service was asked when the plan was made.
+            register, and no service was listed when the plan was made.
     """
 
     state: str
@@ -134,6 +99,40 @@ def changes_of(plan: Plan) -> tuple[Change, ...]:
     return tuple(found)
 
 
+def restorations(receipt: Receipt) -> tuple[Change, ...]:
+    """An addition for each record that may be gone; of several of one state and type, the first."""
+    records: dict[tuple[str, str], Record] = {}
+    for item in receipt.restorable:
+        alone = item.action == "replace" and item.record is not None
+        for record in (item.record,) if alone else item.before:
+            if record is not None:
+                key = (record["state"] or "", record["nexus_type"] or "")
+                records.setdefault(key, dict(record))
+    return tuple(
+        Change(state, kind, "restore", None, (record,), record)
+        for (state, kind), record in records.items()
+    )
+
+
+def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
+    """Sentences on what a restore does not add again."""
+    names = {
+        name
+        for one in changes
+        for name, value in (one.record or {}).items()
+        if value is not None and name not in {*FIELDS, "created_at", "updated_at"}
+    }
+    if names:
+        listed = ", ".join(sorted(names))
+        yield f"The service had more of the records ({listed}), which cannot be added again."
+    for item in receipt.restorable:
+        if item.action == "remove" and len(item.before) > 1:
+            yield (
+                f"{item.named} had {len(item.before)} records, and one is added again; the others"
+                " are in the file next to the receipt."
+            )
+
+
 def record_of(one: Registration) -> Record:
     """A record of a register in the form of the wire format."""
     since = None if one.registered_at is None else one.registered_at.isoformat()
@@ -155,18 +154,49 @@ def as_listed(register: Register) -> ListedRecords:
     return ListedRecords(records)
 
 
-def removal(change: Change) -> Call:
-    """The request for a removal: always of one type, unless the change removes all types.
+def requests_for(
+    change: Change, expected: int | None = None, *, half: bool = False
+) -> tuple[PlannedRequest, ...]:
+    """The requests that make a change: a removal, an addition, or one after the other.
+
+    A removal names its type, unless the change removes all types.
+
+    Args:
+        change: the change, with the record to be added as the service has it.
+        expected: how many records a removal is expected to delete.
+        half: the removal was done before.
 
     Raises:
-        ApplyError: there is no type, and the change does not remove all types.
+        ValueError: a record cannot be added as it is.
+        ApplyError: a removal without a type.
     """
-    if not change.nexus_type and change.action != "remove_all":
-        raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
-    return _requests.remove_nexus(change.state, change.nexus_type or None)
+    found = []
+    if not half and change.action != "restore":
+        if not change.nexus_type and change.action != "remove_all":
+            raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
+        every = "every" if change.action == "remove_all" else f"the {change.nexus_type}"
+        count = f" ({counted(expected, 'record')})" if expected is not None and expected > 1 else ""
+        call = _requests.remove_nexus(change.state, change.nexus_type or None)
+        purpose = f"Remove {every} record of {change.state}{count}."
+        found.append(_planned(change, call, purpose, expected))
+    if change.record is not None:
+        purpose = f"Then add this record of {change.named} again."
+        if change.action == "restore":
+            purpose = f"Add the record of {change.named} again, as it was."
+        found.append(_planned(change, _addition(change.record), purpose))
+    return tuple(found)
 
 
-def addition(record: Record) -> Call:
+def _planned(
+    change: Change, call: Call, purpose: str, expected: int | None = None
+) -> PlannedRequest:
+    state, kind = change.key
+    return PlannedRequest(
+        state, kind, call.method, call.path, call.params, call.json, purpose, expected
+    )
+
+
+def _addition(record: Record) -> Call:
     """The request that adds a record."""
     return _requests.add_nexus(
         record["state"] or "",
@@ -215,7 +245,7 @@ def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
 def _not_addable(change: Change, record: Record | None) -> tuple[str, str] | None:
     try:
         if record is not None:
-            addition(record)
+            _addition(record)
     except ValueError as error:  # a day that another service wrote in another way
         return (
             "refused",
@@ -242,43 +272,6 @@ def extra_details(change: Change, there: tuple[Record, ...]) -> str:
         for record, row in _with_rows(change, there)
         for name in DETAILS
         if row is not None and compared(row, name) is None and compared(record, name) is not None
-    )
-
-
-def planned(changes: Iterable[Change], listed: ListedRecords | None) -> tuple[PlannedRequest, ...]:
-    """The requests for changes, in order, but for those that would not be sent."""
-    found = []
-    for one in changes:
-        there = None if listed is None else listed.of(*one.key)
-        if there is not None and mismatch(one, there):
-            continue
-        record = one.record if there is None else with_listed_record(one, there).record
-        expected = one.expected if there is None else len(there)
-        if one.action not in {"add", "restore"}:
-            found.append(_removal_planned(one, expected))
-        if record is not None:
-            purpose = f"Then add this record of {one.named} again."
-            if one.action == "restore":
-                purpose = f"Add the record of {one.named} again, as it was."
-            found.append(_as_planned(one, addition(record), purpose))
-    return tuple(found)
-
-
-def _removal_planned(one: Change, expected: int | None) -> PlannedRequest:
-    every = "every record" if one.action == "remove_all" else f"the {one.nexus_type} record"
-    purpose = f"Remove {every} of {one.state}"
-    if expected is not None and expected > 1:
-        purpose += f" ({counted(expected, 'record')})"
-    return _as_planned(one, removal(one), f"{purpose}.", expected)
-
-
-def _as_planned(
-    one: Change, call: Call, purpose: str, expected: int | None = None
-) -> PlannedRequest:
-    """A call as it is shown before it is sent."""
-    state, kind = one.key
-    return PlannedRequest(
-        state, kind, call.method, call.path, call.params, call.json, purpose, expected
     )
 
 
@@ -372,8 +365,9 @@ class Verdict:
     stop: str = ""
 
 
-def exchange(client: Svc, call: Call) -> RequestResult:
+def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
     """Send a request once; nothing retries it, here or below."""
+    call = _requests.Call(request.method, request.path, request.params, request.body)
     settings = client._settings  # noqa: SLF001 - one try, which no public method does
     http = client._http  # noqa: SLF001
     try:
@@ -415,19 +409,19 @@ def _reference(reply: Reply, body: object) -> str | None:
 def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> Verdict:
     """What the response to a removal means (SPEC 4.1): never more than it says."""
     try:
-        answer = _responses.nexus_removal(result.outcome, 1)
+        response = _responses.nexus_removal(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="removed")
-    if about := _other_subject(change, answer):
+    if about := _other_subject(change, response):
         return Verdict(
             "unknown",
-            f"The service answered about {about}, not about {change.named}: look on the service"
-            " which records are gone.",
-            answer.deleted,
+            f"The response is about {about}, not about {change.named}: look on the service which"
+            " records are gone.",
+            response.deleted,
             flagged=True,
-            stop=f"the answer for {change.named} is about {about}",
+            stop=f"the response for {change.named} is about {about}",
         )
-    deleted = answer.deleted
+    deleted = response.deleted
     if deleted == 0:
         return Verdict(
             "absent",
@@ -443,28 +437,26 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
     return Verdict("removed", message, deleted, flagged=True, stop=stop)
 
 
-def addition_verdict(
-    change: Change, record: Record, result: RequestResult, *, done: str
-) -> Verdict:
+def addition_verdict(change: Change, result: RequestResult, *, done: str) -> Verdict:
     """What the response to an addition means; `done` is the status where it is as it should be."""
     try:
-        answer = _responses.nexus_record(result.outcome, 1)
+        response = _responses.nexus_record(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="added")
-    if differing := _differing(answer, record):
+    if differing := _differing(response, change.record or {}):
         return Verdict(
             done,
-            f"{change.named} was added, but the service keeps another {differing} than was sent.",
+            f"{change.named} was added, but the service has another {differing} than was sent.",
             flagged=True,
         )
     return Verdict(done, f"{change.named} was added again.")
 
 
-def _other_subject(change: Change, answer: NexusRemoval) -> str:
+def _other_subject(change: Change, response: NexusRemoval) -> str:
     """What a response is about, where it is not about the change; blanks do not contradict it."""
-    state, kind = answer.state, answer.nexus_type
+    state, kind = response.state, response.nexus_type
     other = state is not None and state.strip().upper() != change.state
-    has_kind = "nexus_type" in answer.model_fields_set
+    has_kind = "nexus_type" in response.model_fields_set
     other_kind = has_kind and (kind or "").strip().lower() != change.nexus_type
     if not (other or other_kind):
         return ""
@@ -472,8 +464,8 @@ def _other_subject(change: Change, answer: NexusRemoval) -> str:
     return f"{of} {(kind or 'of all types') if has_kind else ''}".strip()
 
 
-def _differing(answer: NexusRecord, record: Record) -> str:
-    there = answer.model_dump()
+def _differing(response: NexusRecord, record: Record) -> str:
+    there = response.model_dump()
     return ", ".join(name for name in FIELDS if compared(there, name) != compared(record, name))
 
 
@@ -495,8 +487,76 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
         after = error.retry_after
         wait = f" for {after:g} seconds" if after else ""
         return Verdict(
-            "refused", message, stop=f"the service asks to wait{wait}, then run it again"
+            "refused", message, stop=f"the service requires a pause{wait}; run it again after it"
         )
     if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
         return Verdict("refused", message, stop=error.message)
     return Verdict("refused", message)
+
+
+def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Verdict:
+    """What the list shows of a request whose response was lost.
+
+    Args:
+        item: the state and type: its last request, and the records as they were before it.
+        there: the records of its state and type that are listed now.
+        of: what was lost, for the sentence.
+    """
+    if item.step == "add":
+        return _settled_addition(item, there)
+    if not there:
+        gone = Verdict(
+            "gone",
+            f"{item.named} is gone: it is no longer listed. Whether this request removed it is"
+            f" not known: {of} was lost.",
+        )
+        return removed_only_verdict(item, gone) if item.action == "replace" else gone
+    if sorted(map(_compared, there)) == sorted(map(_compared, item.before)):
+        return Verdict(
+            "still_there", f"{item.named} is still listed as it was: it was not removed."
+        )
+    left, before = len(there), len(item.before)
+    return Verdict(
+        "unknown",
+        f"Whether {item.named} was removed is not known: {counted(left, 'record')}"
+        f" {'is' if left == 1 else 'are'} listed, and not as before ({counted(before, 'record')})."
+        " Look on the service, and make a new plan.",
+        flagged=True,
+    )
+
+
+def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
+    replacing = item.action == "replace"
+    if not there:
+        lost = Verdict("refused", f"{item.named} is not listed: it was not added.")
+        return removed_only_verdict(item, lost) if replacing else lost
+    same = item.record is not None and _compared(item.record) in map(_compared, there)
+    if same and len(there) == 1:
+        done = "replaced" if replacing else "restored"
+        return Verdict(done, f"{item.named} is there as it should be.")
+    if same:
+        return Verdict(
+            "unknown",
+            f"Whether {item.named} was added is not known: {len(there)} records are listed, and"
+            " the one that was to be added is among them. Look on the service.",
+            flagged=True,
+        )
+    return Verdict(
+        "changed",
+        f"{item.named} is there as another record than was added: look on the service.",
+        flagged=True,
+    )
+
+
+def removed_only_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
+    """The verdict where only the first half of "remove, then add one" is done."""
+    return replace(
+        verdict,
+        status="removed_only",
+        message=f"{verdict.message} The record that was to stay is NOT there yet: {item.named} has"
+        " no record now. Apply the same plan again, or add it from the file of records.",
+    )
+
+
+def _compared(record: Mapping[str, str | None]) -> tuple[str, ...]:
+    return tuple(compared(record, name) or "" for name in FIELDS)

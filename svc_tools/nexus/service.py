@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc
     from svc_sdk.models import NexusList
-    from svc_tools.nexus.receipt import Record
-    from svc_tools.nexus.register import NexusType, Register, Registration
+    from svc_tools.nexus.register import NexusType, Record, Register, Registration
 
 ABSENT = frozenset({404, 405})
 """The statuses of a service that does not know a request."""

@@ -18,7 +18,6 @@ import ipywidgets as w
 from svc_sdk import SvcError
 from svc_tools import nexus
 from svc_tools.display import NOTHING, counted, number, prose
-from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.places import STATES
 from svc_tools.widgets.nexus_section import (
@@ -363,7 +362,7 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
         for item in dry.items
         if item.status != "planned"
     ]
-    parts = [requests_html(requests_of(dry))]
+    parts = [requests_html(dry.requests)]
     if removed:
         parts.append(records_html(removed, "What will be removed"))
     if left_out:
@@ -560,7 +559,7 @@ class ReceiptSection(ChangeSection):
 
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
         planned = [item.state for item in dry.items if item.status == "planned"]
-        requests = requests_of(dry)
+        requests = dry.requests
         self.preview.value = _items_html(dry, "What the undo would do") + (
             requests_html(requests) if requests else ""
         )

@@ -18,7 +18,6 @@ from svc_tools.nexus import (
     remove_state,
     restore,
 )
-from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.journal import Journal, read_journal
 
 DE, NH, TX = KEYS[:3]
@@ -57,7 +56,7 @@ def test_a_dry_run_says_only_what_a_run_would_still_send(faults, scripted, tmp_p
     assert statuses(dry) == {DE: "removed", NH: "unknown", TX: "planned"}
     assert dry.sentence.startswith("Dry run: 1 request would be sent; for 2 nothing would be sent")
     sent = len(nexus.removals)
-    assert [one.key for one in requests_of(dry)] == [TX]
+    assert [one.key for one in dry.requests] == [TX]
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     apply(plan, scripted, tmp_path)
     assert nexus.removals[sent:] == [TX]
@@ -71,7 +70,7 @@ def test_a_dry_run_says_that_a_record_that_came_back_is_left_alone(nexus, script
     assert statuses(dry) == {DE: "removed"}
     assert "make a new plan" in dry.items[0].message
     assert dry.items[0].flagged
-    assert requests_of(dry) == ()
+    assert dry.requests == ()
 
 
 def test_a_dry_run_of_half_a_replace_has_the_addition_alone(nexus, scripted, tmp_path):
@@ -83,7 +82,7 @@ def test_a_dry_run_of_half_a_replace_has_the_addition_alone(nexus, scripted, tmp
     nexus.adding = [refused(422)]
     apply(plan, scripted, tmp_path)
     dry = apply(plan, scripted, tmp_path, dry_run=True)
-    assert [(one.method, one.body) for one in requests_of(dry)] == [("POST", good)]
+    assert [(one.method, one.body) for one in dry.requests] == [("POST", good)]
     assert "1 request would be sent" in dry.sentence
 
 

@@ -18,7 +18,6 @@ from svc_tools.nexus import (
     read_register,
     restore,
 )
-from svc_tools.nexus.apply import requests_of
 
 DE, NH, TX = KEYS[:3]
 BARE = [{"state": state, "nexus_type": kind} for state, kind in KEYS]
@@ -47,7 +46,7 @@ def test_a_blank_of_ones_own_register_contradicts_nothing_and_the_whole_record_i
 ):
     plan = own_plan().tick(NH)
     dry = apply_plan(plan, scripted)
-    assert "The service says more of it than the plan: address '1 Main St Concord'" in (
+    assert "The service has more of it than the plan: address '1 Main St Concord'" in (
         dry.items[0].message
     )
     receipt = apply(plan, scripted, tmp_path)
@@ -175,7 +174,7 @@ def test_replace_adds_the_record_as_the_service_has_it(nexus, scripted, tmp_path
     number = next(row.number for row in plan.rows if row.notes == "the good one")
     plan = plan.tick(number, action="replace")
     dry = apply_plan(plan, scripted)
-    assert requests_of(dry)[1].body == {name: good[name] for name in good}
+    assert dry.requests[1].body == {name: good[name] for name in good}
     receipt = apply(plan, scripted, tmp_path)
     assert statuses(receipt) == {DE: "replaced"}
     assert nexus.additions == [good]

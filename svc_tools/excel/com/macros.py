@@ -37,7 +37,6 @@ from svc_tools.nexus import (
     read_register,
     restore,
 )
-from svc_tools.nexus.apply import requests_of
 from svc_tools.nexus.notices import BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import cell_of
@@ -221,7 +220,7 @@ def preview(workbook: Workbook, desk: Desk) -> str:
     """
     rows = _NexusRows(workbook)
     dry = apply_plan(rows.plan(), desk.client)
-    text = _before(dry, requests_of(dry), removing=True)
+    text = _before(dry, dry.requests, removing=True)
     rows.outcomes(dry.items)
     rows.show(text)
     return text
@@ -237,7 +236,7 @@ def remove(workbook: Workbook, desk: Desk) -> str:
     rows = _NexusRows(workbook)
     plan = rows.plan()
     dry = apply_plan(plan, desk.client)
-    requests = requests_of(dry)
+    requests = dry.requests
     rows.outcomes(dry.items)
     if not requests:
         rows.show(dry.sentence)
@@ -271,7 +270,7 @@ def undo(workbook: Workbook, desk: Desk) -> str:
         )
     removed = read_receipt(paths[0])
     dry = restore(removed, desk.client)
-    requests = requests_of(dry)
+    requests = dry.requests
     if not requests:
         rows.show(dry.sentence)
         return dry.sentence
