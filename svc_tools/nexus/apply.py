@@ -37,6 +37,7 @@ from svc_tools.nexus.receipt import (
     Receipt,
     ReceiptItem,
     apply_event,
+    as_shown,
     fold,
     receipt_folder,
     receipt_of,
@@ -473,7 +474,7 @@ class Run:
             started=datetime.now(UTC),
             dry_run=True,
             finished=False,
-            items=tuple(self._items[one.key].shown for one in self.changes),
+            items=tuple(as_shown(self._items[one.key]) for one in self.changes),
             kind=self.job.kind,
             can_restore=self.can.restores,
             restore_note=self.can.note,
@@ -549,7 +550,7 @@ class Run:
                 break
             if self._is_open(one, self._items[one.key]):
                 self._make(one, self._items[one.key])
-            self._report(self._items[one.key].shown, number)
+            self._report(as_shown(self._items[one.key]), number)
 
     def _report(self, item: ReceiptItem, number: int) -> None:
         """Report progress; where that fails, nothing further is sent."""
@@ -633,7 +634,7 @@ class Run:
         before: tuple[Record, ...],
     ) -> None:
         """Send a request, once it is in the journal, and record what its response means."""
-        step = request.step
+        step = "remove" if request.method == "DELETE" else "add"
         self._record(
             {
                 "event": "sending",

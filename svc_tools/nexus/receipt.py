@@ -118,11 +118,6 @@ class PlannedRequest:
         query = f"?{urlencode(self.params)}" if self.params else ""
         return f"{self.method} {self.path}{query}"
 
-    @property
-    def step(self) -> str:
-        """What it does: remove or add."""
-        return "remove" if self.method == "DELETE" else "add"
-
 
 @dataclass(frozen=True, slots=True)
 class ReceiptItem:
@@ -175,11 +170,11 @@ class ReceiptItem:
         """The state and the type, for sentences."""
         return f"{self.state} {self.nexus_type or '(all types)'}"
 
-    @property
-    def shown(self) -> ReceiptItem:
-        """The item as a receipt has it: with a sentence, and flagged where a record is missing."""
-        message = self.message or f"Nothing was sent for {self.named}."
-        return replace(self, message=message, flagged=self.flagged or self.status == "removed_only")
+
+def as_shown(item: ReceiptItem) -> ReceiptItem:
+    """The item as a receipt has it: with a sentence, and flagged where a record is missing."""
+    message = item.message or f"Nothing was sent for {item.named}."
+    return replace(item, message=message, flagged=item.flagged or item.status == "removed_only")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -515,7 +510,7 @@ def receipt_of(
         started=datetime.fromisoformat(head["at"]).astimezone(UTC),
         dry_run=False,
         finished=end is not None and end["finished"],
-        items=tuple(item.shown for item in fold(events).values()),
+        items=tuple(map(as_shown, fold(events).values())),
         kind=head["kind"],
         ended=None if end is None else datetime.fromisoformat(end["at"]).astimezone(UTC),
         stopped="the program ended in the middle" if end is None else end["why"],
