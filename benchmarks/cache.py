@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Finding, medians, timed
 from svc_tools.config import Source
 from svc_tools.lookup import Found, Outcome
-from svc_tools.lookup.cache import Cache
-from svc_tools.lookup.cache_store import Store
+from svc_tools.lookup.cache import Cache, Store
 from svc_tools.places import Place
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ A spreadsheet computes its formulas again and again, several at a time. The desk
 that a recalculation sends no requests; a place that is being looked up is waited for instead of
 looked up twice; and only a refresh requests again. Nothing here writes to the account.
 
-A result is valid as long as in the cache of lookups (`lookup.cache_rows`): a rate of today until
+A result is valid as long as in the cache of lookups (`lookup.cache`): a rate of today until
 the local day ends. A failure is valid for a minute, and a failure of the service as a whole stops
 all lookups for a minute: a sheet may compute thousands of cells one after the other, and each of
 them would wait as long as the first, or send a rejected key again.
@@ -25,8 +25,7 @@ from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, sour
 from svc_tools.display import counted
 from svc_tools.excel.values import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
-from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.cache_rows import LocalDays, keeps_until
+from svc_tools.lookup.cache import LocalDays, keeps_until, opened_cache
 from svc_tools.lookup.outcomes import not_attempted
 
 if TYPE_CHECKING:

@@ -1,32 +1,81 @@
 """The cache of results: read before every lookup, written during it, listed and cleared.
 
 It is one SQLite file (`cache_store`) for all notebooks and processes of a user. What is stored,
-and for how long, is the table of `cache_rows.keeps_until`. Where the file cannot be used, a lookup
+and for how long, is the table of `keeps_until`. Where the file cannot be used, a lookup
 goes on without it, with a note. Other processes may use the file while it is listed or cleared.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sqlite3
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from svc_tools.config import cache_hours, cache_path
-from svc_tools.lookup.cache_rows import FOR_EVER
-from svc_tools.lookup.cache_store import COMPANIONS, CacheFile, NotUsableError, Store
+from svc_tools.lookup.cache_store import (
+    COMPANIONS,
+    NO_PROFILE,
+    CacheFile,
+    DamageError,
+    NotUsableError,
+    Profile,
+    bodies_of,
+    checksum,
+    is_damage,
+    outcomes_of,
+    place_key,
+    profile_of,
+    read_profile,
+    row_of,
+    text_checksum,
+    write_profile,
+)
+from svc_tools.lookup.outcomes import all_stay
+from svc_tools.lookup.review import OTHER_DATE, law_since
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from svc_tools.config import Source
-    from svc_tools.lookup.outcomes import Outcome
+    from svc_tools.lookup.outcomes import Found, Outcome
     from svc_tools.places import Place
+
+    _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
+
+FOR_EVER = datetime(9999, 12, 31, tzinfo=UTC)
+"""The expiry of what is stored for good."""
+UNPROVEN = timedelta(days=30)
+"""How long the rate of a past date is stored whose effective date is not published."""
+UNRESOLVED = timedelta(hours=1)
+"""How long it is stored that a place is not known: services are updated."""
+
+_AT_ONCE = 20_000
+"""How many keys are in one query."""
+_DAY = 86_400
+_OUTDATED = 30 * _DAY
+"""After how long without a new result the embedded service's former rate books are removed."""
+_FIND = """
+SELECT asked.key, answer.detail, answer.expires, answer.body, answer.sum
+FROM json_each(?) AS asked CROSS JOIN answer
+ON answer.source = ? AND answer.place = asked.value
+WHERE answer.expires > ? AND answer.detail >= ?
+"""
+# a full result serves simple queries too, so a simple one replaces it only once it has expired
+_KEEP = """
+INSERT INTO answer (source, place, detail, expires, body, sum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (source, place) DO UPDATE SET
+    detail = excluded.detail, expires = excluded.expires, body = excluded.body, sum = excluded.sum
+WHERE excluded.detail >= answer.detail OR answer.expires <= ?
+"""
+_MOST = 100_000
+"""Results in memory for one source: about 60 MB."""
 
 
 @runtime_checkable
@@ -206,6 +255,354 @@ def _reason(error: Exception) -> str:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def keeps_until(
+    outcome: Outcome,
+    as_of: date | None,
+    *,
+    answered: datetime,
+    today: date,
+    day_ends: datetime,
+    hours: float | None = None,
+) -> datetime | None:
+    """When a stored result expires; `None` where it is not stored.
+
+    | result | stored |
+    | --- | --- |
+    | complete rate, past date, with its own published effective date | for good |
+    | other rate, past date | 30 days |
+    | rate of today (or undated) or of a later day | until the local day ends (`SVC_CACHE_HOURS`) |
+    | the service knows no rate for the place | one hour |
+    | failed, not attempted, invalid or unsupported | never |
+
+    Args:
+        outcome: the result.
+        as_of: the date of the query; `None` for today.
+        answered: when the service responded (aware).
+        today: the local day of that moment.
+        day_ends: the end of that day.
+        hours: a longer time for the rates of today and later dates.
+    """
+    if outcome.status == "unresolved":
+        return answered + UNRESOLVED
+    found = outcome.found
+    if outcome.status not in {"ok", "partial"} or found is None:
+        return None
+    # the service's day may have begun later than the local one: past is what is past for both
+    if as_of is not None and as_of < min(today, answered.astimezone(UTC).date()):
+        final = outcome.status == "ok" and _is_proven(found, as_of)
+        return FOR_EVER if final else answered + UNPROVEN
+    return day_ends if hours is None else max(day_ends, answered + timedelta(hours=hours))
+
+
+def _is_proven(found: Found, as_of: date) -> bool:
+    """Whether the publisher dates the rate, and no warning says that it is of another date."""
+    since = law_since(found)
+    return since is not None and since <= as_of and OTHER_DATE.isdisjoint(found.warnings)
+
+
+class LocalDays:
+    """The local day of a moment, and when it ends; remembers the last one."""
+
+    def __init__(self) -> None:
+        self._day = date.min
+        self._begins = self._ends = datetime.min.replace(tzinfo=UTC)
+
+    def of(self, moment: datetime) -> tuple[date, datetime]:
+        """The local calendar day of an aware moment, and that day's end."""
+        if not self._begins <= moment < self._ends:
+            self._day = moment.astimezone().date()
+            # a naive time is of this machine's zone: midnight as the clocks then stand
+            self._begins = datetime.combine(self._day, time()).astimezone()
+            self._ends = datetime.combine(self._day + timedelta(days=1), time()).astimezone()
+        return self._day, self._ends
+
+
+class Store:
+    """The file at a path, opened when it is first needed. Callers hold `lock`.
+
+    Attributes:
+        path: the file.
+        lock: one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._file: CacheFile | None = None
+        self._memory: dict[tuple[Source, bool], _Layer] = {}
+        self._profiles: dict[int, Profile] = {}
+        self._days = LocalDays()
+        self._quotas: dict[Source, tuple[int, int]] = {}
+        self._notes: list[str] = []
+
+    def with_repair(self, work: Callable[[Store], _T]) -> _T:
+        """The result of work; where the file proves to be damaged, on a new one.
+
+        Raises:
+            NotUsableError: the file cannot be used, and is left as it is.
+            sqlite3.Error: busy for too long, a full disk, no permission to write.
+        """
+        try:
+            return work(self)
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            self._set_aside(str(error))
+        return work(self)
+
+    def take_notes(self) -> list[str]:
+        """The notes on the file since the last call."""
+        notes = self._notes.copy()
+        self._notes.clear()
+        return notes
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        self._memory.clear()
+        self._profiles.clear()
+
+    def known(
+        self, source: Source, places: Collection[Place], *, detail: bool, now: datetime
+    ) -> dict[Place, Outcome]:
+        """The outcomes that are valid at a moment."""
+        file = self._opened()
+        moment = int(now.timestamp())
+        get = self._layer(source, detail, file.changes(), moment).outcomes.get
+        found = {place: outcome for place in places if (outcome := get(place)) is not None}
+        if len(found) < len(places):
+            missing = [place for place in places if place not in found]
+            with all_stay():
+                found |= self._read(file, source, missing, detail=detail, now=moment)
+        return found
+
+    def write(
+        self,
+        source: Source,
+        outcomes: Sequence[tuple[Place, Outcome]],
+        *,
+        detail: bool,
+        now: datetime,
+        hours: float | None,
+    ) -> None:
+        """Write those of the outcomes that may be stored, in one transaction."""
+        entries: list[_Entry] = []
+        for place, outcome in outcomes:
+            at = outcome.looked_up_at or now
+            today, ends = self._days.of(at)
+            until = keeps_until(
+                outcome, place.as_of, answered=at, today=today, day_ends=ends, hours=hours
+            )
+            if until is not None and until > now:
+                entries.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
+        if not entries:
+            return
+        file = self._opened()
+        with file.transaction(write=True) as connection:
+            number = _source_number(connection, source)
+            profiles = _profile_numbers(connection, {one[2] for one in entries})
+            moment = int(now.timestamp())
+            with all_stay():
+                rows = _rows(entries, profiles, number, detail=detail, moment=moment)
+            connection.executemany(_KEEP, rows)
+            connection.execute("UPDATE source SET told = ? WHERE id = ?", (moment, number))
+            self._write_quotas(connection)
+            _remove_expired(connection, moment)
+        self._quotas.clear()
+        for full in (False, True):
+            if (layer := self._memory.get((source, full))) is not None:
+                for place, *_ in entries:
+                    layer.outcomes.pop(place, None)
+
+    def quota(self, source: Source, *, now: datetime) -> int | None:
+        """What is left of this month's quota by the last report; a new month's is not known."""
+        quota = self._quotas.get(source)
+        if quota is None:
+            rows = self._opened().connection.execute(
+                "SELECT quota, quota_told FROM source WHERE service = ? AND account = ?",
+                (source.service, source.account),
+            )
+            quota = rows.fetchone()
+            if quota is None or quota[0] is None:
+                return None
+        return quota[0] if quota[1] == _month(now) else None
+
+    def write_quota(self, source: Source, remaining: int, *, now: datetime) -> None:
+        """Store the quota; written with the next results, at once where nothing is left."""
+        self._quotas[source] = (remaining, _month(now))
+        if remaining <= 0:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the quotas that were not written yet."""
+        if self._quotas:
+            with self._opened().transaction(write=True) as connection:
+                self._write_quotas(connection)
+            self._quotas.clear()
+
+    def _write_quotas(self, connection: sqlite3.Connection) -> None:
+        for source, quota in self._quotas.items():
+            connection.execute(
+                "UPDATE source SET quota = ?, quota_told = ? WHERE id = ?",
+                (*quota, _source_number(connection, source)),
+            )
+
+    def _read(
+        self, file: CacheFile, source: Source, places: Sequence[Place], *, detail: bool, now: int
+    ) -> dict[Place, Outcome]:
+        """The outcomes in the file; they are put into memory too."""
+        found: dict[Place, Outcome] = {}
+        soonest: int | None = None
+        with file.transaction(write=False) as connection:
+            changes = file.changes()
+            number = _number_of(connection, source)
+            if number is None:
+                return {}
+            for start in range(0, len(places), _AT_ONCE):
+                part = places[start : start + _AT_ONCE]
+                keys = list(map(place_key, part))
+                rows = connection.execute(
+                    _FIND, (json.dumps(keys), number, now, int(detail))
+                ).fetchall()
+                if not rows:
+                    continue
+                for index, full, expires, body, seal in rows:
+                    if checksum(number, full, expires, keys[index], body) != seal:
+                        raise DamageError("an answer in it was changed by something else")
+                soonest = min([row[2] for row in rows] + ([soonest] if soonest else []))
+                self._load_profiles(connection)
+                outcomes = outcomes_of([row[3] for row in rows], self._profiles)
+                found |= zip([part[row[0]] for row in rows], outcomes, strict=True)
+        if soonest is not None:
+            self._layer(source, detail, changes, now).add(found, soonest)
+        return found
+
+    def _layer(self, source: Source, detail: bool, changes: int, now: int) -> _Layer:  # noqa: FBT001 - as a key
+        """The results in memory; empty where the file changed, or one of them expired."""
+        layer = self._memory.get((source, detail))
+        if layer is None or layer.changes != changes or layer.until <= now:
+            layer = self._memory[source, detail] = _Layer(changes)
+        return layer
+
+    def _load_profiles(self, connection: sqlite3.Connection) -> None:
+        """Load the profiles that were added since; a number is never reused."""
+        newest = max(self._profiles, default=NO_PROFILE)
+        rows = connection.execute("SELECT id, text, sum FROM profile WHERE id > ?", (newest,))
+        for number, text, seal in rows.fetchall():
+            if text_checksum(number, text) != seal:
+                raise DamageError("a part of an answer in it was changed by something else")
+            try:
+                self._profiles[number] = read_profile(text)
+            except (ValueError, TypeError, LookupError) as error:
+                raise DamageError(f"a part of an answer cannot be read ({error!r})") from error
+
+    def _opened(self) -> CacheFile:
+        """The file; opened again where another one stands at its path."""
+        if self._file is not None and not self._file.is_there:
+            self.close()
+        if self._file is None:
+            self._file = CacheFile(self.path, self._notes)
+        return self._file
+
+    def _set_aside(self, why: str) -> None:
+        if self._file is not None:
+            self._file.set_aside("damaged", f"is damaged ({why})")
+            self.close()
+
+
+def _rows(
+    entries: Sequence[_Entry],
+    profiles: Mapping[Profile | None, int],
+    source: int,
+    *,
+    detail: bool,
+    moment: int,
+) -> list[tuple[object, ...]]:
+    """The rows of results."""
+    bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in entries])
+    rows: list[tuple[object, ...]] = []
+    for (place, *_, expires), body in zip(entries, bodies, strict=True):
+        key = place_key(place)
+        seal = checksum(source, detail, expires, key, body)
+        rows.append((source, key, detail, expires, body, seal, moment))
+    return rows
+
+
+def _number_of(connection: sqlite3.Connection, source: Source) -> int | None:
+    row = connection.execute(
+        "SELECT id FROM source WHERE service = ? AND account = ?", (source.service, source.account)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def _source_number(connection: sqlite3.Connection, source: Source) -> int:
+    """The number of a source; a new one is written."""
+    number = _number_of(connection, source)
+    if number is None:
+        insert = "INSERT INTO source (service, account) VALUES (?, ?) RETURNING id"
+        (number,) = connection.execute(insert, (source.service, source.account)).fetchone()
+    return number
+
+
+def _profile_numbers(
+    connection: sqlite3.Connection, profiles: Iterable[Profile | None]
+) -> dict[Profile | None, int]:
+    """The numbers of profiles; new ones are written."""
+    numbers: dict[Profile | None, int] = {None: NO_PROFILE}
+    for profile in profiles:
+        if profile is None:
+            continue
+        text = write_profile(profile)
+        row = connection.execute("SELECT id FROM profile WHERE text = ?", (text,)).fetchone()
+        if row is None:  # its checksum is over its number too
+            insert = "INSERT INTO profile (text, sum) VALUES (?, 0) RETURNING id"
+            row = connection.execute(insert, (text,)).fetchone()
+            seal = text_checksum(row[0], text)
+            connection.execute("UPDATE profile SET sum = ? WHERE id = ?", (seal, row[0]))
+        numbers[profile] = row[0]
+    return numbers
+
+
+def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
+    """Once a day, remove what expired, and the results of rate books no longer in use."""
+    (cleaned,) = connection.execute("SELECT max(cleaned) FROM upkeep").fetchone()
+    if abs(now - cleaned) < _DAY:
+        return
+    connection.execute("DELETE FROM answer WHERE expires <= ?", (now,))
+    former = "SELECT id FROM source WHERE service LIKE 'embedded:%' AND told < ?"
+    connection.execute(f"DELETE FROM answer WHERE source IN ({former})", (now - _OUTDATED,))  # noqa: S608 - our own text
+    connection.execute(f"DELETE FROM source WHERE id IN ({former})", (now - _OUTDATED,))  # noqa: S608 - the same
+    connection.execute("UPDATE upkeep SET cleaned = ?", (now,))
+
+
+def _month(now: datetime) -> int:
+    """The number of the calendar month (UTC) of a quota."""
+    return now.year * 12 + now.month
+
+
+@dataclass(slots=True)
+class _Layer:
+    """The results of one source in memory, simple or full ones.
+
+    They are valid until the first of them expires, or another process changes the file.
+    """
+
+    changes: int
+    until: int = int(FOR_EVER.timestamp())
+    outcomes: dict[Place, Outcome] = field(default_factory=dict)
+
+    def add(self, outcomes: Mapping[Place, Outcome], until: int) -> None:
+        """Add results; too many of them replace the former ones."""
+        if len(outcomes) > _MOST:
+            return
+        if len(self.outcomes) + len(outcomes) > _MOST:
+            self.outcomes, self.until = {}, int(FOR_EVER.timestamp())
+        self.outcomes.update(outcomes)
+        self.until = min(self.until, until)
 
 
 class _Stores:

@@ -13,15 +13,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    ValidationError,
+)
 
 from svc_sdk.rates import rate_to_units, units_to_rate
 from svc_tools.config import Source
-from svc_tools.lookup.cache_rows import place_key
-from svc_tools.lookup.outcomes import STATUSES, Component, Found, Outcome, not_attempted
+from svc_tools.lookup.cache_store import place_key
+from svc_tools.lookup.outcomes import Component, Found, Outcome, Status, not_attempted
 from svc_tools.places import Place
 
 if TYPE_CHECKING:
@@ -41,8 +50,6 @@ _RATES = {
     "high": "rate_high",
 }
 """The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
-_LISTS = ("warnings", "accepted_places")
-_OUTCOME = ("status", "error", "support_reference", "error_code")
 
 
 class LockFileError(ValueError):
@@ -190,11 +197,11 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
     full: set[Place] = set()
     for number, line in enumerate(lines[1:-1], 2):
         try:
-            place, outcome, detail = answer_of(json.loads(line))
-        except (ValueError, TypeError, AttributeError) as error:
-            raise LockFileError(f"{name}, line {number}, is no answer: {error}") from error
+            place, outcome, detail = outcome_of(line)
+        except ValueError as error:
+            raise LockFileError(f"{name}, line {number}, is not a result: {error}") from error
         if place in answers:
-            raise LockFileError(f"{name}, line {number}, answers a place for the second time")
+            raise LockFileError(f"{name}, line {number}, has a place for the second time")
         answers[place] = outcome
         if detail:
             full.add(place)
@@ -232,165 +239,110 @@ def _object(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_FOUND = tuple(field.name for field in fields(Found))
-_PLACE = tuple(field.name for field in fields(Place))
+def _units(rate: object) -> int | None:
+    if rate is not None and not isinstance(rate, str):
+        raise ValueError(f"expected a text such as '0.08250', not {rate!r}")
+    return rate_to_units(rate)
+
+
+_Rate = Annotated[int, BeforeValidator(_units), PlainSerializer(units_to_rate)]
+_MaybeRate = Annotated[int | None, BeforeValidator(_units), PlainSerializer(units_to_rate)]
+_Moment = Annotated[AwareDatetime, PlainSerializer(lambda at: at.astimezone(UTC).isoformat())]
+
+
+class _Part(BaseModel):
+    """A part of a line: every field is of its type, and known to this release."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Jurisdiction(_Part):
+    level: str
+    name: str
+    code: str | None = None
+    rate: _Rate
+
+
+class _Result(_Part):
+    combined_rate: _Rate
+    state_rate: _MaybeRate = None
+    county_rate: _MaybeRate = None
+    city_rate: _MaybeRate = None
+    combined_district_rate: _MaybeRate = None
+    freight_taxable: bool | None = None
+    confidence: str | None = None
+    warnings: tuple[str, ...] = ()
+    resolved_via: str | None = None
+    effective_date: str | None = None
+    effective_date_basis: str | None = None
+    resolved_state: str | None = None
+    resolved_zip: str | None = None
+    resolved_city: str | None = None
+    resolved_county: str | None = None
+    source: str | None = None
+    edition: str | None = None
+    accepted_places: tuple[str, ...] = ()
+    rate_low: _MaybeRate = None
+    rate_high: _MaybeRate = None
+    components: tuple[_Jurisdiction, ...] = ()
+
+
+class _Line(_Part):
+    """A result: the query, its outcome, and whether it is a full one."""
+
+    question: Place
+    detail: bool = False
+    status: Status
+    error: str | None = None
+    support_reference: str | None = None
+    error_code: str | None = None
+    looked_up_at: _Moment | None = None
+    answer: _Result | None = None
+
+
+_OUTCOME = ("status", "error", "support_reference", "error_code", "looked_up_at")
+_COMPONENT = ("level", "name", "code", "rate")
+_FOUND = {field.name: _RATES.get(field.name, field.name) for field in fields(Found)}
+"""What a line calls the fields of `Found`."""
 
 
 def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
-    """One result as the JSON object of a line."""
-    line: dict[str, Any] = {"question": _without_missing({n: getattr(place, n) for n in _PLACE})}
-    if place.as_of is not None:
-        line["question"]["as_of"] = place.as_of.isoformat()
-    if detail:
-        line["detail"] = True
-    line |= _without_missing({name: getattr(outcome, name) for name in _OUTCOME})
-    if outcome.looked_up_at is not None:
-        line["looked_up_at"] = outcome.looked_up_at.astimezone(UTC).isoformat()
-    if outcome.found is not None:
-        line["answer"] = _answer(outcome.found)
-    return line
+    """One result as the JSON object of a line; missing values are left out."""
+    found, result = outcome.found, None
+    if found is not None:
+        values = {name: getattr(found, column) for column, name in _FOUND.items()}
+        values["components"] = tuple(
+            _Jurisdiction.model_construct(**dict(zip(_COMPONENT, astuple(one), strict=True)))
+            for one in found.components
+        )
+        result = _Result.model_construct(**values)
+    line = _Line.model_construct(
+        question=place,
+        detail=detail,
+        **{name: getattr(outcome, name) for name in _OUTCOME},
+        answer=result,
+    )
+    return line.model_dump(mode="json", exclude_defaults=True)
 
 
-def _without_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _answer(found: Found) -> dict[str, Any]:
-    line: dict[str, Any] = {}
-    for name in _FOUND:
-        value = getattr(found, name)
-        if value is None or value == ():
-            continue
-        if name in _RATES:
-            line[_RATES[name]] = units_to_rate(value)
-        elif name == "components":
-            line[name] = [_component(one) for one in value]
-        else:
-            line[name] = list(value) if name in _LISTS else value
-    return line
-
-
-def _component(one: Component) -> dict[str, Any]:
-    values = {"level": one.level, "name": one.name, "code": one.code}
-    return _without_missing(values | {"rate": units_to_rate(one.units)})
-
-
-def answer_of(line: Mapping[str, Any]) -> tuple[Place, Outcome, bool]:
+def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
     """The place of a line, its outcome (`cached`), and whether that is a full one.
 
     Raises:
         ValueError: the line is not one that `line_of` makes; the message says why.
     """
-    rest = dict(line)
-    place = _place(_taken(rest, "question", dict))
-    detail = bool(rest.pop("detail", False))
-    status = _taken(rest, "status", str)
-    if status not in STATUSES:
-        raise ValueError(f"its status is {status!r}, which is none of {', '.join(STATUSES)}")
-    moment = rest.pop("looked_up_at", None)
-    answer = rest.pop("answer", None)
-    error, reference, code = (_text(rest, name) for name in _OUTCOME[1:])
-    _check_empty(rest)
-    return (
-        place,
-        Outcome(
-            status,
-            error,
-            None if answer is None else _found(answer),
-            reference,
-            code,
-            None if moment is None else _moment(moment),
-            cached=True,
-        ),
-        detail,
-    )
-
-
-def _place(question: Mapping[str, Any]) -> Place:
-    rest = dict(question)
-    as_of = rest.pop("as_of", None)
-    state, mode = _taken(rest, "state", str), _taken(rest, "mode", str)
-    point = {name: _number(rest, name) for name in ("lat", "lng")}
-    texts = {name: _text(rest, name) for name in ("address", "city", "zip", "location")}
-    _check_empty(rest)
-    day = None if as_of is None else date.fromisoformat(as_of)
-    return Place(state, mode, **texts, **point, as_of=day)  # type: ignore[arg-type]  # as written
-
-
-def _found(answer: Mapping[str, Any]) -> Found:
-    rest = dict(answer)
-    values: dict[str, Any] = {}
-    for column, name in _RATES.items():
-        rate = rest.pop(name, None)
-        values[column] = None if rate is None else _units(name, rate)
-    if values["combined"] is None:
-        raise ValueError("its answer has no combined_rate")
-    for name in _LISTS:
-        values[name] = tuple(_list_of(str, rest.pop(name, []), name))
-    parts = _list_of(dict, rest.pop("components", []), "components")
-    values["components"] = tuple(_read_component(part) for part in parts)
-    values["freight_taxable"] = _read(rest, "freight_taxable", bool)
-    for name in _FOUND:
-        if name not in values:
-            values[name] = _text(rest, name)
-    _check_empty(rest)
-    return Found(**values)
-
-
-def _read_component(part: Mapping[str, Any]) -> Component:
-    rest = dict(part)
-    level, name = _taken(rest, "level", str), _taken(rest, "name", str)
-    code, rate = _text(rest, "code"), _taken(rest, "rate", str)
-    _check_empty(rest)
-    return Component(level, name, code, _units("rate", rate))
-
-
-def _units(name: str, rate: object) -> int:
-    if not isinstance(rate, str):
-        raise ValueError(f"its {name} is {rate!r}, not a text such as '0.08250'")  # noqa: TRY004 - of the file
-    return rate_to_units(rate)
-
-
-def _moment(value: object) -> datetime:
-    moment = datetime.fromisoformat(str(value))
-    if moment.tzinfo is None:
-        raise ValueError(f"its looked_up_at {value!r} has no time zone")
-    return moment.astimezone(UTC)
-
-
-def _read(rest: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401 - of that kind
-    value = rest.pop(name, None)
-    # to Python, True is a number
-    if value is not None and (
-        not isinstance(value, kind) or isinstance(value, bool) > (kind is bool)
-    ):
-        raise ValueError(f"its {name} is {value!r}")
-    return value
-
-
-def _taken(rest: dict[str, Any], name: str, kind: type) -> Any:  # noqa: ANN401 - of that kind
-    value = _read(rest, name, kind)
-    if value is None:
-        raise ValueError(f"it has no {name}")
-    return value
-
-
-def _text(rest: dict[str, Any], name: str) -> str | None:
-    text: str | None = _read(rest, name, str)
-    return text
-
-
-def _number(rest: dict[str, Any], name: str) -> float | None:
-    number: float | None = _read(rest, name, (int, float))
-    return number
-
-
-def _list_of(kind: type, values: object, name: str) -> list[Any]:
-    if not isinstance(values, list) or not all(isinstance(one, kind) for one in values):
-        raise ValueError(f"its {name} are {values!r}")
-    return values
-
-
-def _check_empty(rest: Mapping[str, Any]) -> None:
-    if rest:
-        raise ValueError(f"it has {', '.join(map(repr, rest))}, which this release does not know")
+    try:
+        read = _Line.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg']}") from None
+    found = None
+    if (result := read.answer) is not None:
+        values = {column: getattr(result, name) for column, name in _FOUND.items()}
+        values["components"] = tuple(Component(*dict(one).values()) for one in result.components)
+        found = Found(**values)
+    values = {name: getattr(read, name) for name in _OUTCOME}
+    if read.looked_up_at is not None:
+        values["looked_up_at"] = read.looked_up_at.astimezone(UTC)
+    return read.question, Outcome(**values, found=found, cached=True), read.detail

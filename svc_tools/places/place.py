@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import deque
 from dataclasses import dataclass, fields, replace
+from datetime import date  # noqa: TC003 - pydantic reads the annotations of `Place`
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -19,7 +20,7 @@ from svc_tools.short_forms import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date, tzinfo
+    from datetime import tzinfo
 
 Mode = Literal["address", "coordinates", "zip", "place"]
 _LINE = (10, 200)

@@ -19,7 +19,7 @@ from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
 from svc_tools.lookup.cache import Cache, ResultStore, opened_cache
-from svc_tools.lookup.cache_rows import (
+from svc_tools.lookup.cache_store import (
     _OWN,
     DamageError,
     Profile,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.answers import NOW, PAST, found
 
-from svc_tools.lookup.cache_rows import FOR_EVER, LocalDays, keeps_until
+from svc_tools.lookup.cache import FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import Outcome
 
 TODAY = NOW.date()

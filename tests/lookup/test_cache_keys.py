@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.answers import PLACES
 
-from svc_tools.lookup.cache_rows import place_key
+from svc_tools.lookup.cache_store import place_key
 from svc_tools.places import Place
 
 
