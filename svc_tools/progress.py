@@ -7,15 +7,18 @@ and `done`; stages may follow each other, and are not nested. `stage` does so fo
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from contextlib import contextmanager
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol
 
 from svc_tools.display import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Progress(Protocol):
@@ -152,3 +155,22 @@ class Bar(NoProgress):
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes on standard error, as the progress bar: standard output is the caller's.
+
+    On a terminal they are wrapped at words; in a log each is one line.
+    """
+    width = get_terminal_size().columns if sys.stderr.isatty() else None
+    for note in notes:
+        print(_wrapped(f"svc: {note}", width), file=sys.stderr)  # noqa: T201 - for the user, as tqdm does
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    if width is None:
+        return line
+    indent = " " * len("svc: ")
+    return fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -35,7 +35,7 @@ from svc_tools.display import (
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.places import Cells
-from svc_tools.progress import Meter
+from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -305,8 +305,6 @@ def _silence() -> None:
 
 
 def _survey(job: FileJob, *, quiet: bool) -> None:
-    from svc_tools.frames.notes import say  # noqa: PLC0415 - when it is run
-
     job.survey()
     if not quiet:
         say(job.notes)

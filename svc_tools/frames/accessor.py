@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
 from svc_tools.frames.enrich import enrich, make_plan
+from svc_tools.frames.freeze import freeze
 from svc_tools.frames.options import LookupArguments, LookupOptions, TaxArguments, TaxOptions, takes
-from svc_tools.frames.provenance import freeze
 from svc_tools.frames.review import review
 from svc_tools.frames.taxes.tax import add_tax
 from svc_tools.lookup.plan import price_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.charting.plots import Plots
+    from svc_tools.frames.freeze import Frozen
     from svc_tools.frames.options import Nexus
-    from svc_tools.frames.provenance import Frozen
     from svc_tools.frames.review import Review
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan

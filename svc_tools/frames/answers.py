@@ -1,4 +1,9 @@
-"""The columns that a lookup adds: each value is computed once for each distinct query.
+"""The results of a lookup: as columns of the frame, and stored with the frame.
+
+Each value is computed once for each distinct query. `remember` stores the results in `frame.attrs`:
+copies, filters and sorts preserve them. pandas drops the attributes of frames that are concatenated
+or merged, unless they come from the same lookup. A file does not hold the results, only which
+service, columns and values they came from; the cache may have them.
 
 `OntoRows` then copies the values to the rows. The column `lookup_jurisdictions` holds the parts of
 a rate as JSON text: a list of `{"level", "code", "name", "rate"}` in the order of the response, the
@@ -12,31 +17,34 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import secrets
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
-from svc_tools.config import EmbeddedSvc, service_name
+from svc_tools.config import EmbeddedSvc, Source, service_name
 from svc_tools.frames.arrow import OntoRows
+from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
 from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
-from svc_tools.places import Question
+from svc_tools.places import Question, time_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from svc_sdk import Svc
     from svc_tools.frames.arrow import RateForm
     from svc_tools.frames.queries import Asked
+    from svc_tools.lookup import Run
     from svc_tools.places import Place
 
 
@@ -90,6 +98,162 @@ def results(asked: Asked, outcomes: Mapping[Place, Outcome]) -> list[Outcome]:
         outcomes[one.place] if isinstance(one, Question) else refused(one)
         for one in asked.questions
     ]
+
+
+ANSWERS = "svc_answers"
+"""The frame's attribute that holds the results."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedLookup:
+    """One lookup of a frame, and the results that it used.
+
+    Attributes:
+        prefix: that of its columns.
+        inputs: the columns and values that the queries were made of.
+        source: the service and account.
+        answerer: the service's name and edition, as they stand in the rows.
+        detail: whether the responses were the detailed ones.
+        answers: the results by place; `None` for a frame that was read from a file.
+    """
+
+    prefix: str
+    inputs: Inputs
+    source: Source
+    answerer: Answerer
+    detail: bool
+    answers: Mapping[Place, Outcome] | None
+
+
+class _Remembered(str):
+    """The lookups of a frame; as text (in a file's metadata) it says where the results came from.
+
+    pandas copies the attributes of a frame deeply with every filter: a deep copy of this is the
+    same object, so that no filter pays for the results. Two of them are equal only if they are of
+    the same lookups, because pandas preserves the attributes of concatenated or merged frames only
+    where they are equal.
+    """
+
+    __slots__ = ("lookups",)
+    lookups: Mapping[str, UsedLookup]
+
+    def __new__(cls, lookups: Mapping[str, UsedLookup]) -> Self:
+        text = {
+            "lookup": secrets.token_hex(8),
+            "of": [_lookup_source(one) for one in lookups.values()],
+        }
+        made = super().__new__(cls, json.dumps(text, default=str))
+        made.lookups = lookups
+        return made
+
+    def __copy__(self) -> _Remembered:
+        return self
+
+    def __deepcopy__(self, memo: object) -> _Remembered:
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Pickle the text alone, as a file holds it: no worker gets a copy of all results."""
+        return str, (str(self),)
+
+
+def remember(frame: pd.DataFrame, lookup: UsedLookup) -> None:
+    """Store the results of the lookup that added a frame's columns with the frame.
+
+    A lookup of the same prefix is replaced; those of other prefixes stay.
+    """
+    before = frame.attrs.get(ANSWERS)
+    lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
+    frame.attrs[ANSWERS] = _Remembered({**lookups, lookup.prefix: lookup})
+
+
+def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
+    """The lookups whose columns a frame has, as far as they are stored with it.
+
+    Those of a frame that was read from a file are without their results.
+    """
+    stored = frame.attrs.get(ANSWERS)
+    if isinstance(stored, _Remembered):
+        lookups = list(stored.lookups.values())
+    else:
+        lookups = _from_text(stored) if isinstance(stored, str) else []
+    return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
+
+
+def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
+    """Where the results of a lookup came from, as JSON can hold it."""
+    inputs = lookup.inputs
+    return {
+        "prefix": lookup.prefix,
+        "service": lookup.source.service,
+        "account": lookup.source.account,
+        "name": lookup.answerer.name,
+        "edition": lookup.answerer.edition,
+        "detail": lookup.detail,
+        "columns": {
+            role: label if isinstance(label, str | int) else None
+            for role, label in inputs.columns.items()
+        },
+        "scalars": {
+            role: {"date": value.isoformat()} if isinstance(value, date) else value
+            for role, value in inputs.scalars.items()
+        },
+        "tz": None if inputs.tz is None else str(inputs.tz),
+        "grain": inputs.grain,
+    }
+
+
+def _from_text(text: str) -> list[UsedLookup]:
+    """The lookups described in a file's text; none where the text is another program's."""
+    try:
+        return [_lookup(one) for one in json.loads(text)["of"]]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return []
+
+
+def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
+    if None in stored["columns"].values():
+        raise ValueError("a column has a label that JSON cannot hold")
+    scalars = {
+        role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
+        for role, value in stored["scalars"].items()
+    }
+    return UsedLookup(
+        prefix=stored["prefix"],
+        inputs=Inputs(stored["columns"], scalars, (), time_zone(stored["tz"]), stored["grain"]),
+        source=Source(stored["service"], stored["account"]),
+        answerer=Answerer(stored["name"], stored["edition"]),
+        detail=stored["detail"],
+        answers=None,
+    )
+
+
+def note_of(lookup: UsedLookup, run: Run, *, rows: int, notes: Iterable[str]) -> dict[str, object]:
+    """The value of the frame's attribute `svc_lookup`: the lookup as JSON can hold it."""
+    inputs = lookup.inputs
+    return {
+        "prefix": lookup.prefix,
+        "rows": rows,
+        "asked": run.asked,
+        "cached": run.cached,
+        "requests": run.requests,
+        "service": lookup.answerer.name,
+        "notes": list(notes),
+        "stopped": run.stopped,
+        "detail": lookup.detail,
+        "grain": inputs.grain,
+        "inputs": {
+            "columns": {role: _json(label) for role, label in inputs.columns.items()},
+            "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
+            "tz": None if inputs.tz is None else str(inputs.tz),
+        },
+    }
+
+
+def _json(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool) else str(value)
 
 
 _HOUR = 3_600_000_000

@@ -23,22 +23,28 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.frames.answers import Answerer, answer_columns, answerer, results
+from svc_tools.frames.answers import (
+    Answerer,
+    UsedLookup,
+    answer_columns,
+    answerer,
+    note_of,
+    remember,
+    results,
+)
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.lookup_columns import NOTE, WITH_RATE, free_columns, remember_columns
-from svc_tools.frames.notes import ending, note_of, repairs, say
-from svc_tools.frames.provenance import remember
 from svc_tools.frames.queries import ask
-from svc_tools.lookup import Run, look_up
+from svc_tools.lookup import STATUSES, Run, look_up
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.lookup.outcomes import all_stay
+from svc_tools.lookup.outcomes import all_stay, counted_alike
 from svc_tools.lookup.plan import Plan, Refused
 from svc_tools.places import GRAINS, Question, Refusal, first_day, on_days
-from svc_tools.progress import Bar
+from svc_tools.progress import Bar, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import date
     from decimal import Decimal
 
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.columns import Inputs
     from svc_tools.frames.options import LookupOptions
     from svc_tools.frames.queries import Asked
+    from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.places import Place
 
@@ -80,7 +87,7 @@ def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None
         ValueError: `locked` is among the options; or the lookup itself would refuse the arguments.
     """
     if options.locked is not None:
-        raise ValueError("locked: a locked lookup asks no service, so there is nothing to plan")
+        raise ValueError("locked: a locked lookup requests nothing, so there is nothing to plan")
     free_columns(frame, options.prefix, options.names)
     inputs = find_inputs(frame, options.given, options.zone, options.as_of_grain)
     return plan_asked(inputs, ask(frame, inputs), options, price)
@@ -99,7 +106,7 @@ def enrich_asked(
     """
     places = dict.fromkeys(asked.places())
     with _source_of_results(options) as results_from:
-        notes = [*inputs.notes, *repairs(asked), *results_from.notes]
+        notes = [*inputs.notes, *_repairs(asked), *results_from.notes]
         if options.progress:
             say(notes)
         run = results_from.request(places)
@@ -115,27 +122,19 @@ def enrich_asked(
     )
     enriched = with_columns(frame, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
-    enriched.attrs[NOTE] = note_of(
-        run,
-        inputs,
-        prefix=options.prefix,
-        rows=int(asked.rows.sum()),
-        service=results_from.who.name,
-        notes=[*notes, *later],
-        detail=options.detail,
-        grain=options.as_of_grain,
-    )
-    remember(
-        enriched,
+    lookup = UsedLookup(
         prefix=options.prefix,
         inputs=inputs,
-        outcomes=run.outcomes,
         source=results_from.source,
         answerer=results_from.who,
         detail=options.detail,
+        answers=run.outcomes,
     )
+    rows = int(asked.rows.sum())
+    enriched.attrs[NOTE] = note_of(lookup, run, rows=rows, notes=[*notes, *later])
+    remember(enriched, lookup)
     if options.progress:
-        say([*later, *ending(asked, results(asked, run.outcomes), run, results_from.store)])
+        say([*later, *_ending(asked, results(asked, run.outcomes), run, results_from.store)])
     if options.errors == "raise":
         _raise_for(asked, run, enriched)
     elif run.stopped:
@@ -219,6 +218,42 @@ def _source_of_results(options: LookupOptions) -> Iterator[_ResultSource]:
         yield _ResultSource(answerer(client), source_of(client), from_service, notes)
 
 
+REPAIRS = {
+    "state_from_zip": "rows whose state was taken from the ZIP",
+    "state_from_address": "rows whose state was taken from the end of the address or place name",
+    "zip_repaired": "rows whose ZIP was normalized (such as 2134 to 02134)",
+}
+"""The corrections that are reported, by the attribute of a place that names them."""
+
+
+def _repairs(asked: Asked) -> list[str]:
+    """How many rows were understood only after a correction."""
+    counted = ((text, asked.count(attribute)) for attribute, text in REPAIRS.items())
+    return [f"{text}: {count:,}" for text, count in counted if count]
+
+
+def _ending(asked: Asked, outcomes: Iterable[Outcome], run: Run, store: str) -> list[str]:
+    """The rows by status, the most frequent reason for no rate, and the number of requests.
+
+    `store` is where the results came from that were not requested: the cache or a lock file.
+    """
+    statuses: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for outcome, rows in zip(outcomes, asked.rows.tolist(), strict=True):
+        statuses[outcome.status] += rows
+        if outcome.status not in WITH_RATE:
+            reasons[outcome.error or outcome.status] += rows
+    rows = ", ".join(f"{statuses[name]:,} {name}" for name in STATUSES if statuses[name])
+    lines = [f"rows: {rows}"] if rows else []
+    if reasons:
+        every = [("", reason, count) for reason, count in reasons.items()]
+        _, reason, count = counted_alike(every)[0]
+        lines.append(f"most frequent reason: {reason} (rows: {count:,})")
+    if run.cached:
+        lines.append(f"places: {run.cached:,} from {store}, {run.asked:,} requested")
+    return lines
+
+
 def _raise_for(asked: Asked, run: Run, enriched: pd.DataFrame) -> None:
     """Raise if rows have no usable result, with the most frequent reasons.
 
@@ -264,7 +299,7 @@ def plan_asked(inputs: Inputs, asked: Asked, options: LookupOptions, price: Deci
             cache=cache,
             options=options,
             price=price,
-            notes=(*inputs.notes, *repairs(asked)),
+            notes=(*inputs.notes, *_repairs(asked)),
         )
 
 

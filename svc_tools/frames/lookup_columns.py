@@ -135,7 +135,7 @@ CONFIDENCES = ("exact", "high", "medium", "low", "none")
 """The values of `confidence` (SPEC 2.1), from the best to the worst."""
 
 NOTE = "svc_lookup"
-"""The frame's attribute that describes its last lookup: see `notes.note_of`."""
+"""The frame's attribute that describes its last lookup: see `answers.note_of`."""
 TERMS = "svc_tax_terms"
 """The frame's attribute with the terms of its taxes, by prefix: see `taxes.due.terms_of`."""
 ADDED = "svc_columns"

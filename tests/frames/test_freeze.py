@@ -11,7 +11,8 @@ import pytest
 from support.faults import KEY
 
 from svc_tools.frames import enrich
-from svc_tools.frames.provenance import ANSWERS, changed_rows, lookups_of
+from svc_tools.frames.answers import ANSWERS, lookups_of
+from svc_tools.frames.freeze import changed_rows
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 
 

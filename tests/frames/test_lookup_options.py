@@ -265,7 +265,7 @@ def test_a_second_lookup_is_answered_from_the_cache_and_says_so(scripted, faults
     second = frame.svc.lookup(client=scripted, cache=path)
     assert len(faults.seen) == 2
     pd.testing.assert_frame_equal(first, second)
-    assert "places: 2 answered from the cache, 0 asked for" in capsys.readouterr().err
+    assert "places: 2 from the cache, 0 requested" in capsys.readouterr().err
     noted = second.attrs["svc_lookup"]
     assert (noted["asked"], noted["cached"], noted["requests"]) == (0, 2, 0)
 
@@ -278,7 +278,7 @@ def test_a_locked_lookup_gives_the_same_figures_and_asks_nobody(scripted, faults
     source = "lookup_source"
     pd.testing.assert_frame_equal(again.drop(columns=source), first.drop(columns=source))
     assert "may.svclock" in again[source].iloc[0]
-    assert "places: 2 answered from the lock file" in capsys.readouterr().err
+    assert "places: 2 from the lock file" in capsys.readouterr().err
     other = frame.assign(zip=["78701", "78799"])
     other = other.svc.lookup(locked=tmp_path / "may.svclock", progress=False)
     assert list(other["lookup_status"]) == ["ok", "not_attempted"]

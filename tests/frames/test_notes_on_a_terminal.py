@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from svc_tools.frames.notes import say
+from svc_tools.progress import say
 
 NOTE = "state from column 'ship_to_state_or_province', zip from column 'ship_to_zip', as_of today"
 

@@ -21,6 +21,7 @@ from svc_tools.csv_files import FileError
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.answers import Answerer, answerer
 from svc_tools.frames.arrow import frame_of
+from svc_tools.frames.enrich import REPAIRS
 from svc_tools.frames.files.rates import (
     Results,
     SplitInvoices,
@@ -43,7 +44,6 @@ from svc_tools.frames.files.writing import (
     open_writer,
 )
 from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
-from svc_tools.frames.notes import REPAIRS
 from svc_tools.lookup import Run, look_up
 from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import Plan, Refused

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from svc_tools.config import Source
 from svc_tools.frames.accessor import SvcAccessor
-from svc_tools.frames.answers import Answerer, answer_columns
+from svc_tools.frames.answers import Answerer, UsedLookup, answer_columns, note_of, remember
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, is_label
 from svc_tools.frames.lookup_columns import (
@@ -32,8 +33,6 @@ from svc_tools.frames.lookup_columns import (
     require_one,
     without_tax,
 )
-from svc_tools.frames.notes import note_of
-from svc_tools.frames.provenance import remember
 from svc_tools.frames.queries import ask
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.places import GRAINS, time_zone
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from datetime import date
 
-    from svc_tools.config import Source
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome, Run
     from svc_tools.places import Grain, Place
@@ -350,31 +348,19 @@ def attrs_of(
     tax_attrs: Mapping[Hashable, object],
 ) -> dict[Hashable, object]:
     """The attributes that `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows."""
+    lookup = UsedLookup(
+        prefix=terms.prefix,
+        inputs=layout.inputs,
+        source=source or Source("", ""),
+        answerer=results.service,
+        detail=terms.detail,
+        answers=results.outcomes,
+    )
     frame = pd.DataFrame()
-    frame.attrs = {
-        **tax_attrs,
-        NOTE: note_of(
-            run,
-            layout.inputs,
-            prefix=terms.prefix,
-            rows=rows,
-            service=results.service.name,
-            notes=notes,
-            detail=terms.detail,
-            grain=terms.grain,
-        ),
-    }
+    frame.attrs = {**tax_attrs, NOTE: note_of(lookup, run, rows=rows, notes=notes)}
     # dates in another format than ISO cannot be looked up again from the rows alone
     if source is not None and terms.date_format is None:
-        remember(
-            frame,
-            prefix=terms.prefix,
-            inputs=layout.inputs,
-            outcomes=results.outcomes,
-            source=source,
-            answerer=results.service,
-            detail=terms.detail,
-        )
+        remember(frame, lookup)
     return frame.attrs
 
 

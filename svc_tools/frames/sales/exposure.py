@@ -17,7 +17,6 @@ import pandas as pd
 from svc_tools.display import counted
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.money import whole_cents
-from svc_tools.frames.notes import say
 from svc_tools.frames.queries import factorized
 from svc_tools.frames.sales.columns import (
     FIRST_DAY,
@@ -32,6 +31,7 @@ from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import STATES, Elsewhere, state_code, time_zone
 from svc_tools.places.days import text_of
+from svc_tools.progress import say
 from svc_tools.tabular import open_table
 
 if TYPE_CHECKING:

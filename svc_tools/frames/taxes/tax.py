@@ -17,6 +17,7 @@ import pandas as pd
 from svc_tools.codes import codes_of
 from svc_tools.frames.arrow import MONEY, decimals
 from svc_tools.frames.columns import distinct_values, is_label
+from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import (
     LEVEL_TAX_COLUMNS,
     TAX_COLUMNS,
@@ -24,8 +25,6 @@ from svc_tools.frames.lookup_columns import (
     require_columns,
     without_tax,
 )
-from svc_tools.frames.notes import say
-from svc_tools.frames.provenance import changed_rows
 from svc_tools.frames.taxes.due import (
     Sales,
     channel_of,
@@ -39,6 +38,7 @@ from svc_tools.frames.taxes.invoices import invoice_codes, shared_out, tax_by_in
 from svc_tools.frames.taxes.rounding import rounded_tax
 from svc_tools.frames.taxes.tax_lines import Lines, read_lines, rows_of_states
 from svc_tools.places import Elsewhere, state_code
+from svc_tools.progress import say
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

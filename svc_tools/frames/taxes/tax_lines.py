@@ -21,10 +21,11 @@ from svc_tools.frames.lookup_columns import (
     require_one,
 )
 from svc_tools.frames.money import LARGEST, one_amount, whole_cents
-from svc_tools.frames.taxes.reasons import Reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
+
+    from pandas.api.extensions import ExtensionArray
 
     from svc_tools.frames.lookup_columns import Rates
     from svc_tools.frames.options import TaxOptions
@@ -40,6 +41,59 @@ _FREIGHT = (
 _YES = {"yes", "y", "true", "t", "exempt"}
 _NO = {"no", "n", "false", "f", "taxable"}
 _SHOWN = 40
+
+
+class Reasons:
+    """The reason of each row, as the number of its text; 0 is no reason. The first one counts."""
+
+    def __init__(self, rows: int) -> None:
+        self.codes = np.zeros(rows, np.int32)
+        self._texts: list[str | None] = [None]
+        self._numbers: dict[str, int] = {}
+
+    def add(self, rows: np.ndarray, text: str) -> None:
+        """Give rows (a mask) a reason if they have none yet."""
+        self.codes[rows & (self.codes == 0)] = self._number(text)
+
+    def add_each(self, reasons: Mapping[int, str]) -> None:
+        """Give rows a reason each, by position, if they have none yet."""
+        if not reasons:
+            return
+        rows = np.fromiter(reasons.keys(), np.int64, len(reasons))
+        numbers = np.fromiter(map(self._number, reasons.values()), np.int32, len(reasons))
+        free = self.codes[rows] == 0
+        self.codes[rows[free]] = numbers[free]
+
+    def merge(self, later: Reasons) -> None:
+        """Give rows another's reasons if they have none yet."""
+        numbers = [0 if text is None else self._number(text) for text in later._texts]
+        free = self.codes == 0
+        self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]
+
+    @property
+    def given(self) -> np.ndarray:
+        """The mask of the rows that have one."""
+        return self.codes > 0
+
+    def column(self) -> ExtensionArray:
+        """The reasons as a column of text, missing where there is none."""
+        distinct: ExtensionArray = pd.array(self._texts, dtype="str")
+        return distinct.take(self.codes)
+
+    def most_frequent(self) -> tuple[str, int] | None:
+        """The most frequent reason and its number of rows; of equally frequent ones the first."""
+        counts = np.bincount(self.codes, minlength=len(self._texts))
+        counts[0] = 0
+        most = int(counts.argmax())
+        text = self._texts[most]
+        return None if text is None else (text, int(counts[most]))
+
+    def _number(self, text: str) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self._texts)
+            self._texts.append(text)
+        return number
 
 
 @dataclass(slots=True)

@@ -16,10 +16,10 @@ import numpy as np
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.arrow import Coded, coded, combined, recoded
 from svc_tools.frames.columns import is_label
+from svc_tools.frames.freeze import changed_rows
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, require_columns, require_one
 from svc_tools.frames.money import Money, dollars, money, one_amount
 from svc_tools.frames.options import TaxOptions
-from svc_tools.frames.provenance import changed_rows
 from svc_tools.frames.taxes.due import terms_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
 from svc_tools.frames.taxes.rounding import ROOM

@@ -1,181 +1,37 @@
-"""The results behind a frame's lookups: stored with the frame, compared with it, and frozen.
+"""The stored results of a frame's lookups: compared with its rows, and written to a lock file.
 
-They travel in `frame.attrs`: copies, filters and sorts preserve them. pandas drops the attributes
-of frames that are concatenated or merged, unless they come from the same lookup. A file does not
-hold the results, only which service, columns and values they came from; the cache may have them.
-`freeze` writes them to a lock file, from which `df.svc.lookup(locked=…)` reads them again.
+`freeze` writes a lock file, from which `df.svc.lookup(locked=…)` reads the results again.
 """
 
 from __future__ import annotations
 
-import json
-import secrets
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from svc_tools.atomic import whole_file
-from svc_tools.config import Source
 from svc_tools.display import Note, as_html
-from svc_tools.frames.answers import Answerer
+from svc_tools.frames.answers import lookups_of
 from svc_tools.frames.arrow import first_column
-from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import WITH_RATE, rates_of
 from svc_tools.frames.queries import ask
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
-from svc_tools.places import Question, time_zone
+from svc_tools.places import Question
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping, Sequence
 
+    from svc_tools.frames.answers import UsedLookup
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.places import Place
-
-ANSWERS = "svc_answers"
-"""The frame's attribute that holds the results."""
-
-
-@dataclass(frozen=True, slots=True)
-class UsedLookup:
-    """One lookup of a frame, and the results that it used.
-
-    Attributes:
-        prefix: that of its columns.
-        inputs: the columns and values that the queries were made of.
-        source: the service and account.
-        answerer: the service's name and edition, as they stand in the rows.
-        detail: whether the responses were the detailed ones.
-        answers: the results by place; `None` for a frame that was read from a file.
-    """
-
-    prefix: str
-    inputs: Inputs
-    source: Source
-    answerer: Answerer
-    detail: bool
-    answers: Mapping[Place, Outcome] | None
-
-
-class _Remembered(str):
-    """The lookups of a frame; as text (in a file's metadata) it says where the results came from.
-
-    pandas copies the attributes of a frame deeply with every filter: a deep copy of this is the
-    same object, so that no filter pays for the results. Two of them are equal only if they are of
-    the same lookups, because pandas preserves the attributes of concatenated or merged frames only
-    where they are equal.
-    """
-
-    __slots__ = ("lookups",)
-    lookups: Mapping[str, UsedLookup]
-
-    def __new__(cls, lookups: Mapping[str, UsedLookup]) -> Self:
-        text = {
-            "lookup": secrets.token_hex(8),
-            "of": [_lookup_source(one) for one in lookups.values()],
-        }
-        made = super().__new__(cls, json.dumps(text, default=str))
-        made.lookups = lookups
-        return made
-
-    def __copy__(self) -> _Remembered:
-        return self
-
-    def __deepcopy__(self, memo: object) -> _Remembered:
-        return self
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Pickle the text alone, as a file holds it: no worker gets a copy of all results."""
-        return str, (str(self),)
-
-
-def remember(
-    frame: pd.DataFrame,
-    *,
-    prefix: str,
-    inputs: Inputs,
-    outcomes: Mapping[Place, Outcome],
-    source: Source,
-    answerer: Answerer,
-    detail: bool,
-) -> None:
-    """Store the results of the lookup that added a frame's columns with the frame.
-
-    A lookup of the same prefix is replaced; those of other prefixes stay.
-    """
-    before = frame.attrs.get(ANSWERS)
-    lookups = dict(before.lookups) if isinstance(before, _Remembered) else {}
-    lookups[prefix] = UsedLookup(prefix, inputs, source, answerer, detail, outcomes)
-    frame.attrs[ANSWERS] = _Remembered(lookups)
-
-
-def lookups_of(frame: pd.DataFrame) -> list[UsedLookup]:
-    """The lookups whose columns a frame has, as far as they are stored with it.
-
-    Those of a frame that was read from a file are without their results.
-    """
-    stored = frame.attrs.get(ANSWERS)
-    if isinstance(stored, _Remembered):
-        lookups = list(stored.lookups.values())
-    else:
-        lookups = _from_text(stored) if isinstance(stored, str) else []
-    return [one for one in lookups if f"{one.prefix}lookup_status" in frame.columns]
-
-
-def _lookup_source(lookup: UsedLookup) -> dict[str, Any]:
-    """Where the results of a lookup came from, as JSON can hold it."""
-    inputs = lookup.inputs
-    return {
-        "prefix": lookup.prefix,
-        "service": lookup.source.service,
-        "account": lookup.source.account,
-        "name": lookup.answerer.name,
-        "edition": lookup.answerer.edition,
-        "detail": lookup.detail,
-        "columns": {
-            role: label if isinstance(label, str | int) else None
-            for role, label in inputs.columns.items()
-        },
-        "scalars": {
-            role: {"date": value.isoformat()} if isinstance(value, date) else value
-            for role, value in inputs.scalars.items()
-        },
-        "tz": None if inputs.tz is None else str(inputs.tz),
-        "grain": inputs.grain,
-    }
-
-
-def _from_text(text: str) -> list[UsedLookup]:
-    """The lookups described in a file's text; none where the text is another program's."""
-    try:
-        return [_lookup(one) for one in json.loads(text)["of"]]
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return []
-
-
-def _lookup(stored: Mapping[str, Any]) -> UsedLookup:
-    if None in stored["columns"].values():
-        raise ValueError("a column has a label that JSON cannot hold")
-    scalars = {
-        role: date.fromisoformat(value["date"]) if isinstance(value, dict) else value
-        for role, value in stored["scalars"].items()
-    }
-    return UsedLookup(
-        prefix=stored["prefix"],
-        inputs=Inputs(stored["columns"], scalars, (), time_zone(stored["tz"]), stored["grain"]),
-        source=Source(stored["service"], stored["account"]),
-        answerer=Answerer(stored["name"], stored["edition"]),
-        detail=stored["detail"],
-        answers=None,
-    )
-
 
 _NO_RATE = -1
 _NOT_ASKED = -2
@@ -440,4 +296,4 @@ def _today(answers: Mapping[Place, Outcome]) -> date:
         for place, one in answers.items()
         if place.as_of is None and one.looked_up_at is not None
     ]
-    return max(undated, default=date.today())  # noqa: DTZ011 - the person's own day
+    return max(undated, default=date.today())  # noqa: DTZ011 - the user's day
