@@ -25,7 +25,7 @@ from support.faults import KEY, answer, echo, serving
 from svc_sdk import Svc
 from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.files.writing import CsvWriter
+from svc_tools.frames.files.writing import write_table
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS, TAX_COLUMNS
 from svc_tools.tabular import open_table
 
@@ -134,10 +134,7 @@ def test_any_text_of_a_csv_comes_out_as_it_went_in(rows, delimiter, encoding):
         )
         source = open_table(path, delimiter=delimiter)
         out = io.BytesIO()
-        writer = CsvWriter(out, source.schema)
-        chunks = list(source.chunks())
-        for chunk in chunks:
-            writer.write(chunk)
+        write_table("csv", out, source.schema, source.chunks(), len(rows))
     written = list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))
     assert written == named
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -35,13 +35,12 @@ from svc_tools.frames.files.rates import (
 )
 from svc_tools.frames.files.result import INTERRUPTED, FileRun, FileTotals
 from svc_tools.frames.files.writing import (
-    CsvWriter,
     as_text,
     check_columns,
     check_output,
     check_report,
     check_rows,
-    open_writer,
+    write_table,
 )
 from svc_tools.frames.lookup_columns import NOTE, TAX_COLUMNS
 from svc_tools.lookup import Run, look_up
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.config import Source
     from svc_tools.frames.files.rates import Layout, Terms
-    from svc_tools.frames.files.writing import Writer
     from svc_tools.lookup import Outcome
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
@@ -257,7 +255,12 @@ class FileJob:
             try:
                 with stage(self._progress, "Writing", self.surveyed.rows, "rows") as shown:
                     step = shown.advance if stopped is not None else _until(stop, shown.advance)
-                    totals = writing.write(target, self.kind, self._split, step, seen)
+                    totals = writing.write(
+                        *(target, self.kind, self._split),
+                        rows=self.surveyed.rows,
+                        advance=step,
+                        seen=seen,
+                    )
             except _StoppedError:
                 target, stopped, seen = None, STOPPED, None
             except BrokenPipeError:
@@ -435,10 +438,12 @@ class _FileWriting:
         target: Path,
         kind: str,
         split: SplitInvoices,
+        *,
+        rows: int,
         advance: Callable[[int], object],
         seen: list[pd.DataFrame] | None = None,
     ) -> FileTotals:
-        """Write a file of this kind, whole or not at all; `-` is the standard output.
+        """Write the rows to a file of this kind, whole or not at all; `-` is the standard output.
 
         The enriched rows, with all their columns, are appended to the list `seen`, if given.
         """
@@ -449,19 +454,20 @@ class _FileWriting:
         if self._terms.tax is not None:
             totals.taxed = 0
             taxed = {"ok", "partial"} if self._terms.tax.get("partial") == "use" else {"ok"}
-        with contextlib.ExitStack() as stack:
-            writer = stack.enter_context(_open_whole(target, kind, schema))
+
+        def joined() -> Iterator[Chunk]:
             number = 0
             for chunk in self._rows.chunks():
                 enriched = self._enriched(chunk, number, held)
                 totals.add(self._to_count(chunk, enriched), self._terms.prefix, taxed=taxed)
-                added = added_columns(enriched, self._terms)
-                writer.write(self._joined(chunk, added, schema, kind))
+                yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))
                 number += len(enriched)
                 advance(len(enriched))
-        self.notes += writer.notes
+
+        with _whole_output(target) as place:
+            self.notes += write_table(kind, place, schema, joined(), rows)
         return totals
 
     def _split_lines(self, split: SplitInvoices) -> pd.DataFrame | None:
@@ -537,21 +543,14 @@ class _FileWriting:
 
 
 @contextlib.contextmanager
-def _open_whole(target: Path, kind: str, schema: pa.Schema) -> Iterator[Writer]:
-    """A writer whose file appears under its name once it is complete."""
-    if str(target) == "-":
-        if not hasattr(sys.stdout, "buffer"):
-            raise FileError("rows cannot be printed here, as in a notebook: name a file to write")
-        writer: Writer = CsvWriter(sys.stdout.buffer, schema)
-        yield writer
-        writer.close()
-        return
-    with whole_file(target.resolve()) as draft:  # a link stays one, to the new file
-        writer = open_writer(kind, draft, schema)
-        try:
-            yield writer
-        except BaseException:
-            with contextlib.suppress(Exception):
-                writer.close()
-            raise
-        writer.close()
+def _whole_output(target: Path) -> Iterator[Path | BinaryIO]:
+    """Where to write to: a file that appears under its name once it is complete."""
+    if str(target) != "-":
+        with whole_file(target.resolve()) as draft:  # a link stays one, to the new file
+            yield draft
+    elif hasattr(sys.stdout, "buffer"):
+        yield sys.stdout.buffer
+    else:
+        raise FileError(
+            "rows cannot be printed here, as in a notebook: name a file to write", "place"
+        )
