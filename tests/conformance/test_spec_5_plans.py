@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import ssl
-import subprocess
-import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from conformance.rows import row, rows
 from support.command import svc_tools
+from support.serving import program
 
 from svc_sdk import ForbiddenError, PaymentRequiredError, ServiceError
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 LOOKUP = "/v1/tax/NJ?zip=07030"
-
-
-@contextmanager
-def serving(*options):
-    """`svc-tools serve` with options: its address."""
-    command = [sys.executable, "-m", "svc_tools", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            found = (re.search(r"http://127\.0\.0\.1:\d+", line) for line in process.stdout)
-            yield next(one[0] for one in found if one)
-        finally:
-            process.terminate()
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +25,8 @@ def db(tmp_path_factory):
 @pytest.fixture(scope="module")
 def metered(db):
     """A service that takes stored keys only."""
-    with serving("--db", db) as address:
-        yield address
+    with program("--db", db) as served:
+        yield served.url
 
 
 @pytest.fixture
@@ -135,9 +121,9 @@ def test_a_used_up_quota(spec, key, ask):
     }
 )
 def test_a_service_that_fails(spec, expected, connect, tmp_path):
-    options = ("--db", tmp_path / "x.db", "--api-key", "key", "--faults", f"{expected}:100%")
-    with serving(*options) as address, pytest.raises(ServiceError) as caught:
-        connect(address, "key", max_retries=0).lookup("NJ", zip="07030")
+    options = ("--db", tmp_path / "x.db", "--faults", f"{expected}:100%")
+    with program(*options, key="key") as served, pytest.raises(ServiceError) as caught:
+        connect(served.url, "key", max_retries=0).lookup("NJ", zip="07030")
     assert (caught.value.status_code, caught.value.error_code) == (
         expected,
         spec.removeprefix("WIRE-error-"),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from support.api_keys import make_key
 
-from svc_sdk import PaymentRequiredError, RateLimitError, Svc
+from svc_sdk import PaymentRequiredError, Svc
 from svc_tools.service.admission import Admission
 from svc_tools.service.database import Database
 from svc_tools.service.envelope import Problem
@@ -234,31 +234,7 @@ def test_a_lookup_that_the_service_failed_on_is_given_back(service, monkeypatch)
     assert service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code == 200
 
 
-def test_the_client_library_tells_a_rate_limit_from_a_quota(shared):
-    for given, seconds in (({"rate_per_minute": 1, "burst": 1}, 60), ({"monthly_quota": 1}, None)):
-        _, headers = make_key(shared.keys, **given)
-        with Svc(headers["X-API-Key"], base_url=shared.base_url, max_retries=0) as client:
-            client.lookup("NJ", zip="07030")
-            with pytest.raises(RateLimitError) as refused:
-                client.lookup("NJ", zip="07030")
-        assert (refused.value.retry_after is None) == (seconds is None)
-        assert refused.value.retry_after is None or 55 < refused.value.retry_after <= seconds
-
-
 # many at once, and two services over one database
-
-
-def test_many_at_once_get_exactly_the_quota(run, database_url):
-    first, second = run(database_url), run(database_url)
-    _, headers = make_key(first.keys, monthly_quota=50)
-
-    def request(number):
-        service = (first, second)[number % 2]
-        return service.anonymous("GET", TAX, params=ZIP, headers=headers).status_code
-
-    with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(request, range(200)))
-    assert (answers.count(200), answers.count(429)) == (50, 150)
 
 
 def test_many_at_once_get_no_more_than_the_burst(ask):

@@ -71,15 +71,6 @@ def test_a_new_database_has_its_tables_and_the_local_account(opened):
     opened.ping()
 
 
-def test_what_was_written_is_there_for_the_next_who_opens_it(opened, database_url):
-    add(opened, "kept")
-    opened.close()
-    second = Database(database_url)
-    assert names(second) == ["kept", "local"]
-    assert names(opened) == ["kept", "local"]
-    second.close()
-
-
 def test_a_write_that_fails_leaves_no_trace(opened):
     with suppress(RuntimeError), opened.write() as connection:
         connection.execute(accounts.delete())
@@ -93,20 +84,6 @@ def test_an_error_of_the_statements_is_no_state_of_the_database(opened):
     with pytest.raises(sa.exc.DatabaseError, match=r"(?i)unique"):
         add(opened, "local")
     assert names(opened) == ["local"]
-
-
-def test_an_insert_that_knows_what_to_do_with_one_that_is_there(opened):
-    row = {"account": "local", "created_at": "later"}
-    with opened.write() as connection:
-        made = opened.insert(accounts).values(row)
-        connection.execute(made.on_conflict_do_nothing())
-        assert connection.execute(sa.select(accounts.c.created_at)).scalar_one() != "later"
-        connection.execute(
-            made.on_conflict_do_update(
-                index_elements=["account"], set_={"created_at": made.excluded.created_at}
-            )
-        )
-        assert connection.execute(sa.select(accounts.c.created_at)).scalar_one() == "later"
 
 
 def test_who_waits_too_long_is_told_that_the_database_is_busy(impatient, database_url):

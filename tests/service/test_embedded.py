@@ -215,13 +215,6 @@ def test_a_program_that_logs_everything_reads_nothing_of_it(db):
     assert run_python(f"{code}print(service.running)", db) == ["True"]
 
 
-def test_a_program_that_fails_shows_its_own_error(db):
-    code = f"{ASK}raise SystemExit('my own end')"
-    command = [sys.executable, "-W", "error", "-c", code, str(db)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (1, "my own end\n")
-
-
 FORK = """
 import os, warnings
 from svc_tools.loopback import listen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from contextlib import suppress
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from support.api_keys import make_key
 from support.both import without_waiting
 
-from svc_sdk import AsyncSvc, ServiceError, Svc, SvcError, TransportError
+from svc_sdk import Svc, SvcError, TransportError
 from svc_tools.service.errors import StartError
 from svc_tools.service.faults import KINDS, FaultPlan
 
@@ -90,17 +89,6 @@ def test_retries_of_the_client_recover(run, monkeypatch):
     assert {plan.fault(asked) for asked in range(number)} == {None, *dict(plan.shares)}
 
 
-def test_retries_of_the_async_client_recover(run, monkeypatch):
-    without_waiting(monkeypatch)
-    service = run(faults=FaultPlan.read("429:20%,503:20%", seed=3))
-
-    async def ask():
-        async with AsyncSvc(service.key, base_url=service.base_url, max_retries=20) as client:
-            return await asyncio.gather(*(client.lookup("NJ", zip="07030") for _ in range(40)))
-
-    assert {answer.combined_rate_string for answer in asyncio.run(ask())} == {"0.06625"}
-
-
 def test_each_status_on_purpose_has_the_form_of_the_real_one(run):
     service = run(faults=mixed(BEFORE))
     seen = {}
@@ -161,32 +149,6 @@ def test_a_connection_that_ends_before_or_after_the_work(run, kind, done):
     with service.client.stream("POST", "/v1/portability/nexus", **body) as response:
         assert broken(response) == (kind, 0)
     assert bool(service.store.list_nexus("local")) == done
-
-
-def test_a_page_instead_of_the_answer(run):
-    service = run(faults=always("malformed"))
-    response = service.client.get(PATH, params=PLACE)
-    assert response.status_code == 200
-    assert response.headers["x-fault"] == "malformed"
-    with pytest.raises(ValueError, match="Expecting value"):
-        response.json()
-    with (
-        Svc(service.key, base_url=service.base_url, max_retries=0) as client,
-        pytest.raises(ServiceError) as caught,
-    ):
-        client.lookup("NJ", zip="07030")
-    assert caught.value.status_code == 200
-
-
-def test_an_answer_that_ends_in_the_middle(run):
-    service = run(faults=always("truncated"))
-    with pytest.raises(httpx.RemoteProtocolError):
-        service.client.get(PATH, params=PLACE)
-    with (
-        Svc(service.key, base_url=service.base_url, max_retries=0) as client,
-        pytest.raises(TransportError),
-    ):
-        client.lookup("NJ", zip="07030")
 
 
 def test_an_answer_in_pieces_is_whole(run, monkeypatch):

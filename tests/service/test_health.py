@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import event
 from support.api_keys import make_key
 
-from svc_sdk import ServiceError, Svc
 from svc_tools.service import health
 from svc_tools.service.health import BookKeeper
 from svc_tools.service.ratebook import load_book
@@ -95,21 +94,6 @@ def test_a_database_that_disappears_is_said_and_comes_back(service, db, forgetfu
     assert client.get("/v1/portability/nexus").json()["count"] == 1
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/v1/tax/NJ", params=PLACE).status_code == 200
-
-
-def test_a_lookup_alone_finds_out_that_the_database_is_gone_and_that_it_is_back(
-    service, db, forgetful
-):
-    def lookups_become(status):
-        deadline = time.monotonic() + 10
-        while service.client.get("/v1/tax/NJ", params=PLACE).status_code != status:
-            assert time.monotonic() < deadline
-
-    lookups_become(200)
-    away = db.parent.rename(db.parent.with_name("away"))
-    lookups_become(503)
-    away.rename(db.parent)
-    lookups_become(200)
 
 
 @contextmanager
@@ -205,18 +189,6 @@ def test_both_are_named(shelf, db, forgetful):
     shelf.failure = ValueError("broken")
     db.parent.rename(db.parent.with_name("away"))
     assert_unavailable(shelf.service.anonymous("GET", "/healthz"), "book", "database")
-
-
-def test_the_client_library_says_it(shelf):
-    shelf.failure = ValueError("broken")
-    service = shelf.service
-    with (
-        Svc(service.key, base_url=service.base_url, max_retries=0) as client,
-        pytest.raises(ServiceError, match="rate book") as caught,
-    ):
-        client.health()
-    assert caught.value.status_code == 503
-    assert caught.value.error_code == "TEMPORARILY_UNAVAILABLE"
 
 
 def test_however_many_ask_the_database_is_asked_seldom(run, monkeypatch):

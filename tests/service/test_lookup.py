@@ -1,15 +1,259 @@
-"""`GET /v1/tax/{state}` and `GET /v1/freshness` over HTTP, from the shipped book."""
+"""Lookups and the age of the data: parameters, responses, and the command that prints coverage."""
 
 from __future__ import annotations
 
-from datetime import date
+import json
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.command import svc_tools
 
 from svc_sdk.models import Freshness, TaxResponse
 from svc_tools.service import app
-from svc_tools.service.ratebook import load_book
+from svc_tools.service.envelope import Problem
+from svc_tools.service.params import LookupParams, described, read_lookup
+from svc_tools.service.ratebook import Query, load_book
+
+PARAMETERS = described(LookupParams)
+ADDRESS = "500 W 2nd St, Austin, TX 78701"
+
+
+def refused(state: str = "TX", **given_parameters: str) -> Problem:
+    with pytest.raises(Problem) as caught:
+        read_lookup(state, given_parameters)
+    assert caught.value.status_code == 400
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("given_parameters", "query"),
+    [
+        ({"address": ADDRESS}, Query("TX", address=ADDRESS)),
+        ({"street": "1 Main St", "city": "Austin"}, Query("TX", street="1 Main St", city="Austin")),
+        (
+            {"street": "1 Main St", "city": "Austin", "zip": "78701"},
+            Query("TX", street="1 Main St", city="Austin", zip="78701"),
+        ),
+        ({"zip": "78701"}, Query("TX", zip="78701")),
+        ({"zip": "78701-1234"}, Query("TX", zip="78701-1234")),
+        ({"location": "St. Paul"}, Query("TX", location="St. Paul")),
+        ({"lat": "30.25", "lng": "-97.75"}, Query("TX", lat=30.25, lng=-97.75)),
+        ({"lat": "1e-05", "lng": "-0"}, Query("TX", lat=0.00001, lng=0.0)),
+        (
+            {"zip": "78701", "as_of": "2024-02-29"},
+            Query("TX", zip="78701", as_of=date(2024, 2, 29)),
+        ),
+        (
+            {"zip": "78701", "period": "20263"},
+            Query("TX", zip="78701", as_of=date(2026, 7, 1), period="20263"),
+        ),
+        (
+            {"zip": "78701", "period": "20261", "as_of": "2026-01-01"},
+            Query("TX", zip="78701", as_of=date(2026, 1, 1), period="20261"),
+        ),
+    ],
+)
+def test_one_mode_makes_one_query(given_parameters, query):
+    lookup = read_lookup("TX", given_parameters)
+    assert lookup.query == query
+    assert not lookup.full
+
+
+def test_state_in_any_case_and_the_verbose_body():
+    lookup = read_lookup("tx", {"zip": "78701", "mode": "full"})
+    assert lookup.query.state == "TX"
+    assert lookup.full
+    assert not read_lookup("Tx", {"zip": "78701", "mode": "simple"}).full
+
+
+def test_white_space_of_exports_is_tidied():
+    query = read_lookup("TX", {"location": "  San\N{NO-BREAK SPACE} Antonio\t"}).query
+    assert query.location == "San Antonio"
+
+
+@pytest.mark.parametrize("given_parameters", [{}, {"as_of": "2026-01-01"}, {"mode": "full"}])
+def test_no_place(given_parameters):
+    problem = refused(**given_parameters)
+    assert problem.code == "MISSING_INPUT"
+    assert "zip" in problem.detail
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("address", "zip"),
+        ("address", "city"),
+        ("address", "street", "city"),
+        ("zip", "location"),
+        ("city", "location"),
+        ("zip", "lat"),
+        ("zip", "lat", "lng"),
+        ("street", "city", "lat", "lng"),
+        ("location", "lat", "lng"),
+        tuple(sorted({"address", "street", "city", "zip", "location", "lat", "lng"})),
+    ],
+)
+def test_more_than_one_place(names):
+    values = {
+        "address": ADDRESS,
+        "street": "1 Main St",
+        "city": "Austin",
+        "zip": "78701",
+        "location": "Austin",
+        "lat": "30.25",
+        "lng": "-97.75",
+    }
+    problem = refused(**{name: values[name] for name in names})
+    assert problem.code == "INPUT_CONFLICT"
+    assert all(name in problem.detail for name in names)
+
+
+@pytest.mark.parametrize(
+    ("given_parameters", "absent"),
+    [
+        ({"street": "1 Main St"}, "city"),
+        ({"street": "1 Main St", "zip": "78701"}, "city"),
+        ({"city": "Austin"}, "street"),
+        ({"city": "Austin", "zip": "78701"}, "street"),
+        ({"lat": "30"}, "lng"),
+        ({"lng": "-97"}, "lat"),
+    ],
+)
+def test_half_a_place_names_the_missing_half(given_parameters, absent):
+    problem = refused(**given_parameters)
+    assert problem.code == "MISSING_INPUT"
+    assert problem.detail.startswith(f"{absent}: missing")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("zip", value) for value in ("", "7870", "787011", "78701-", "78701-12", "787011234")),
+        *(
+            ("zip", value)
+            for value in (" 78701", "78701.0", "7870a", "\uff17\uff18\uff17\uff10\uff11")
+        ),
+        ("address", "1 Main St"),
+        ("address", "x" * 201),
+        ("address", "  short      "),
+        ("location", ""),
+        ("location", "   "),
+        ("location", "x" * 65),
+        ("location", "Aus\x00tin"),
+        ("as_of", ""),
+        ("as_of", "2026-02-30"),
+        ("as_of", "20260701"),
+        ("as_of", "2026-7-1"),
+        ("as_of", "2026-W27-3"),
+        ("as_of", "today"),
+        ("as_of", "0000-01-01"),
+        ("period", "20265"),
+        ("period", "20260"),
+        ("period", "2026Q3"),
+        ("period", "202603"),
+        ("period", "00001"),
+        ("period", ""),
+        ("mode", "FULL"),
+        ("mode", ""),
+        ("mode", "verbose"),
+    ],
+)
+def test_a_malformed_value_is_named_with_what_was_given_and_what_is_expected(name, value):
+    given_parameters = {name: value}
+    if name not in {"zip", "address", "location"}:
+        given_parameters["zip"] = "78701"
+    problem = refused(**given_parameters)
+    assert problem.code == "INVALID_INPUT"
+    assert problem.detail.startswith(f"{name}: given {value[:80]!r}"[:80])
+    assert problem.detail.endswith(f"expected {PARAMETERS[name]['description']}")
+    assert problem.extra["parameter"] == name
+
+
+@pytest.mark.parametrize(
+    "value", ["nan", "NaN", "inf", "-inf", "1e999", "", "abc", "1_0", "0x1", "٣"]
+)
+@pytest.mark.parametrize("name", ["lat", "lng"])
+def test_a_coordinate_is_a_finite_decimal_number(name, value):
+    problem = refused(**{"lat": "30", "lng": "-97", name: value})
+    assert problem.code == "INVALID_INPUT"
+    assert problem.extra["parameter"] == name
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "wrong"),
+    [("90.0001", "0", "lat"), ("-91", "0", "lat"), ("0", "180.5", "lng"), ("0", "-181", "lng")],
+)
+def test_a_coordinate_lies_on_earth(lat, lng, wrong):
+    assert refused(lat=lat, lng=lng).extra["parameter"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("lat", "hinted"), [("-97.75", True), ("-122.33", True), ("181", False), ("north", False)]
+)
+def test_a_latitude_that_is_a_longitude_is_said_to_be_one(lat, hinted):
+    assert ("exchanged" in refused(lat=lat, lng="30.25").detail) is hinted
+
+
+@pytest.mark.parametrize(
+    "state", ["", "T", "TEX", "T1", "Texas", "T ", "ÄÖ", "\N{LATIN SMALL LETTER LONG S}K"]
+)
+def test_a_state_is_two_letters(state):
+    problem = refused(state, zip="78701")
+    assert problem.code == "INVALID_INPUT"
+    assert problem.extra["parameter"] == "state"
+
+
+def test_a_date_and_a_period_that_differ_are_a_conflict():
+    problem = refused(zip="78701", as_of="2026-08-15", period="20263")
+    assert problem.code == "INPUT_CONFLICT"
+    assert "2026-08-15" in problem.detail
+    assert "2026-07-01" in problem.detail
+
+
+def test_a_long_value_is_cut_in_the_message():
+    assert len(refused(location="x" * 5000).detail) < 250
+
+
+@given(st.dates())
+def test_every_date_is_read_as_written(day):
+    assert read_lookup("TX", {"zip": "78701", "as_of": day.isoformat()}).query.as_of == day
+
+
+@given(st.dates(min_value=date(1, 1, 1)))
+def test_a_period_is_the_first_day_of_its_quarter(day):
+    period = f"{day.year:04}{(day.month + 2) // 3}"
+    start = read_lookup("TX", {"zip": "78701", "period": period}).query.as_of
+    assert start <= day
+    assert start.day == 1
+    assert start.month in {1, 4, 7, 10}
+    assert day - start < timedelta(days=92)
+
+
+@given(
+    st.floats(min_value=-90, max_value=90, allow_nan=False),
+    st.floats(min_value=-180, max_value=180, allow_nan=False),
+)
+def test_coordinates_are_read_as_a_client_writes_them(lat, lng):
+    query = read_lookup("TX", {"lat": repr(lat), "lng": repr(lng)}).query
+    assert (query.lat, query.lng) == (lat, lng)
+
+
+@given(
+    st.text(max_size=12),
+    st.dictionaries(
+        st.sampled_from(sorted(PARAMETERS.keys() - {"state"})), st.text(max_size=220), max_size=4
+    ),
+)
+def test_whatever_comes_is_a_query_or_a_400(state, given_parameters):
+    try:
+        outcome = read_lookup(state, given_parameters).query.state
+    except Problem as problem:
+        outcome = problem.code
+    assert outcome in {state.upper(), "MISSING_INPUT", "INPUT_CONFLICT", "INVALID_INPUT"}
+
 
 PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
 
@@ -135,3 +379,45 @@ def test_freshness_is_the_book_s_own(shared):
     assert response.json() == load_book().freshness()
     states = Freshness.model_validate(response.json()).states
     assert "NJ" in {state.state for state in states}
+
+
+@pytest.fixture(scope="module")
+def told():
+    done = svc_tools("book", "coverage")
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_command_and_the_service_say_the_same(service):
+    done = svc_tools("book", "coverage", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == service.client.get("/v1/freshness").json()
+
+
+def test_every_state_has_its_line(told, service):
+    rows = {line.split()[0]: line.split() for line in told.splitlines() if line}
+    for state in service.client.get("/v1/freshness").json()["states"]:
+        assert rows[state["state"]][1:6] == [
+            state["tier"],
+            state["confidence"],
+            state["oldest_row"] or "always",
+            state["history_from"] or "always",
+            state["covered_until"],
+        ]
+
+
+def test_sources_and_what_is_missing_are_told_once(told, service):
+    text = " ".join(told.split())
+    for state in service.client.get("/v1/freshness").json()["states"]:
+        assert f"{state['source']}; {state['edition']}" in text
+        assert state["missing"] in text
+    assert text.count("Local rates are not covered: an answer is the state part only.") == 1
+    assert "AL, AZ, CO, ID, IL, MO, NM, TX" in text
+    assert "17780" in text
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_it_fits_the_terminal(columns):
+    lines = svc_tools("book", "coverage", COLUMNS=columns).stdout.splitlines()
+    assert max(map(len, lines)) <= int(columns)
+    assert all(line == line.rstrip() for line in lines)

@@ -1,118 +1,90 @@
-"""`admin.serve`: the service as a program, in a process of its own."""
+"""`svc-tools serve`: the service as a program, its log, and several workers."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import pytest
+from support.api_keys import make_key
+from support.command import svc_tools
+from support.serving import program
+from support.waiting import until
 
-from svc_tools.service import admin
+from svc_tools.service import admin, serving
 from svc_tools.service.database import Database
 from svc_tools.service.errors import StoreError
+from svc_tools.service.faults import FaultPlan
 from svc_tools.service.keys import KeyStore
+from svc_tools.service.store import LimitStore, month_of
 
-PROGRAM = """
-import sys
-from pathlib import Path
-from svc_tools.service import admin
-host, port, db, key = sys.argv[1:]
-admin.serve(host, int(port), Path(db), key or None, lambda line: print(line, flush=True))
-print("ended", flush=True)
-"""
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - to see what is said about it
-stops = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
-
-
-@contextmanager
-def serving(db, *, host="127.0.0.1", key=""):
-    """The program, once it listens: the process and the lines that it has printed."""
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, host, "0", str(db), key]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
-        try:
-            lines = []
-            for line in process.stdout:
-                lines.append(line.rstrip("\n"))
-                if line.startswith("Stop with"):
-                    break
-            else:
-                pytest.fail(process.stderr.read())
-            yield process, lines
-        finally:
-            process.kill()
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - to see the warning about it
+KEY = "svc_the-key-of-this-run"
+STREET = "1100 Congress Ave"
+FRESHNESS, NEXUS, TAX = "/v1/freshness", "/v1/portability/nexus", "/v1/tax/NJ?zip=07030"
+PS = shutil.which("ps")
+# loading the certificates for each request would be most of a test's time
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+workers_are_seen = pytest.mark.skipif(
+    os.name != "posix" or PS is None, reason="ps is missing: apt-get install procps"
+)
 
 
-def value_of(lines, label):
-    (line,) = [line for line in lines if line.startswith(label)]
-    return line.removeprefix(label)
+def get(served, path=FRESHNESS, key=KEY, method="GET", **options):
+    """One request over a connection of its own: any worker may take it."""
+    headers = {"X-API-Key": key, "Connection": "close"} | options.pop("headers", {})
+    options |= {"headers": headers, "trust_env": False, "verify": NO_TLS}
+    return httpx.request(method, served.url + path, timeout=60, **options)
 
 
-def url_of(lines):
-    return value_of(lines, "Serving on ").split()[0]
-
-
-def status(url, key):
-    headers = {"X-API-Key": key}
-    return httpx.get(f"{url}/v1/freshness", headers=headers, trust_env=False).status_code
-
-
-@stops
+@posix
 def test_the_first_start_shows_the_key_once_and_it_lasts(db):
-    with serving(db) as (process, lines):
-        url = url_of(lines)
-        assert url.startswith("http://127.0.0.1:")
-        assert value_of(lines, "Database: ") == str(db)
-        key = value_of(lines, "API key: ")
-        assert status(url, key) == 200
-        assert status(url, "wrong") == 401
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (0, "ended\n")
-        (line,) = err.splitlines()  # that somebody came with a wrong key
+    with program("--db", db) as served:
+        assert served.url.startswith("http://127.0.0.1:")
+        assert served.value_of("Database: ") == str(db)
+        key = served.value_of("API key: ")
+        assert get(served, key=key).status_code == 200
+        assert get(served, key="wrong").status_code == 401
+        code, log = served.end()
+        (line,) = log.splitlines()
+        assert code == 0
         assert "GET /v1/freshness: 401 UNAUTHORIZED [req_" in line
-    with serving(db) as (process, lines):
-        assert not any(key in line for line in lines)
-        assert "the one shown when this database was made" in value_of(lines, "API key: ")
-        assert status(url_of(lines), key) == 200
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=30)
-        assert (process.returncode, err) == (-signal.SIGTERM, "")
+    with program("--db", db) as served:
+        assert not any(key in line for line in served.lines)
+        assert get(served, key=key).status_code == 200
+        assert served.end(signal.SIGTERM) == (-signal.SIGTERM, "")
     assert key.encode() not in db.read_bytes()
 
 
-def test_a_key_of_one_s_own_is_valid_for_the_run_and_not_stored(run, db):
+def test_a_given_key_is_valid_for_the_run_and_not_stored(run, db):
     embedded = run()
-    with serving(db, key="my own key") as (_, lines):
-        assert [line.split(" ")[0] for line in lines] == ["Serving", "Database:", "Stop"]
-        assert status(url_of(lines), "my own key") == 200
-        assert status(url_of(lines), "another") == 401
-        nexus = f"{url_of(lines)}/v1/portability/nexus"
-        headers = {"X-API-Key": "my own key"}
-        httpx.post(nexus, json={"state": "TX"}, headers=headers, trust_env=False)
+    with program("--db", db, "--host", EVERYWHERE, key="my own key") as served:
+        labels = [line.split(" ")[0] for line in served.lines]
+        assert labels == ["Serving", "Database:", "Warning:", "Stop"]
+        assert EVERYWHERE in served.value_of("Warning: ")
+        served.url = served.url.replace(EVERYWHERE, "127.0.0.1")
+        assert get(served, key="my own key", headers={"Host": "rates.example"}).is_success
+        assert get(served, key="another").status_code == 401
+        get(served, NEXUS, "my own key", "POST", json={"state": "TX"})
         # both serve the local account, so its records are in both
-        assert embedded.client.get("/v1/portability/nexus").json()["count"] == 1
+        assert embedded.client.get(NEXUS).json()["count"] == 1
     assert not KeyStore(Database(db)).any()
     assert b"my own key" not in db.read_bytes()
 
 
-def test_listening_for_other_machines_warns(db):
-    with serving(db, host=EVERYWHERE, key="k") as (_, lines):
-        warning = value_of(lines, "Warning: ")
-        assert EVERYWHERE in warning
-        assert "unencrypted" in warning
-        headers = {"X-API-Key": "k", "Host": "rates.example"}
-        url = url_of(lines).replace(EVERYWHERE, "127.0.0.1")
-        assert httpx.get(f"{url}/v1/freshness", headers=headers, trust_env=False).is_success
-
-
 def refuse(_line):
-    pytest.fail("nothing is said before the service listens")
+    pytest.fail("nothing is printed before the service listens")
 
 
 def test_a_port_in_use_is_a_clear_error_and_makes_no_key(db):
@@ -124,17 +96,33 @@ def test_a_port_in_use_is_a_clear_error_and_makes_no_key(db):
 
 
 @pytest.mark.parametrize(
-    ("host", "port", "said"),
+    ("given", "message"),
     [
-        ("no such host", 0, "not known"),
-        ("192.0.2.1", 0, "Cannot listen on 192.0.2.1"),
-        ("127.0.0.1", 70_000, "port 70000"),
-        ("127.0.0.1", -1, "port -1"),
+        ({"host": "no such host"}, "not known"),
+        ({"host": "192.0.2.1"}, "Cannot listen on 192.0.2.1"),
+        ({"port": 70_000}, "port 70000"),
+        ({"api_key": ""}, "API key is empty"),
+        ({"workers": 0}, "--workers is 0; expected 1 to 64"),
+        ({"workers": 65}, "--workers is 65; expected 1 to 64"),
+        ({"faults": "429:5"}, "given '429:5', expected a kind, a colon and a percentage"),
     ],
 )
-def test_an_address_that_cannot_be_listened_on_is_a_clear_error(db, host, port, said):
-    with pytest.raises(admin.StartError, match=said):
-        admin.serve(host, port, db, None, refuse)
+def test_what_cannot_be_served_is_a_clear_error(db, given, message):
+    options = {"host": "127.0.0.1", "port": 0, "db": db, "api_key": None} | given
+    with pytest.raises(admin.StartError, match=message):
+        admin.serve(echo=refuse, **options)
+    assert not db.exists()
+
+
+def test_a_plan_of_faults_that_cannot_be_read_ends_the_command(db):
+    ended = svc_tools("serve", "--db", db, "--faults", "429:5")
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_database_that_cannot_be_used_is_a_clear_error(tmp_path):
+    with pytest.raises(StoreError, match="cannot be used"):
+        admin.serve("127.0.0.1", 0, tmp_path, None, refuse)
 
 
 def test_a_broken_terminal_stops_it_and_makes_no_key(db):
@@ -147,11 +135,188 @@ def test_a_broken_terminal_stops_it_and_makes_no_key(db):
     assert not KeyStore(Database(db)).any()
 
 
-def test_an_empty_key_is_a_clear_error(db):
-    with pytest.raises(admin.StartError, match="API key is empty"):
-        admin.serve("127.0.0.1", 0, db, "", refuse)
+LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING) (.+): (.+) \[(req_\w+)\]")
 
 
-def test_a_database_that_cannot_be_used_is_a_clear_error(tmp_path):
-    with pytest.raises(StoreError, match="cannot be used"):
-        admin.serve("127.0.0.1", 0, tmp_path, None, refuse)
+def raw(served, sent):
+    """A connection of its own, after these bytes were sent."""
+    url = httpx.URL(served.url)
+    connection = socket.create_connection((url.host, url.port), timeout=10)
+    connection.sendall(sent)
+    return connection
+
+
+@posix
+def test_each_error_is_logged_once_and_nothing_private_is(db):
+    with program("--db", db, key=KEY) as served:
+        answers = [
+            get(served, "/v1/tax/TX", params={"address": f"{STREET}, Austin, XX"}),
+            get(served, "/v1/tax/NJ", params={"zip": "99999"}),
+            get(served, f"/v1/tax/{STREET}"),
+            get(served, f"/v1/{KEY}"),
+            get(served, key="svc_somebody-else"),
+            get(served, "/v1/tax/TX", params={"location": [STREET, STREET]}),
+            get(served, NEXUS, method="POST", json={"state": "TX", "adress": STREET}),
+            get(served, NEXUS, method="POST", json={"state": STREET}),
+            get(served, "/healthz", headers={"Host": "evil.example"}),
+            get(served, "/healthz", method="PUT"),
+            get(served, headers={"X-Padding": STREET * 2000}),
+        ]
+        good = [
+            get(served, TAX),
+            get(served, "/v1/tax/TX", params={"address": f"{STREET}, Austin, TX 78701"}),
+            get(served, NEXUS, method="POST", json={"state": "TX", "address": STREET}),
+        ]
+        with raw(served, f"{STREET} {KEY}\r\n\r\n".encode()) as connection:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+        _, log = served.end()
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [404, 404, 400, 404, 401, 400, 422, 400, 403, 405, 400]
+    assert [answer.status_code for answer in good] == [200, 200, 200]
+    logged = [LINE.fullmatch(line).groups() for line in log.splitlines()]
+    assert [line[3] for line in logged] == [answer.headers["x-request-id"] for answer in answers]
+    assert [line[2].split(" ")[0] for line in logged] == list(map(str, statuses))
+    assert {line[0] for line in logged} == {"INFO"}
+    for private in (KEY, "svc_somebody-else", "Congress", "Austin", "99999", "evil.example"):
+        assert private not in log
+    assert logged[0][1:3] == ("GET /v1/tax/TX", "404 NOT_FOUND")
+    assert logged[3][1] == "GET (another address)"
+
+
+@posix
+def test_each_fault_on_purpose_is_logged_and_a_hang_does_not_hold_up_the_end(db):
+    plan = FaultPlan.read("503:30%,hang:20%,reset:20%", seed=7)
+    with program("--db", db, "--faults", plan.text, "--seed", "7", key=KEY) as served:
+        assert f"Faults on purpose: {plan.text} (seed 7)" in served.lines
+        failed, ids, hanging = [], [], []
+        head = f"GET {TAX} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {KEY}\r\n\r\n"
+        for number in range(12):
+            failed.append(plan.fault(number))
+            if failed[-1] == "hang":
+                hanging.append(raw(served, head.encode()))
+                until(lambda: served.errors.read_text().count("fault hang") == len(hanging))
+                continue
+            try:
+                response = get(served, TAX)
+                assert response.headers.get("x-fault") == failed[-1]
+                ids.append(response.headers["x-request-id"])
+            except httpx.RemoteProtocolError:
+                assert failed[-1] == "reset"
+        assert set(failed) == {None, "503", "hang", "reset"}
+        _, log = served.end()
+        for connection in hanging:
+            with connection:
+                assert connection.recv(65536).startswith(b"HTTP/1.1 503")
+    assert re.findall(r"fault (\S+), on purpose", log) == [kind for kind in failed if kind]
+    assert max(log.count(one) for one in ids) == 1  # a line each, not one more for its status
+    assert "Traceback" not in log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="puts the user's data where Linux does")
+def test_a_broken_book_at_the_start_is_reported_and_used_once_it_can_be_read(db, tmp_path):
+    own = tmp_path / "svc-tools" / "book.db"
+    own.parent.mkdir()
+    own.write_bytes(b"this is no database" * 200)
+    with program("--db", db, key=KEY, XDG_DATA_HOME=str(tmp_path)) as served:
+        assert "unreadable: lookups are 503 until it can be read" in served.lines[0]
+        assert get(served, "/healthz").status_code == 503
+        broken = get(served, TAX)
+        assert (broken.status_code, broken.headers["retry-after"]) == (503, "5")
+        own.unlink()
+        until(lambda: get(served, "/healthz").status_code == 200)
+        assert get(served, TAX).status_code == 200
+        _, log = served.end()
+    assert "The rate book cannot be read; lookups are 503 meanwhile: " in log
+    assert str(own) in log
+    assert "The rate book can be read again" in log
+
+
+# several workers behind one socket
+
+
+def processes():
+    """Those that run: the id of each, with that of its parent, and its command line."""
+    command = [PS, "-Awwo", "pid=,ppid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=3) for line in listed.splitlines()]
+    return {int(row[0]): (int(row[1]), row[-1]) for row in rows if not row[2].startswith("Z")}
+
+
+def two_workers(db):
+    """The program with two workers, which inherit what uvicorn's supervisor does not close."""
+    return program("--db", db, "--workers", "2", key=KEY, flags=())
+
+
+def workers(served):
+    """The ids of both processes that serve, once they do: not of the one that cleans up."""
+
+    def both():
+        found = {
+            pid
+            for pid, (parent, words) in processes().items()
+            if parent == served.process.pid and "spawn_main" in words
+        }
+        return len(found) == 2 and found
+
+    found = until(both)
+    assert {get(served).status_code for _ in range(8)} == {200}
+    return found
+
+
+@workers_are_seen
+def test_two_workers_share_keys_quotas_and_records_and_one_that_dies_is_replaced(db):
+    with two_workers(db) as served:
+        assert "2 workers" in served.lines[0]
+        before = workers(served)
+        running = processes()
+        assert not any(KEY in running[pid][1] for pid in (served.process.pid, *before))
+        for number in range(8):
+            body = {"state": "TX", "notes": str(number)}
+            assert get(served, NEXUS, method="POST", json=body).json()["notes"] == str(number)
+        notes = {get(served, NEXUS).json()["nexus"][0]["notes"] for _ in range(8)}
+        assert notes == {"7"}
+
+        keys = KeyStore(Database(db))
+        row, headers = make_key(keys, monthly_quota=50)
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda _: get(served, TAX, headers["X-API-Key"]), range(120)))
+        statuses = [answer.status_code for answer in answers]
+        assert (statuses.count(200), statuses.count(429)) == (50, 70)
+        codes = {answer.json()["error"]["code"] for answer in answers if answer.is_client_error}
+        assert codes == {"QUOTA_EXCEEDED"}
+        month = month_of(datetime.now(UTC)).name
+        assert LimitStore(keys.database).uses(month) == {row.id: 50}
+        keys.revoke(row.id)
+        key = headers["X-API-Key"]
+        until(lambda: {get(served, key=key).status_code for _ in range(12)} == {401})
+
+        os.kill(min(before), signal.SIGKILL)
+        until(lambda: min(before) not in processes())
+        after = workers(served)
+        assert max(before) in after
+        os.killpg(served.process.pid, signal.SIGINT)  # as a terminal sends it: to the whole group
+        code, _ = served.end(None)  # a worker that was still starting may report the interrupt
+        assert code == 0
+        assert not after & processes().keys()
+
+
+@workers_are_seen
+def test_no_orphan_survives_a_parent_that_is_killed(db):
+    with two_workers(db) as served:
+        pids = workers(served)
+        served.process.kill()
+        until(lambda: not pids & processes().keys())
+        with pytest.raises(httpx.ConnectError):
+            get(served)
+
+
+def test_a_worker_that_cannot_start_reports_why_and_ends(tmp_path, monkeypatch, caplog):
+    (tmp_path / "notes.txt").write_text("not a database" * 100)
+    settings = json.dumps([str(tmp_path / "notes.txt"), None, True, None])
+    monkeypatch.setenv("SVC_TOOLS_WORKER", settings)
+    monkeypatch.setattr(serving, "log_to_stderr", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        serving.worker_app()
+    assert ended.value.code == 1
+    assert "A worker cannot start" in caplog.text
+    assert "notes.txt cannot be used as the database" in caplog.text

@@ -1,30 +1,88 @@
-"""The embedded service as a program of its own."""
+"""`svc-tools serve` as a program."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
 
 from support.faults import KEY
+
+NO_WARNINGS = ("-W", "error")
+
+
+@dataclass
+class Served:
+    """A program that listens: its process, its address, and the lines that it printed."""
+
+    process: subprocess.Popen
+    url: str
+    lines: list[str]
+    errors: Path
+
+    def value_of(self, label):
+        (line,) = [line for line in self.lines if line.startswith(label)]
+        return line.removeprefix(label)
+
+    def end(self, number=signal.SIGINT):
+        """Send a signal, `None` for none; the exit code and what it wrote to stderr."""
+        if number is not None:
+            self.process.send_signal(number)
+        self.process.communicate(timeout=60)
+        return self.process.returncode, self.errors.read_text()
+
+
+@contextlib.contextmanager
+def program(*options, key=None, flags=NO_WARNINGS, python=sys.executable, **environment):
+    """`svc-tools serve` with options and maybe a key, until the end of the block.
+
+    Stderr is a file: a pipe that nobody reads fills up and stops the service.
+    """
+    command = [python, *flags, "-m", "svc_tools", "serve", "--port", "0", *map(str, options)]
+    command += [] if key is None else ["--api-key", "-"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        (Path(folder) / "stderr").open("w") as errors,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=os.environ | environment,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            process.stdin.write(f"{key}\n")
+            process.stdin.close()
+            process.stdin = None
+            lines = []
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if line.startswith("Stop with"):
+                    break
+            else:
+                raise AssertionError(Path(errors.name).read_text())
+            url = re.search(r"http://[0-9.]+:\d+", lines[0])[0]
+            yield Served(process, url, lines, Path(errors.name))
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            with contextlib.suppress(ProcessLookupError):  # its workers, where it left some
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def serving_service(db, *, port=0, key=KEY, python=sys.executable):
-    """`svc-tools serve`, for the length of the block: its process and its address."""
-    command = [python, "-m", "svc_tools", "serve", "--port", str(port), "--db", str(db)]
-    with subprocess.Popen(
-        [*command, "--api-key", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            process.stdin.write(f"{key}\n")
-            process.stdin.flush()
-            for line in process.stdout:
-                if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                    yield process, found[0]
-                    break
-            else:
-                raise AssertionError("the service did not start")
-        finally:
-            process.terminate()
+    """The program over a database, for the length of the block: its process and its address."""
+    options = ("--port", port, "--db", db)
+    with program(*options, key=key, flags=(), python=python) as served:
+        yield served.process, served.url
