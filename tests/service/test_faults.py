@@ -46,7 +46,8 @@ def test_the_same_seed_fails_the_same_requests(run):
 
 
 @pytest.mark.parametrize("kind", ["404", "503", "malformed", "slow"])
-def test_what_fails_on_purpose_is_in_no_quota(run, kind):
+def test_what_fails_on_purpose_is_in_no_quota(run, kind, monkeypatch):
+    monkeypatch.setattr("svc_tools.service.faults._PIECE_SECONDS", 0.001)
     service = run(faults=FaultPlan.read(f"{kind}:50%", seed=7))
     _, headers = make_key(service.keys, monthly_quota=4)
     kinds, left = [], []
