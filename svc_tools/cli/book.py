@@ -17,6 +17,7 @@ from rich.text import Text
 from svc_tools.cli.common import NO_RESULT, Json, admin, explained
 from svc_tools.codes import percent
 from svc_tools.display import number, print_table, print_text, prose
+from svc_tools.progress import NoProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,14 +267,12 @@ def import_files(
     with explained():
         try:
             for one in admin().import_files(
-                files, today=_today(), edition=edition, force=force, told=bar.show
+                files, today=_today(), edition=edition, force=force, progress=bar
             ):
-                bar.clear()
                 done.append(one.edition.file)
                 changed = changed or not one.repeated
                 _show_import(console, one)
         except BaseException:
-            bar.clear()
             if done:
                 print_text(console)
                 print_text(console, f"Imported before that, and kept: {', '.join(done)}.")
@@ -289,28 +288,27 @@ def _today() -> date:
     return datetime.now().astimezone().date()
 
 
-class _Bar:
+class _Bar(NoProgress):
     """The progress bar of one imported file: on a terminal, and removed when it is done."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._bar: Progress | None = None
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
 
-    def show(self, path: Path, done: int, total: int) -> None:
-        """Update the bar; create it for a new file."""
-        if not self._console.is_terminal:
-            return
-        if self._bar is None:
-            self._bar = Progress(console=self._console, transient=True)
-            self._bar.add_task(f"Importing {path.name}", total=total)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done)
+    def start(self, name: str, total: int | None, unit: str) -> None:  # noqa: ARG002 - the protocol's
+        """Show the bar of a file."""
+        for done in self._bar.task_ids:
+            self._bar.remove_task(done)
+        self._bar.add_task(name, total=total)
+        self._bar.start()
 
-    def clear(self) -> None:
+    def advance(self, count: int = 1) -> None:
+        """Move the bar."""
+        self._bar.advance(self._bar.task_ids[0], count)
+
+    def done(self) -> None:
         """Remove the bar before something is printed."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._bar.stop()
 
 
 def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from svc_tools.progress import Progress
     from svc_tools.service.ratebook.imports.database import Edition
     from svc_tools.service.ratebook.imports.importer import Imported
 
@@ -121,14 +122,20 @@ def import_files(
     today: date,
     edition: str | None,
     force: bool,
-    told: Callable[[Path, int, int], object],
+    progress: Progress,
 ) -> Iterator[Imported]:
     """Import official files into the user's own book, one after the other; see the importer."""
     from svc_tools.service.ratebook.imports import importer  # noqa: PLC0415 - loads the readers
     from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above
 
     return importer.import_files(
-        paths, own_book_path(), today=today, edition=edition, force=force, fewer=force, told=told
+        paths,
+        own_book_path(),
+        today=today,
+        edition=edition,
+        force=force,
+        fewer=force,
+        progress=progress,
     )
 
 

@@ -147,14 +147,6 @@ def test_a_city_called_like_a_state(ask, state, line, city):
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["PO Box 27601", "5 Main St Ste 28202", "4500 Hwy 27601", "5 Main St, Apt 28202"],
-)
-def test_a_number_that_is_no_zip_leads_nowhere(refused, line):
-    assert "no ZIP and no city" in refused("NC", address=line).message
-
-
-@pytest.mark.parametrize(
     ("line", "zip5", "rate"),
     [
         ("5 Main St, Charlotte, PO Box 27601", None, 8_250),

@@ -1,18 +1,21 @@
-"""Any lookup in any mode: a refusal that says why, or an answer that adds up and says how sure."""
+"""Any lookup in any mode: a refusal that says why, or a result that adds up and says how sure."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
-from svc_tools.service.ratebook.gazetteer import place_names
+from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.gazetteer import PlaceNames, place_names
 
 TODAY = date(2026, 11, 21)
 RATE = re.compile(r"[0-9]\.[0-9]{5}")
@@ -163,3 +166,56 @@ def test_any_known_zip_or_place_on_any_day(state, by_zip, data, day):
         return
     check_rates(body["rate"])
     check_spans(body)
+
+
+SOME = ["CA", "IL", "KS", "MO", "NJ", "NY", "OH", "PA", "WA", "WI"]
+
+
+@pytest.fixture
+def fresh():
+    """The shipped book, with a memory of its own."""
+    book = load_book().copy()
+    book.index()
+    return book
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("state", SOME)
+def test_what_was_asked_before_changes_no_answer(fresh, state):
+    zips = fresh.zips.zips(state)[::23]  # those of boxes too, which the crosswalk does not have
+    queries = [
+        Query(state, zip=zip5, as_of=day) for zip5 in zips for day in (None, date(2025, 2, 1))
+    ]
+
+    def ask(query):
+        try:
+            return resolve(fresh, query, today=TODAY).full()
+        except NotResolved as nothing:
+            return nothing.message
+
+    tables = (PlaceNames, dict)  # of the state, which depend on no lookup
+    alone = []
+    for query in queries:
+        alone.append(ask(query))
+        for key in [key for key, kept in fresh.memo.items() if not isinstance(kept, tables)]:
+            del fresh.memo[key]
+    assert [ask(query) for query in queries] == alone
+    assert [ask(query) for query in reversed(queries)] == alone[::-1]
+
+
+def test_a_place_that_is_changed_is_of_no_kind(fresh):
+    place = locate_zip(fresh, "WI", "53202")
+    assert place.kind
+    assert replace(place, mismatch=True).kind == ()
+
+
+def test_a_zip_is_told_to_cross_a_state_line_into_every_state_that_it_touches(fresh):
+    touching = {}
+    for state in fresh.states:
+        for zip5 in fresh.zips.zips(state):
+            if fresh.zips.touched(zip5, state):
+                touching.setdefault(zip5, set()).add(state)
+    for zip5, states in touching.items():
+        for state in states:
+            assert fresh.zips.crosses(zip5, state) == sorted(states - {state})
+    assert max(map(len, touching.values())) > 1

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 from compile_book.listed import read_listed
-from compile_book.tables import add_listed_cities, district_units, read_tables
+from compile_book.tables import add_listed_cities, read_tables
 
 from svc_tools.service.ratebook.imports.draft import Draft, Report
 from svc_tools.service.ratebook.schema import County, Source
@@ -200,18 +200,6 @@ def test_corrections_apply_to_the_figure_they_name_from_their_day(build):
     assert combined(draft, "MO:city:38000") == (7_475, "")
 
 
-def test_a_name_with_several_rates_is_not_used(build):
-    draft = build(
-        [
-            ("AZ", "AZ_CITIES", "Phoenix", "Maricopa County", "2.800", ""),
-            ("AZ", "AZ_CITIES", "Vail", "Pinal County", "2.600", ""),
-            ("AZ", "AZ_CITIES", "Vail", "Pinal County", "2.000", ""),
-        ]
-    )
-    assert found(draft, "conflict") == ["AZ Vail: has several rates: not used"]
-    assert [a.id for a in draft.areas.values() if a.kind == "city"] == ["AZ:city:55000"]
-
-
 def test_a_city_of_texas_is_whole_at_the_cap(build):
     cities = [
         ("Houston", "Harris County|Houston MTA (METRO)", "1.000"),
@@ -338,72 +326,3 @@ def test_figures_of_the_table_and_the_list_that_differ_are_a_lower_bound(build):
         "IL Cook County: has another rate by the list, which is used",
         "IL Chicago: 10.75% by the table, 11.00% by the list: a lower bound",
     ]
-
-
-def test_cities_of_colorado_and_idaho_are_what_their_rows_say(build):
-    draft = build(
-        [("ID", "ID_RESORT_CITIES", "Sandpoint", "", "1.000", "83864")],
-        lists=[
-            place("CO 08031 20000", "Denver", "0.09150"),
-            place("CO 08005", "", "0.04250", "partial"),
-            place("CO 08005 04000", "Aurora", "0.08000"),
-            place("CO 08001 04000", "Aurora", "0.08500", "partial", principal="n"),
-            place("ID 16013", "", "0.06000", since="2022-01-01"),
-            place("ID 16013 43030", "Ketchum", "0.08000", since="2022-01-01"),
-        ],
-    )
-    denver = draft.areas["CO:county:031"]
-    assert (combined(draft, denver.id), denver.kind) == ((9_150, ""), "county")
-    assert (denver.place, denver.cities) == ("20000", ("Denver",))
-    assert combined(draft, "CO:city:04000") == (8_000, "")
-    assert combined(draft, "CO:city:04000-001") == (8_500, "partial")
-    assert combined(draft, "CO:county:005") == (4_250, "districts partial")
-    assert combined(draft, "CO:county:001") == (2_900, "local")
-    assert combined(draft, "ID:city:43030", date(2022, 1, 1)) == (8_000, "")
-    assert "not read" in draft.rates["ID:city:43030"][0].note
-    assert combined(draft, "ID:county:013") == (6_000, "districts")
-    assert combined(draft, "ID:city:72100", date(2024, 1, 1)) == (6_000, "unknown")
-
-
-def test_a_city_that_is_its_county_and_the_towns_of_alaska(build):
-    draft = build(
-        [
-            ("MO", "MO_COUNTY_RATE_PCT", "St. Louis city", "", "5.454", ""),
-            ("MO", "MO_CITIES", "St. Louis", "St. Louis city", "0.000", "63101"),
-            ("AK", "AK_BOROUGHS", "Kenai Peninsula Borough", "", "3.000", ""),
-            ("AK", "AK_CITIES", "Kenai", "Kenai Peninsula Borough", "3.000", "99611"),
-            ("AK", "AK_CITIES", "Juneau", "Juneau City and Borough", "5.000", "99801"),
-        ]
-    )
-    assert combined(draft, "MO:county:510") == (9_679, "")
-    assert draft.areas["MO:county:510"].cities == ("St. Louis",)
-    alaska = {a.id: combined(draft, a.id) for a in draft.areas.values() if a.state == "AK"}
-    assert alaska == {
-        "AK:county:122": (3_000, ""),
-        "AK:city:kenai": (6_000, ""),
-        "AK:city:juneau": (5_000, ""),
-    }
-
-
-def test_rates_of_the_districts_of_other_states(tmp_path):
-    tables = read_tables(
-        write(
-            tmp_path / "t.csv",
-            "state,table,name,parents,rate_pct,zips",
-            [
-                ("VA", "VA_DISTRICT_RATE_PCT", "Hampton Roads Region", "", "0.700", ""),
-                ("NY", "NY_MCTD_RATE", "", "", "0.375", ""),
-            ],
-        ),
-        [],
-        write(
-            tmp_path / "m.csv",
-            "state,district,locality,note",
-            [("NY", "MCTD 0.375", "Nassau County", "")],
-        ),
-        None,
-        Report(),
-    )
-    assert district_units(tables, "VA", "VA_DISTRICT_RATE_PCT") == {"Hampton Roads Region": 700}
-    assert district_units(tables, "NY", "NY_MCTD_RATE") == {"MCTD 0.375": 375}
-    assert tables.members == {("NY", "MCTD 0.375"): ["Nassau County"]}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections import defaultdict
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -30,47 +32,6 @@ def units(text):
 def read(path):
     """The rows of a source file."""
     return csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
-
-
-@pytest.mark.parametrize(
-    ("place", "day", "rate"),
-    [
-        ("Memphis TN", "", 9_750),
-        ("Nashville TN", "2025-01-31", 9_250),
-        ("Nashville TN", "2025-02-01", 9_750),
-        ("Little Rock AR", "", 8_625),
-        ("Wichita KS", "", 7_500),
-        ("Omaha NE", "", 7_000),
-        ("Sioux Falls SD", "2023-06-30", 6_500),
-        ("Sioux Falls SD", "2023-07-01", 6_200),
-        ("Fargo ND", "", 7_750),
-        ("Salt Lake City UT", "", 8_450),
-        ("Cheyenne WY", "2022-03-31", 5_000),
-        ("Cheyenne WY", "2026-03-31", 6_000),
-        ("Cheyenne WY", "2026-04-01", 5_000),
-        ("Oklahoma City, Oklahoma County OK", "", 8_625),
-        ("Oklahoma City, Cleveland County OK", "", 8_750),
-        ("Oklahoma City, Canadian County OK", "", 8_975),
-        ("Houston TX", "", 8_250),
-        ("Dallas TX", "", 8_250),
-        ("Austin TX", "", 8_250),
-        ("Chicago IL", "2026-07-31", 10_250),
-        ("Chicago IL", "2026-08-01", 10_500),
-        ("Denver CO", "", 9_150),
-        ("Phoenix AZ", "", 9_100),
-        ("Columbus OH", "2025-03-31", 7_500),
-        ("Columbus OH", "", 8_000),
-        ("Augusta GA", "2026-09-30", 8_500),
-        ("Augusta GA", "2026-10-01", 9_000),
-        ("East Point GA", "2022-06-01", 7_750),
-        ("East Point GA", "", 8_750),
-        ("Hartford CT", "2022-03-01", 6_350),
-    ],
-)
-def test_published_rates_are_whole(ask, place, day, rate):
-    fields = {"as_of": date.fromisoformat(day)} if day else {}
-    found = ask(place[-2:], location=place[:-3], **fields).chosen
-    assert (found.combined, found.lacks, found.history_from) == (rate, "", None)
 
 
 def test_every_area_on_every_day_that_a_rate_of_it_changes(book):
@@ -211,3 +172,274 @@ def test_the_totals_of_county_states_are_the_published_ones(ask, state, day):
         percent = units(row["combined_rate_pct"])
         assert answer.chosen.combined * 100 == percent, row["name"]
     assert checked >= 17
+
+
+DAY = date(2026, 9, 1)
+STATE = {"AK": 0, "AL": 4_000, "AZ": 5_600, "MO": 4_225, "NM": 4_875, "NY": 4_000, "SC": 6_000}
+STATE["TX"] = 6_250
+CITIES = {"AK": 50, "AL": 30, "AZ": 61, "MO": 17, "NM": 29, "TX": 260}
+CAP = 2_000  # of all local rates in Texas
+NOT_CITIES = {"Crosby", "Hebbronville", "Zapata"}  # of Texas: districts in parts of the places
+
+
+def compiled(name):
+    with (SOURCES / "compiled" / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def percent_units(percent):
+    """Percent in percent_units of 10^-5, cut: what has more decimals is a lower bound."""
+    return int(Decimal(percent) * 1000)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """(state, kind of table) -> name -> (percent, county and districts), corrected as of `DAY`."""
+    fixes = {(r["table"], r["name"]): r["should_be_pct"] for r in compiled("corrections_2026.csv")}
+    for row in compiled("2026-11/corrections_2026-11.csv"):
+        if (row["effective_from"] or "2026") <= DAY.isoformat():
+            fixes[row["target"].rpartition(" ")[2], row["name"]] = row["should_be_pct"]
+    kinds = {"COUNTY": "county", "BOROUGHS": "county", "CITIES": "city", "LOCATION": "city"}
+    found = defaultdict(dict)
+    for row in compiled("local_tables_2026.csv"):
+        percent = fixes.get((row["table"], row["name"]), row["rate_pct"])
+        kind = next((kinds[part] for part in row["table"].split("_") if part in kinds), "district")
+        if percent and "ZIP" not in row["table"]:
+            parents = row["parents"].split("|") if row["parents"] else []
+            corrected = (row["table"], row["name"]) in fixes
+            found[row["state"], kind][row["name"]] = percent, parents, corrected
+    return found
+
+
+@pytest.fixture(scope="module")
+def mctd():
+    """The counties of New York's transit district."""
+    return {r["locality"] for r in compiled("district_members.csv") if r["state"] == "NY"}
+
+
+@at_hand
+@pytest.mark.parametrize("state", ["AL", "AZ", "MO", "NY", "SC", "TX"])
+def test_every_county(book, table, mctd, state):
+    by_name = {name_key(c.name): fips for (s, fips), c in book.counties.items() if s == state}
+    for county, (percent, *_) in table[state, "county"].items():
+        area = book.areas[f"{state}:county:{by_name[name_key(county)]}"]
+        local = percent_units(percent) + 375 * (county in mctd and state == "NY")
+        if "New York City" in area.cities:
+            local += percent_units(table["NY", "city"]["New York City"][0])
+        rated = rate_area(book, state, area, DAY)
+        assert rated.combined == STATE[state] + local, county
+        # whole where the list of counties is, or where the county is a city
+        assert bool(rated.lacks) == (state not in {"NY", "SC"} and not area.cities), county
+    assert len(table[state, "county"]) == len(by_name)
+
+
+@at_hand
+@pytest.mark.parametrize("state", sorted(CITIES))
+def test_every_city(book, table, state):
+    """Whole, but for doubtful rows, figures cut to five decimals, and Texas under its cap."""
+    doubtful = {(r["state"], r["name"]) for r in compiled("2026-11/doubtful_rows.csv")}
+    fips = {name_key(c.name): fips for (s, fips), c in book.counties.items() if s == state}
+    areas = defaultdict(list)
+    for area in book.areas.values():
+        if area.state == state and (area.kind == "city" or area.cities):
+            areas[name_key((area.cities or (area.name.partition(" (")[0],))[0])].append(area)
+    checked = 0
+    for name, (percent, parents, _) in table[state, "city"].items():
+        if name in NOT_CITIES:
+            continue
+        county = parents[0] if parents else ""
+        own, _, corrected = table[state, "county"].get(county, ("0", [], False))
+        local = percent_units(percent) + percent_units(own) * (state != "TX" or not corrected)
+        if state == "TX":  # the districts of its table; a city's figure has the county's share
+            local += sum(percent_units(table["TX", "district"][one][0]) for one in parents[1:])
+        sure = not {(state, name), (state, county)} & doubtful and len(percent) <= len("1.000")
+        here = fips.get(name_key(county), "")
+        found = [a for a in areas[name_key(name.partition(" (")[0])] if here in (*a.counties, "")]
+        rated = [rate_area(book, state, area, DAY) for area in found]
+        assert rated, name
+        checked += 1
+        if state != "TX":
+            assert {one.combined for one in rated} == {STATE[state] + local}, name
+            assert {not one.lacks for one in rated} == {sure}, name
+        elif local == CAP:
+            assert {(one.combined, one.lacks) for one in rated} == {(8_250, "")}, name
+    assert checked == CITIES[state]
+
+
+@at_hand
+@pytest.mark.parametrize(
+    ("state", "name", "days"),
+    [
+        ("GA", "GAR2026Q2FEB19.csv", ["2011-06-30", "2015-03-01", "2018-04-01", "2026-06-30"]),
+        ("MN", "MNR2026Q2FEB18.csv", ["2022-09-30", "2023-10-01", "2024-12-31", "2026-04-01"]),
+        ("WI", "WIR2026Q2FEB18.csv", ["2024-01-01", "2026-06-30"]),
+    ],
+)
+def test_the_rate_files_add_up(book, state, name, days):
+    """Each component's row in force in the file, added up; before its history no claim is made."""
+    kinds = {"45": "state", "00": "county", "01": "city", "63": "district"}
+    rows = defaultdict(list)
+    with (SOURCES / "official" / name).open(newline="", encoding="utf-8-sig") as file:
+        for row in csv.reader(file):
+            rows[kinds[row[1].zfill(2)], row[2]].append((row[7], row[8], row[3]))
+    checked = 0
+    for area in [area for area in book.areas.values() if area.state == state]:
+        for day in days:
+            rated = rate_area(book, state, area, date.fromisoformat(day))
+            assert isinstance(rated, Rated)
+            sources = {part.source.id for part in rated.components}
+            if rated.history_from or not sources <= {f"sst-{state.lower()}", "state-history"}:
+                continue
+            compact = day.replace("-", "")
+            expected = Decimal(0)
+            for part in rated.components:
+                key = part.jurisdiction.level, part.jurisdiction.code
+                here = [one for one in rows[key] if one[0] <= compact <= one[1]]
+                expected += Decimal(max(here)[2]) if here else 0
+            assert rated.combined == expected * 100_000, (area.id, day)
+            checked += 1
+    assert checked > {"GA": 600, "MN": 500, "WI": 140}[state]
+
+
+@at_hand
+def test_every_rate_of_the_files_is_used_or_reported(book):
+    """A code of GA's and MN's files with a rate is a part of an area, or `missing` names it."""
+    levels = {"00": "county", "01": "city", "63": "district"}
+    for state, name in (("GA", "GAR2026Q2FEB19.csv"), ("MN", "MNR2026Q2FEB18.csv")):
+        used = {key for area in book.areas.values() for key in area.components}
+        with (SOURCES / "official" / name).open(newline="") as file:
+            taxed = {
+                (row[1], row[2]) for row in csv.reader(file) if Decimal(row[3]) and row[1] != "45"
+            }
+        lost = {code for kind, code in taxed if f"{state}:{levels[kind]}:{code}" not in used}
+        assert lost == {"GA": {"17780", "99999"}, "MN": {"05354", "80005"}}[state]
+        told = book.states[state].missing
+        assert all(code in told or code == "80005" for code in lost)
+        assert state == "GA" or "Garrison" in told
+
+
+@at_hand
+def test_the_areas_of_minnesota_are_composed_as_its_boundary_records(book):
+    """Which codes stand beside a county and a place in the sample: ours, of those in force then."""
+    day = "20190301"
+    with (SOURCES / "official" / "MNR2026Q2FEB18.csv").open(newline="") as file:
+        in_force = {row[2] for row in csv.reader(file) if row[7] <= day <= row[8]}
+    seen = set()
+    with (SOURCES / "official" / "MNB2026Q2FEB18-sample.csv").open(newline="") as file:
+        for row in csv.reader(file):
+            county, place = row[24], row[25]
+            specials = frozenset(code for code in row[30:89:3] if code)
+            if county and row[1] <= day <= row[2]:
+                seen.add((county, place, specials))
+    assert len(seen) == 14
+    for county, place, specials in seen:
+        area = book.areas[f"MN:city:{place}" if place else f"MN:county:{county}"]
+        codes = {book.jurisdictions[key].code for key in area.components} & in_force
+        expected = {county, place, *specials} & in_force
+        assert codes == expected, (county, place)
+
+
+def codes(answer):
+    return [warning["code"] for warning in answer.advisories]
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "rate"),
+    [
+        ("TX", {"location": "Austin"}, 8_250),
+        ("TX", {"zip": "78701"}, 8_250),
+        ("TX", {"location": "San Antonio"}, 8_250),  # the list reads two of its districts
+        ("TX", {"location": "Belton"}, 8_250),
+        ("IL", {"location": "Chicago"}, 10_500),
+        ("CO", {"location": "Denver", "as_of": date(2025, 12, 31)}, 9_150),
+        ("AZ", {"zip": "85003"}, 9_100),
+        ("MO", {"location": "St. Louis"}, 9_679),
+        ("NM", {"location": "Albuquerque"}, 7_625),
+        ("AL", {"location": "Birmingham"}, 10_000),
+        ("ID", {"location": "Ketchum"}, 8_000),
+    ],
+)
+def test_listed_cities_are_whole_and_medium(ask, state, fields, rate):
+    answer = ask(state, **{"as_of": DAY, **fields})
+    assert (answer.chosen.combined, answer.confidence) == (rate, "medium")
+    by_address = ["address_districts_not_covered"] if state in {"CO", "IL", "MO"} else []
+    assert codes(answer) == by_address
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "rate", "warning"),
+    [
+        ("TX", {"location": "Bell County"}, 6_750, "districts_not_covered"),
+        ("TX", {"location": "Hood County"}, 6_250, "districts_not_covered"),
+        ("IL", {"location": "Skokie"}, 10_500, "districts_not_covered"),
+        ("IL", {"location": "Joliet"}, 9_000, "districts_not_covered"),
+        ("CO", {"location": "Jefferson County"}, 4_500, "districts_not_covered"),
+        ("ID", {"location": "Boise"}, 6_000, "districts_not_covered"),
+        ("NM", {"location": "Santa Fe"}, 8_187, "districts_not_covered"),  # 8.1875 does not fit
+        ("NM", {"zip": "87501"}, 8_187, "districts_not_covered"),
+        ("NM", {"zip": "87801"}, 4_875, "local_rates_not_covered"),
+        ("LA", {"location": "New Orleans"}, 5_000, "local_rates_not_covered"),
+    ],
+)
+def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, fields, rate, warning):
+    answer = ask(state, as_of=DAY, **fields)
+    assert (answer.chosen.combined, answer.confidence) == (rate, "low")
+    assert warning in codes(answer)
+    assert "address_districts_not_covered" not in codes(answer)
+
+
+@pytest.mark.parametrize("fields", [{"zip": "83340"}, {"lat": 43.68, "lng": -114.36}])
+def test_a_town_that_lies_in_one_large_zip_is_no_sliver_of_it(ask, fields):
+    """Ketchum: 3 of 500 square miles of the ZIP that is called after it."""
+    answer = ask("ID", as_of=DAY, **fields)
+    assert (answer.chosen.combined, answer.confidence) == (8_000, "low")
+    told = next(w for w in answer.advisories if w["code"] == "zip_spans_jurisdictions")
+    assert told["lowest_combined_rate"] == "0.06000"
+
+
+@pytest.mark.parametrize(
+    ("fields", "rate"),
+    [
+        ({"location": "Juneau"}, 5_000),
+        ({"zip": "99801"}, 5_000),
+        ({"address": "155 S Seward St, Juneau, AK 99801"}, 5_000),
+        ({"location": "Kenai"}, 6_000),
+        ({"location": "Sterling"}, 3_000),
+        ({"zip": "99672"}, 3_000),
+        ({"location": "Skagway"}, 5_000),
+        ({"zip": "99574"}, 7_000),
+        ({"location": "Saint Paul"}, 3_500),
+        ({"lat": 60.48, "lng": -151.06}, 6_000),
+    ],
+)
+def test_towns_of_alaska_add_up_with_their_borough(ask, fields, rate):
+    answer = ask("AK", as_of=DAY, **fields)
+    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (rate, 0, "low")
+    told = next(w for w in answer.advisories if w["code"] == "seasonal_rates")
+    assert "summer" in told["message"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"location": "Anchorage"},
+        {"zip": "99501"},
+        {"address": "632 W 6th Ave, Anchorage, AK 99501"},
+        {"lat": 61.2181, "lng": -149.9003},
+        {"location": "Fairbanks North Star Borough"},
+        {"lat": 57.0531, "lng": -135.3300},  # in Sitka, but a point says nothing of city limits
+    ],
+)
+def test_elsewhere_in_alaska_nothing_is_answered_and_it_says_so(refused, fields):
+    reason = refused("AK", as_of=DAY, **fields)
+    assert reason.code == "NOT_FOUND"
+    assert reason.detail["state"] == "AK"
+
+
+def test_a_county_of_texas_serves_only_where_no_city_does(ask):
+    county = ask("TX", location="Bell County", as_of=DAY).chosen
+    city = ask("TX", location="Belton", as_of=DAY).chosen
+    assert (county.county, county.city) == (500, 0)
+    assert (city.county, city.city, city.combined) == (0, 2_000, 8_250)
+    paso = ask("TX", location="El Paso", as_of=DAY).chosen  # whose figure leaves the county out
+    assert (paso.county, paso.city, paso.district) == (500, 1_000, 500)

@@ -19,6 +19,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from svc_tools.progress import stage
 from svc_tools.service.ratebook.imports.database import (
     complete_edition,
     day_number,
@@ -52,11 +53,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from svc_tools.progress import Progress
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.database import Edition
-
-    Progress = Callable[[int, int, int], object]
-
 
 _BATCH = 5_000
 _KNOWN_COMPOSITIONS = 20_000
@@ -113,7 +112,7 @@ def import_boundary(
         path: the file: CSV without a header, UTF-8 or Latin-1.
         edition: what it is; rows and digest are filled in here.
         book: a book with the state's rate file in it, to check its codes against.
-        progress: told the bytes read, the bytes there are and the records so far.
+        progress: shows the bytes read.
         least: a file with fewer records than this is taken for one that is cut off.
 
     Raises:
@@ -132,9 +131,10 @@ def import_boundary(
             f" ({edition.state}R{edition.edition}...csv) first, or in the same command"
         )
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    with replacing(connection, edition) as edition_id:
+    bar = stage(progress, f"Importing {path.name}", path.stat().st_size, "bytes")
+    with bar as shown, replacing(connection, edition) as edition_id:
         writer = _Writer(connection, edition_id, book, edition)
-        digest = _stream(path, book.states[edition.state].fips, writer, progress)
+        digest = _stream(path, book.states[edition.state].fips, writer, shown)
         result = writer.finish()
         if not result.records:
             raise FileRefused(f"{path.name}: no record in it; nothing was imported")
@@ -168,12 +168,11 @@ def _counted(result: BoundaryImport, edition: Edition) -> str:
     )
 
 
-def _stream(path: Path, fips: str, writer: _Writer, progress: Progress | None) -> str:
+def _stream(path: Path, fips: str, writer: _Writer, progress: Progress) -> str:
     """Feed every record of a file to the writer; the file's sha256."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            total = path.stat().st_size
             source = _Lines(file, path.name, digest.update)
             reader = csv.reader(iter(source))
             while (fields := _next(reader, path.name)) is not None:
@@ -181,10 +180,9 @@ def _stream(path: Path, fips: str, writer: _Writer, progress: Progress | None) -
                     continue
                 source.see_whole(len(fields))
                 writer.add(read_line(path.name, reader.line_num, fields, fips), reader.line_num)
-                if progress and writer.count % _BATCH == 0:
-                    progress(source.done, total, writer.count)
-            if progress:
-                progress(source.done, total, writer.count)
+                if writer.count % _BATCH == 0:
+                    progress.advance(source.taken())
+            progress.advance(source.taken())
     except OSError as error:
         raise FileRefused(f"{path}: cannot be read: {error.strerror or error}") from error
     return digest.hexdigest()
@@ -202,10 +200,15 @@ class _Lines:
     """The lines of a file as text, counted and hashed on the way."""
 
     def __init__(self, file: BinaryIO, name: str, seen: Callable[[bytes], None]) -> None:
-        self.done = 0
+        self._done = 0
         self._file, self._name, self._seen = file, name, seen
         self._number = self._columns = 0
         self._open_end = False
+
+    def taken(self) -> int:
+        """The bytes read since the last call."""
+        count, self._done = self._done, 0
+        return count
 
     def see_whole(self, columns: int) -> None:
         """Refuse a last line that is cut off: shorter than the one before, and without an end.
@@ -220,7 +223,7 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         while data := self._file.readline(_LONGEST_LINE):
             number = self._number = self._number + 1
-            self.done += len(data)
+            self._done += len(data)
             self._seen(data)
             if len(data) == _LONGEST_LINE and not data.endswith(b"\n"):
                 raise BrokenLine(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.progress import stage
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.database import (
     Edition,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from svc_tools.progress import Progress
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.reading import Reading
     from svc_tools.service.ratebook.schema import RateRow
@@ -83,7 +85,7 @@ _OFFICIAL = frozenset(("official", "second_hand"))
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one file.
+    """The result of importing one file.
 
     Attributes:
         edition: the edition it is in the own book.
@@ -110,25 +112,25 @@ def import_files(
     edition: str | None = None,
     force: bool = False,
     fewer: bool = False,
-    told: Callable[[Path, int, int], object] = lambda _path, _done, _total: None,
+    progress: Progress | None = None,
 ) -> Iterator[Imported]:
     """Import files one after the other, the rates of a state before its boundaries.
 
-    Every file is looked at before the first is imported. What was handed out is in the book,
+    Every file is recognized before the first is imported. A file that was yielded is in the book,
     whatever happens to the files after it.
 
     Args:
         paths: the files.
-        own: the own book; made where there is none.
+        own: the own book; created if it does not exist.
         today: the day they are imported.
         edition: the quarter of files that do not say it.
         force: import an older edition than the one present, or the same file again.
         fewer: import a file that has less than half of the places, or of the boundary records,
             of what it takes the place of; without it such a file is taken for one cut off.
-        told: called with a file, the bytes done and the bytes in all, again and again.
+        progress: shows the bytes read, a stage for each file.
 
     Yields:
-        What became of each file, when it is in the book.
+        The result for each file, when it is in the book.
 
     Raises:
         FileRefused: a file is not known, older than what is present or far smaller, or a line is
@@ -141,7 +143,7 @@ def import_files(
     found.sort(key=lambda one: one.kind == "boundary")  # stable: the rest as given
     with closing(open_own_book(own, write=True)) as connection, failures_named(own):
         for one in found:
-            how = _How(today, force, fewer, told)
+            how = _How(today, force, fewer, progress)
             yield _import(connection, own, one, shipped, how)
 
 
@@ -151,7 +153,7 @@ class _How(NamedTuple):
     today: date
     force: bool
     fewer: bool
-    told: Callable[[Path, int, int], object]
+    progress: Progress | None
 
 
 def _import(
@@ -182,7 +184,9 @@ def _import(
     )
     if found.kind == "boundary":
         return _import_boundary(connection, own, found, (new, mine), how)
-    text, data = read_text(found.path)
+    with stage(how.progress, f"Importing {new.file}", found.path.stat().st_size, "bytes") as shown:
+        text, data = read_text(found.path)
+        shown.advance(len(data))
     digest = hashlib.sha256(data).hexdigest()
     # what is known of location codes goes on, elsewhere a file stands for itself
     base = was if was and found.state == "WA" else shipped
@@ -205,7 +209,6 @@ def _import(
             "INSERT INTO tables (edition_id, name, csv) VALUES (?, ?, ?)",
             [(number, name, text) for name, text in texts.items()],
         )
-    how.told(found.path, len(data), len(data))
     return Imported(
         replace(new, id=number),
         before,
@@ -249,7 +252,7 @@ def _with(shipped: Book, own: Path, mine: Edition | None, texts: Mapping[str, st
     try:
         return lay_over(shipped, OwnBook(own, (mine,), {mine.state: texts}))
     except OwnBookError:
-        return None  # this import mends it
+        return None  # this import repairs it
 
 
 def _file_digest(path: Path) -> str:
@@ -308,16 +311,15 @@ def _import_boundary(
     how: _How,
 ) -> Imported:
     new, mine = editions_
-    how.told(found.path, 0, found.path.stat().st_size)  # what is replaced is deleted first
     result = import_boundary(
         connection,
         found.path,
         new,
         load_book(own=own),
-        lambda done, total, _rows: how.told(found.path, done, total),
+        how.progress,
         least=mine.rows // 2 if mine and not how.fewer else 0,
     )
-    kept = next(one for one in editions(connection) if one.id == result.edition_id)
+    imported = next(one for one in editions(connection) if one.id == result.edition_id)
     name = found.path.name
     findings = [Finding("note", name, found.state, note) for note in result.notes]
     if result.unsure_records:
@@ -336,7 +338,7 @@ def _import_boundary(
         for code, count in sorted(result.without_rate.items())
     ]
     return Imported(
-        kept,
+        imported,
         mine.edition if mine else None,
         replaced_own=mine is not None,
         findings=tuple(findings),

@@ -1,7 +1,8 @@
-"""Importing boundary files: as a whole or not at all, as a stream, and while lookups go on."""
+"""Importing boundary files: whole or not at all, streamed; their lines, strictly."""
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import sqlite3
@@ -13,8 +14,11 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.boundary_files import (
     LOADED,
+    METRO,
     MINNEAPOLIS,
     RATES,
     generated_lines,
@@ -23,9 +27,18 @@ from support.boundary_files import (
     write_boundary_file,
 )
 
+from svc_tools.progress import NoProgress
 from svc_tools.service.health import keep_book
 from svc_tools.service.ratebook import Query, load_book, resolve
-from svc_tools.service.ratebook.imports.boundary_import import import_boundary
+from svc_tools.service.ratebook.imports.boundary_import import (
+    LAST_HOUSE,
+    OPEN_END,
+    AddressRecord,
+    Plus4Record,
+    ZipRecord,
+    import_boundary,
+    read_line,
+)
 from svc_tools.service.ratebook.imports.database import Edition, editions, open_own_book
 from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.imports.reading import (
@@ -33,6 +46,17 @@ from svc_tools.service.ratebook.imports.reading import (
     FileRefused,
     OwnBookChanged,
     OwnBookError,
+)
+from svc_tools.service.ratebook.imports.sst_rows import Composition
+from svc_tools.service.ratebook.imports.streets import (
+    UNSURE,
+    House,
+    Street,
+    Unit,
+    house_number,
+    join_street,
+    read_street,
+    split_street,
 )
 
 DAY = date(2026, 5, 1)
@@ -73,6 +97,20 @@ def write(tmp_path):
 def answer(own):
     found = resolve(load_book(own=own), ASKED, today=DAY)
     return found.confidence, found.chosen.combined
+
+
+class Watched(NoProgress):
+    """Progress that is recorded, and something that happens in the middle of the work."""
+
+    def __init__(self, then=lambda: None):
+        self.stages, self.counts, self._then = [], [], then
+
+    def start(self, *stage):
+        self.stages.append(stage)
+
+    def advance(self, count=1):
+        self.counts.append(count)
+        self._then()
 
 
 def boundary_rows(own):
@@ -205,13 +243,11 @@ def test_a_file_without_records_keeps_the_old_edition(own, write):
 
 def test_progress_ends_with_all_bytes(own, write):
     file = write(*generated_lines(12_000))
-    told = []
-    list(import_files([file], own, today=LOADED, told=lambda *said: told.append(said)))
-    size = file.stat().st_size
-    assert told[-1] == (file, size, size)
-    done = [one for _, one, _ in told]
-    assert len(done) >= 3
-    assert done == sorted(done)
+    shown = Watched()
+    list(import_files([file], own, today=LOADED, progress=shown))
+    assert shown.stages == [(f"Importing {file.name}", file.stat().st_size, "bytes")]
+    assert len(shown.counts) >= 3
+    assert sum(shown.counts) == file.stat().st_size
 
 
 def test_control_c_in_the_middle_keeps_the_old_edition(own, write):
@@ -219,12 +255,11 @@ def test_control_c_in_the_middle_keeps_the_old_edition(own, write):
     before = boundary_rows(own)
     file = write(*generated_lines(12_000), quarter="2026Q3")
 
-    def interrupt(_file, done, total):
-        if 0 < done < total:
-            raise KeyboardInterrupt
+    def interrupt():
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(import_files([file], own, today=LOADED, told=interrupt))
+        list(import_files([file], own, today=LOADED, progress=Watched(interrupt)))
     assert boundary_rows(own) == before
     assert answer(own) == ("exact", 9_025)
     imported(own, file)
@@ -235,13 +270,20 @@ IMPORT = """
     import os, signal, sys
     from datetime import date
     from pathlib import Path
+    from svc_tools.progress import NoProgress
     from svc_tools.service.ratebook.imports.importer import import_files
 
-    def told(file, done, total):
-        if done > total * {stop}:
-            os.kill(os.getpid(), signal.{signal})
+    class Watched(NoProgress):
+        def start(self, name, total, unit):
+            self.left = total * {stop}
 
-    list(import_files([Path(sys.argv[2])], Path(sys.argv[1]), today=date(2026, 5, 2), told=told))
+        def advance(self, count=1):
+            self.left -= count
+            if self.left < 0:
+                os.kill(os.getpid(), signal.{signal})
+
+    own, file = map(Path, sys.argv[1:])
+    list(import_files([file], own, today=date(2026, 5, 2), progress=Watched()))
     # not ru_maxrss: that of the process before exec counts there
     status = Path("/proc/self/status").read_text()
     print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
@@ -277,7 +319,7 @@ def test_a_process_that_dies_in_the_middle_leaves_the_old_edition(own, write, ki
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(own, tmp_path):
     small = write_boundary_file(tmp_path / "MNB2026Q2FEB18.csv", 5_000)
-    large = write_boundary_file(tmp_path / "MNB2026Q3MAY18.csv", 80_000)
+    large = write_boundary_file(tmp_path / "MNB2026Q3MAY18.csv", 50_000)
     used = []
     for file in (small, large):
         done = import_in_a_process(own, file)
@@ -292,13 +334,12 @@ def test_lookups_go_on_with_the_old_edition_while_an_import_runs(own, write):
     book = load_book(own=own)
     seen = []
 
-    def look(_file, done, total):
-        if done < total:
-            seen.append(resolve(book, ASKED, today=DAY).chosen.combined)
-            seen.append(answer(own)[1])
+    def look():
+        seen.append(resolve(book, ASKED, today=DAY).chosen.combined)
+        seen.append(answer(own)[1])
 
     file = write(*generated_lines(12_000), quarter="2026Q3")
-    list(import_files([file], own, today=LOADED, told=look))
+    list(import_files([file], own, today=LOADED, progress=Watched(look)))
     assert seen
     assert set(seen) == {9_025}
 
@@ -383,3 +424,325 @@ def test_a_running_service_goes_over_to_a_new_edition(own, write, run):
     body = service.client.get("/v1/tax/MN", params=asked | {"zip": "55401-1235"}).json()
     assert body["rate"]["combined_rate"] == "0.07025"
     assert body["resolved_place"]["records"] == "MNB2026Q3FEB18.csv"
+
+
+def fields(text):
+    return next(csv.reader([text]))
+
+
+def read(text, number=7):
+    return read_line("MNB2026Q2FEB18.csv", number, fields(text), "27")
+
+
+STATE_ALONE = Composition("27", "", "", ())
+
+
+def test_a_zip_record_is_a_range_of_whole_zips():
+    assert read(line("z", zips="55012-55013", county="025")) == ZipRecord(
+        20160101, OPEN_END, 55012, 55013, Composition("27", "025", "", ())
+    )
+
+
+def test_a_plus4_record_may_reach_over_several_zips():
+    record = read(line("4", zips="55075-55077", plus4="5929-7401", ends="20190331"))
+    assert record == Plus4Record(20160101, 20190331, 55075, 5929, 55077, 7401, STATE_ALONE)
+
+
+def test_an_address_record_is_a_side_of_a_street():
+    record = read(
+        line("A", zip5="55401", street="n|main|street|", numbers="101-199", side="o", place="43000")
+    )
+    assert isinstance(record, AddressRecord)
+    assert record.street == Street("N", "MAIN", "ST", "")
+    assert (record.zip, record.low, record.high, record.parity) == (55401, 101, 199, "O")
+    assert record.composition == Composition("27", "", "43000", ())
+
+
+def test_an_address_record_may_hold_some_suites_only():
+    record = read(
+        line("A", zip5="55401", street="|OAK|AVE|", numbers="10", unit="apt|100-198|E", side="E")
+    )
+    assert (record.unit, record.unit_low, record.unit_high, record.unit_parity) == (
+        "",
+        "100",
+        "198",
+        "E",
+    )
+
+
+@pytest.mark.parametrize("kind", ["Z", "z", "4", "A", "a", " z "])
+def test_the_type_in_any_case(kind):
+    made = {"zips": "55401", "plus4": "1-2", "zip5": "55401", "street": "|OAK||", "numbers": "1"}
+    assert read(line(kind, **made))
+
+
+@pytest.mark.parametrize(("written", "low"), [("1-2", 1), ("0001-0002", 1), ("0-9999", 0)])
+def test_plus4_may_be_unpadded(written, low):
+    assert read(line("4", zips="55401", plus4=written)).low == low
+
+
+@pytest.mark.parametrize("end", ["29991231", "99991231", "20991231", "21001231", "99999999"])
+def test_the_ends_that_mean_open(end):
+    assert read(line("Z", zips="55401", ends=end)).ends == OPEN_END
+
+
+def test_new_englands_zips_may_have_lost_their_zero():
+    assert read(line("Z", zips="2801-2802")).low == 2801
+
+
+@pytest.mark.parametrize("columns", [29, 32, 38, 89, 90])
+def test_the_widths_of_real_files(columns):
+    text = line("Z", zips="55401", county="053", columns=columns)
+    assert read(text).composition.county == "053"
+
+
+def test_the_ninetieth_column_is_not_read():
+    assert read(line("Z", zips="55401", columns=90).rstrip("\n") + "anything\n")
+
+
+def test_special_districts_keep_their_type_and_stand_once():
+    text = line("Z", zips="55401", specials=["80004", "79:ab-1", "80004"])
+    assert read(text).composition.specials == ("63:80004", "79:AB-1")
+
+
+def test_codes_are_padded():
+    found = read(line("Z", zips="55401", county="53", place="720")).composition
+    assert (found.county, found.place) == ("053", "00720")
+
+
+FAULTS = [
+    ("column 1 (record type) holds 'X'; expected Z, 4 or A", {"kind": "X"}),
+    ("column 2 (begin) holds '20260230'; expected a day", {"begins": "20260230"}),
+    ("column 2 (begin) holds '2026-01-01'; expected a day", {"begins": "2026-01-01"}),
+    ("column 2 (begin) holds '18000101'; expected a day", {"begins": "18000101"}),
+    ("column 2 (begin) holds ''", {"begins": ""}),
+    ("column 3 (end) holds '20150101'; expected a day on or after", {"ends": "20150101"}),
+    ("column 23 (state FIPS) holds '55'; expected 27, the state of this file", {"state": "55"}),
+    ("column 24 (state indicator) holds '55'; expected 27", {"indicator": "55"}),
+    ("column 25 (county FIPS) holds '1234'; expected 3 digits", {"county": "1234"}),
+    ("column 26 (place FIPS) holds 'abc'; expected 5 digits", {"place": "abc"}),
+    ("column 18 (ZIP low) holds '554'; expected a ZIP of five digits", {"zips": "554"}),
+    ("column 18 (ZIP low) holds ''; expected a ZIP", {"zips": ""}),
+    ("column 20 (ZIP high) holds '55400'; expected a ZIP not below", {"zips": "55401-55400"}),
+    ("column 31 (special district 1, code) holds 'a b'; expected the code", {"specials": ["a b"]}),
+    (
+        "column 35 (special district 2, authority type) holds 'x'; expected the type",
+        {"specials": ["80004", "x:80008"]},
+    ),
+    ("column 19 (+4 low) holds '12345'; expected the four", {"kind": "4", "plus4": "12345-1"}),
+    ("column 21 (+4 high) holds '1'; expected a +4 not below", {"kind": "4", "plus4": "2-1"}),
+    ("column 16 (ZIP) holds ''; expected a ZIP", {"kind": "A", "zip5": ""}),
+    ("column 8 (street) holds ''; expected the name of a street", {"kind": "A", "street": "N|||"}),
+]
+VAGUE = [
+    ("column 4 (low address) holds 'x'; expected a house number", {"numbers": "x"}),
+    ("column 4 (low address) holds ''; expected a house number", {"numbers": "-9"}),
+    ("column 5 (high address) holds '1'; expected a number not", {"numbers": "3-1"}),
+    ("column 5 (high address) holds 'N9'; expected a number wr", {"numbers": "3-N9"}),
+    ("column 6 (odd/even) holds ''; expected O (odd), E (even)", {"side": ""}),
+    ("column 14 (secondary odd/even) holds 'X'", {"unit": "APT|1-2|X"}),
+    ("column 12 (secondary low) holds ''; expected both", {"unit": "APT|-2|"}),
+]
+"""What a record may be vague about: whoever publishes hundreds of thousands has some of these."""
+GOOD = {"kind": "Z", "zips": "55401", "plus4": "1-2", "zip5": "55401", "street": "|OAK||"}
+
+
+@pytest.mark.parametrize(("message", "changed"), FAULTS)
+def test_a_broken_line_says_where_what_and_what_instead(message, changed):
+    made = GOOD | {"numbers": "1"} | changed
+    row = fields(line(made.pop("kind"), **made))
+    with pytest.raises(BrokenLine) as caught:
+        read_line("MNB2026Q2FEB18.csv", 7, row, "27")
+    assert str(caught.value).startswith(f"MNB2026Q2FEB18.csv, line 7: {message}")
+    assert (caught.value.file, caught.value.line) == ("MNB2026Q2FEB18.csv", 7)
+
+
+@pytest.mark.parametrize(("message", "changed"), VAGUE)
+def test_a_record_without_its_houses_holds_any_house_of_its_street_and_says_why(message, changed):
+    found = read(line(**(GOOD | {"kind": "A", "numbers": "1"} | changed)))
+    assert (found.street, found.zip) == (Street("", "OAK", "", ""), 55401)
+    assert (found.low, found.high, found.parity) == (0, LAST_HOUSE, UNSURE)
+    assert found.fault.startswith(message)
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 28, 91])
+def test_a_line_of_another_width(count):
+    with pytest.raises(BrokenLine, match=f"{count} columns; expected 29 columns and up to 20"):
+        read_line("f.csv", 1, ["x"] * count, "27")
+
+
+@pytest.mark.parametrize("commas", [1, 2, 5])
+@pytest.mark.parametrize("columns", [29, 32, 89, 90])
+def test_commas_at_the_end_of_a_line(columns, commas):
+    specials = [] if columns == 29 else ["80004"]
+    text = line("Z", zips="55401", columns=columns, specials=specials)
+    assert read(text.rstrip("\n") + "," * commas) == read(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "kept"), [("", "63", "63:?"), ("80004", "", "?:80004"), ("", "", "?:?")]
+)
+def test_a_district_that_is_not_named_in_full_is_none_that_has_a_rate(code, kind, kept):
+    row = fields(line("Z", zips="55401", specials=["1"]))
+    row[29:32] = "ST", code, kind
+    assert read_line("f", 1, row, "27").composition.specials == (kept,)
+
+
+def test_a_long_field_is_cut_in_the_message():
+    with pytest.raises(BrokenLine) as caught:
+        read(line("Z" * 5000))
+    assert len(str(caught.value)) < 200
+
+
+def test_whatever_the_generator_writes_is_a_record():
+    for number, text in enumerate(generated_lines(3000), 1):
+        assert read(text, number)
+
+
+ANY_FIELD = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["", "Z", "4", "A", "20260101", "29991231", "55401", "27", "053", "O", "63"]),
+)
+
+
+def outcome(row):
+    """The record in a row, or what is said of it."""
+    try:
+        return read_line("f", 1, row, "27")
+    except BrokenLine as error:
+        return str(error)
+
+
+@given(st.lists(ANY_FIELD, max_size=92))
+def test_any_fields_are_a_record_or_a_broken_line(row):
+    found = outcome(row)
+    assert isinstance(found, (ZipRecord, Plus4Record, AddressRecord)) or "; expected" in found
+
+
+@given(
+    kind=st.sampled_from(["Z", "4", "A"]),
+    changed=st.dictionaries(st.integers(0, 88), ANY_FIELD, max_size=3),
+)
+def test_a_good_line_with_odd_fields_is_a_record_or_a_broken_line(kind, changed):
+    made = {**GOOD, "kind": kind, "numbers": "1-9", "specials": METRO}
+    row = fields(line(made.pop("kind"), **made))
+    for column, text in changed.items():
+        row[column] = text
+    found = outcome(row)
+    if isinstance(found, str):
+        assert "column" in found
+        return
+    assert found.begins <= found.ends
+    assert found.low <= found.high or found.zip_low < found.zip_high
+
+
+SAME = [
+    ("North Main Street", "N MAIN ST"),
+    ("n. main st.", "N MAIN ST"),
+    ("First Avenue South", "1ST AVE S"),
+    ("Saint Clair Ave", "ST CLAIR AVE"),
+    ("St. Clair Avenue", "ST CLAIR AVE"),
+    ("Martin Luther King Junior Boulevard", "MARTIN LUTHER KING JR BLVD"),
+    ("County Road 9", "CO RD 9"),
+    ("County Road C West", "CO RD C W"),
+    ("US Highway 61", "US HWY 61"),
+    ("O'Neil Road", "ONEIL RD"),
+    ("N.W. 5th Street", "NW 5TH ST"),
+    ("Avenue of the Stars", "AVE OF THE STARS"),
+    ("Résumé Lane", "RESUME LN"),
+    ("P.O. Box", "PO BOX"),
+    ("E Street NW", "E ST NW"),
+]
+DIFFERENT = [
+    ("N Main St", "S Main St"),
+    ("Main St N", "N Main St"),
+    ("North St", "N St"),
+    ("Oak Ave", "Oak St"),
+    ("1st Ave", "11th Ave"),
+    ("County Road 9", "County Road 90"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_street(one, other):
+    assert split_street(one) == split_street(other)
+    assert split_street(one).whole == other
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_another_street(one, other):
+    assert split_street(one).whole != split_street(other).whole
+
+
+@pytest.mark.parametrize(
+    ("columns", "written"),
+    [
+        (("N", "MAIN", "ST", ""), "North Main Street"),
+        (("", "MAIN ST", "", ""), "Main Street"),
+        (("N", "MAIN ST", "", ""), "N Main St"),
+        (("", "1ST", "AVE", "S"), "First Avenue South"),
+        (("", "COUNTY ROAD C", "", "W"), "County Rd C W"),
+        (("", "CTY RD 9", "", ""), "County Road 9"),
+        (("NORTH", "MAIN", "STREET", ""), "N Main St"),
+        (("", "PO BOX", "", ""), "Post Office Box"),
+    ],
+)
+def test_columns_of_a_record_meet_what_a_caller_writes(columns, written):
+    assert join_street(*columns).whole == split_street(written).whole
+
+
+@given(st.text(alphabet="ABCNSEW 0123456789.'-", max_size=30))
+def test_a_street_in_its_short_form_is_itself(text):
+    street = split_street(text)
+    assert split_street(street.whole).whole == street.whole
+
+
+@pytest.mark.parametrize(
+    ("written", "house"),
+    [
+        ("1201", House("|", 1201)),
+        ("0012", House("|", 12)),
+        ("12a", House("|A", 12)),
+        ("12 1/2", House("|", 12)),
+        ("N64W23760", House("N64W|", 23760)),
+        ("n64 w23760", House("N64W|", 23760)),
+        ("12-34", House("12|", 34)),
+        ("Main", None),
+        ("", None),
+    ],
+)
+def test_house_numbers(written, house):
+    assert house_number(written) == house
+
+
+@pytest.mark.parametrize(
+    ("written", "house", "street", "unit"),
+    [
+        ("100 N Main St", 100, "N MAIN ST", None),
+        ("100 N Main St Apt 5", 100, "N MAIN ST", Unit("", "5")),
+        ("100 N Main St # 5b", 100, "N MAIN ST", Unit("", "5B")),
+        ("100 N Main St, Suite 200", 100, "N MAIN ST", Unit("", "200")),
+        ("100 Main St Bldg C", 100, "MAIN ST", Unit("BLDG", "C")),
+        ("100 1/2 Oak Street", 100, "OAK ST", None),
+        ("100-104 Oak Street", 100, "OAK ST", None),
+        ("7 Elm", 7, "ELM", None),
+        ("1 E St NW", 1, "E ST NW", None),
+        ("PO Box 123", 123, "PO BOX", None),
+        ("350 County Road C W", 350, "CO RD C W", None),
+    ],
+)
+def test_what_a_caller_writes(written, house, street, unit):
+    asked = read_street(written)
+    assert asked is not None
+    assert (asked.plain, asked.street.whole, asked.unit) == (House("|", house), street, unit)
+
+
+@pytest.mark.parametrize("written", ["", "Main Street", "100", "Unit 5", "#", "?"])
+def test_a_line_without_number_or_street_is_none(written):
+    assert read_street(written) is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_not(text):
+    asked = read_street(text)
+    assert asked is None or (asked.house.number >= 0 and isinstance(asked.street, Street))

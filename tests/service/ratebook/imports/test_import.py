@@ -1,22 +1,40 @@
-"""Importing: what takes the place of what, in which order, and what a damaged book says."""
+"""Importing rate files: what a file is, what changes, files of real life."""
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 from contextlib import closing
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.boundary_books import DAY, HENNEPIN, ST_PAUL, codes, told
+from support.boundary_files import METRO, MINNEAPOLIS, RATES, generated_lines, line
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.database import (
+    editions,
     list_editions,
     open_own_book,
     own_signature,
     remove_editions,
 )
-from svc_tools.service.ratebook.imports.importer import import_files
-from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused, OwnBookError
+from svc_tools.service.ratebook.imports.importer import (
+    FORMS,
+    import_files,
+    recognise,
+    recognise_text,
+)
+from svc_tools.service.ratebook.imports.overlay import own_tables, read_own_book
+from svc_tools.service.ratebook.imports.reading import (
+    BrokenLine,
+    FileRefused,
+    OwnBookError,
+    named_quarter,
+    read_quarter,
+)
 from svc_tools.service.ratebook.rating import Absent, rate_area
 
 NOW = date(2026, 5, 1)
@@ -136,14 +154,6 @@ def test_a_file_that_is_unknown_stops_all_before_any_is_read(take, file, own):
     assert not own.exists()
 
 
-def test_progress_ends_with_the_whole_file(take, file):
-    told = []
-    rates, boundary = file("IAR2026Q2FEB1.csv", IOWA), file("IAB2026Q2FEB1.csv", IOWA_ZIP)
-    take(rates, boundary, told=lambda *given: told.append(given))
-    assert (rates, len(IOWA), len(IOWA)) in told
-    assert told[-1] == (boundary, len(IOWA_ZIP), len(IOWA_ZIP))
-
-
 def test_a_full_disk_leaves_the_older_edition(take, file, own, monkeypatch):
     take(file("IAR2026Q2FEB1.csv", IOWA))
     opened = open_own_book
@@ -245,3 +255,382 @@ def test_the_parts_of_every_imported_area_add_up(take, file, own, official):
             rated = rate_area(book, area.state, area, NOW)
             assert not isinstance(rated, Absent)
             assert rated.combined == rated.state + rated.county + rated.city + rated.district
+
+
+FIPS = {row.fips: state for state, row in load_book().states.items()}
+RATE = "27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231\n"
+BLANK_FOOD = "27,0,053,0.0015,0.0015,,,20070101,99991231\n"
+BOUNDARY = "z,20161001,20190331" + "," * 14 + ",55012,,55013,,,27,27,025" + "," * 64 + "\n"
+CDTFA = "Location,Rate,County,Type\nAdelanto,0.0775,San Bernardino,City\n"
+WA = (
+    "Name,Code,State,Local,RTA,Rate,Effective Date,Expiration Date\n"
+    "HATTON,0101,.065,.015,.000,.080,20260701,20260930\n"
+)
+WA_TABLE = (
+    "effective,expiration,location_code,location,state_rate,local_rate,rta,total_rate\n"
+    "20260401,20260630,100,ADAMS COUNTY,0.065,0.015,0,0.08\n"
+)
+TX = "1\t20263\t202609\t2026 - 3rd\t0.0625\t0\t3715\tnotice text\nDallas \t2057207\t0.01\n"
+EXAMPLES = [
+    ("MNR2026Q2FEB18.csv", RATE, ("sst_rates", "MN", "2026Q2")),
+    ("rates of 2026 q3.txt", BLANK_FOOD, ("sst_rates", "MN", "2026Q3")),
+    ("MNB2026Q2FEB18.csv", BOUNDARY, ("sst_boundary", "MN", "2026Q2")),
+    ("boundary-2026Q3.csv", BOUNDARY.upper(), ("sst_boundary", "MN", "2026Q3")),
+    ("SalesTaxRates4-1-26.csv", CDTFA, ("cdtfa", "CA", "2026Q2")),
+    ("cdtfa_2026-07-01.csv", "California rates\n\n" + CDTFA, ("cdtfa", "CA", "2026Q3")),
+    ("download.csv", WA, ("wa_dor", "WA", "2026Q3")),
+    ("download.csv", WA.replace("20260701", "7/1/2026"), ("wa_dor", "WA", "2026Q3")),
+    ("table.csv", WA_TABLE, ("wa_dor_table", "WA", "2026Q2")),
+    ("taxrates.txt", TX, ("tx_taxrates", "TX", "2026Q3")),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), EXAMPLES)
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        lambda text: text.encode(),
+        lambda text: text.encode("utf-8-sig"),
+        lambda text: text.replace("\n", "\r\n").encode(),
+    ],
+    ids=["utf-8", "byte order mark", "CRLF"],
+)
+def test_every_form_is_known_in_every_encoding(file, name, text, expected, encoded):
+    found = recognise(file(name, encoded(text)), FIPS)
+    assert (found.form, found.state, found.edition) == expected
+
+
+def test_text_of_the_older_windows_set_is_known_too(file):
+    text = CDTFA + "La Ca\xf1ada Flintridge,0.1,Los Angeles,City\n"
+    assert recognise(file("2026-04-01.csv", text.encode("cp1252")), FIPS).form == "cdtfa"
+
+
+def test_a_damaged_first_line_does_not_hide_what_the_file_is(file):
+    found = recognise(file("MNR2026Q2FEB18.csv", "27,00\n" + RATE), FIPS)
+    assert found.form == "sst_rates"
+
+
+def test_a_quarter_that_nothing_says_is_asked_for(file):
+    path = file("rates.csv", RATE)
+    with pytest.raises(FileRefused, match="--edition 2026Q3"):
+        recognise(path, FIPS)
+    assert recognise(path, FIPS, edition="20261").edition == "2026Q1"
+
+
+def test_a_quarter_that_contradicts_the_content_is_refused(file):
+    with pytest.raises(FileRefused, match="is of 2026Q3 by its own first line, not of 2026Q2"):
+        recognise(file("taxrates.txt", TX), FIPS, edition="2026Q2")
+
+
+def test_a_quarter_that_contradicts_the_name_is_refused(file):
+    path = file("MNR2026Q2FEB18.csv", RATE)
+    assert recognise(path, FIPS, edition="2026Q2").edition == "2026Q2"
+    with pytest.raises(FileRefused, match="is of 2026Q2 by its name, not of 2026Q3"):
+        recognise(path, FIPS, edition="2026Q3")
+
+
+def test_a_name_of_one_state_on_rows_of_another_is_refused(file):
+    with pytest.raises(FileRefused, match="its name says WI, its rows are of MN"):
+        recognise(file("WIR2026Q2FEB18.csv", RATE), FIPS)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty; expected one of"),
+        (b"\n\n", "is empty"),
+        (b"PK\x03\x04....", "a ZIP archive or a spreadsheet"),
+        (b"%PDF-1.7", "a PDF"),
+        (gzip.compress(RATE.encode(), mtime=0), "compressed (gzip): unpack it"),
+        (RATE.encode("utf-16"), "text in UTF-16: save it as UTF-8"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (b"name,price\napple,1\n", "It begins 'name,price'; expected"),
+        (b"x" * 500, "It begins '" + "x" * 80 + "...'"),
+        (b"99,00,053,0.1,0.1,,,20070101,29991231\n", "the state 99, which is no state's FIPS"),
+        (b"\xff\xfd\x00\x01" * 100, "none of the known forms"),
+    ],
+)
+def test_what_is_none_of_the_forms_is_refused_with_its_first_line(file, content, message):
+    with pytest.raises(FileRefused) as refused:
+        recognise(file("some.file", content), FIPS)
+    assert message in str(refused.value)
+    assert "some.file" in str(refused.value)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path):
+    with pytest.raises(FileRefused, match="cannot be read: No such file"):
+        recognise(tmp_path / "absent.csv", FIPS)
+
+
+@settings(deadline=None)  # other work on the machine is no fault
+@given(st.text())
+def test_any_text_is_a_form_or_is_refused(text):
+    try:
+        found = recognise_text(text, "some.csv", FIPS)
+    except FileRefused:
+        found = None
+    assert found is None or (found[0] in FORMS and found[1] in FIPS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "quarter"),
+    [
+        ("WIR2026Q2FEB18.csv", "2026Q2"),
+        ("ca_cdtfa_2026-01-01.csv", "2026Q1"),
+        ("SalesTaxRates10-1-25.csv", "2025Q4"),
+        ("rates_20260401.txt", "2026Q2"),
+        ("taxrates.txt", None),
+        ("99-99-2026.csv", None),
+        ("20261301.csv", None),
+    ],
+)
+def test_quarters_in_names(name, quarter):
+    assert named_quarter(name) == quarter
+
+
+@settings(deadline=None)  # other work on the machine is no fault
+@given(st.integers(1900, 2099), st.integers(1, 4), st.sampled_from(["{}Q{}", "{}{}", "{} q{}"]))
+def test_a_quarter_however_it_is_written(year, number, form):
+    assert read_quarter(form.format(year, number)) == f"{year}Q{number}"
+
+
+@pytest.mark.parametrize("text", ["", "2026", "2026Q5", "Q3 2026", "3026Q1", "26Q1"])
+def test_what_is_no_quarter(text):
+    with pytest.raises(ValueError, match="expected one such as 2026Q3"):
+        read_quarter(text)
+
+
+ONE = line("4", zips="55401", plus4="1-9", **MINNEAPOLIS)
+OAK = {"zip5": "55402", "street": "|OAK|AVE|", "numbers": "1-99"}
+AT_OAK = {"street": "5 Oak Ave", "city": "Minneapolis", "zip": "55402"}
+
+
+@pytest.mark.parametrize(
+    ("filed", "written"),
+    [("00,053", "0,53"), ("00,053", "0,053"), ("01,43000", "1,43000")],
+)
+def test_a_code_of_the_rate_file_means_the_same_however_it_is_padded(asking, filed, written):
+    ask = asking(ONE, rates=RATES.replace(f",{filed},", f",{written},"))
+    assert told(ask(zip="55401-0001")) == ("zip4", "exact", 9_025)
+
+
+def test_a_code_in_small_letters_is_the_one_in_capitals(asking):
+    rates = f"{RATES}27,63,ab-1,0.01,0.01,,,20200101,29991231\n"
+    ask = asking(line("4", zips="55401", plus4="1-9", specials=["Ab-1"]), rates=rates)
+    assert told(ask(zip="55401-0001")) == ("zip4", "exact", 7_875)
+
+
+@pytest.mark.parametrize("again", ["45:27", "00:053", "01:43000", "63:80004"])
+def test_what_a_record_names_again_among_its_districts_counts_once(asking, again):
+    record = {**MINNEAPOLIS, "specials": [*METRO, again]}
+    ask = asking(line("4", zips="55401", plus4="1-9", **record))
+    assert told(ask(zip="55401-0001")) == ("zip4", "exact", 9_025)
+
+
+@pytest.mark.parametrize("specials", [[], ["00001"], ["L9999"]])
+def test_a_record_of_washington_without_a_known_location_code_says_nothing(asking, specials):
+    record = line("4", state="53", zips="98101", plus4="1-9", county="033", specials=specials)
+    answer = asking(record, rates="", state="WA")(zip="98101-0001")
+    assert told(answer) == ("zip5", "medium", 10_550)  # as without the file, not the state alone
+    assert "districts_not_covered" in codes(answer)
+
+
+def test_two_rates_from_the_same_day_are_listed_and_never_sure(asking, take, file):
+    twice = f"{RATES}27,00,053,0.01,0.01,,,20070101,29991231\n"
+    answer = asking(ONE, rates=twice)(zip="55401-0001")
+    assert answer.confidence == "medium"
+    assert "source_conflict" in codes(answer)
+    (done,) = take(file("MNR2026Q2FEB18.csv", twice))
+    (listed,) = [one for one in done.findings if one.kind == "conflict"]
+    assert listed.subject == "line 11"
+    assert "two rows from 20070101 with different rates" in listed.message
+
+
+@pytest.mark.parametrize(("side", "numbers"), [("", "1-99"), ("X", "1-99"), ("B", "99-1")])
+def test_a_record_that_does_not_say_its_houses_is_kept_as_a_possibility(asking, side, numbers):
+    vague = line("A", **(OAK | {"side": side, "numbers": numbers}), **ST_PAUL)
+    ask = asking(vague, line("A", **OAK, **HENNEPIN))
+    answer = ask(**AT_OAK)
+    assert told(answer) == ("zip5", "medium", 8_375)
+    note = next(n for n in answer.advisories if n["code"] == "zip_spans_jurisdictions")
+    assert (note["lowest_combined_rate"], note["highest_combined_rate"]) == ("0.08375", "0.08525")
+
+
+def test_a_vague_record_leaves_other_streets_and_its_own_composition_sure(asking):
+    vague = line("A", **(OAK | {"side": ""}), **HENNEPIN)
+    ask = asking(
+        vague,
+        line("A", **OAK, **HENNEPIN),
+        line("A", **(OAK | {"street": "|ELM|ST|"}), **ST_PAUL),
+        line("4", zips="55402", plus4="1-9", **MINNEAPOLIS),
+    )
+    assert told(ask(**AT_OAK)) == ("address", "exact", 8_525)
+    assert told(ask(**(AT_OAK | {"street": "5 Elm St"}))) == ("address", "exact", 8_375)
+    elsewhere = ask(**(AT_OAK | {"street": "500 Oak Ave", "zip": "55402-0001"}))
+    assert told(elsewhere) == ("zip4", "exact", 9_025)
+
+
+def test_vague_records_are_listed_with_their_lines(take, file):
+    rates = file("MNR2026Q2FEB18.csv", RATES)
+    vague = line("A", **(OAK | {"side": ""}), **HENNEPIN)
+    _, done = take(rates, file("MNB2026Q2FEB18.csv", ONE + vague * 30))
+    left = [(one.subject, one.message) for one in done.findings if one.kind == "settled"]
+    assert left[0][0] == "30 address records without their houses"
+    assert left[1][0] == "line 2"
+    assert "column 6 (odd/even) holds ''; expected O (odd)" in left[1][1]
+    assert len(left) == 26
+
+
+def test_a_house_of_which_only_suites_have_records_is_not_exact_without_a_suite(asking):
+    ask = asking(line("A", **OAK, unit="STE|200-299|B", **MINNEAPOLIS))
+    assert told(ask(**AT_OAK)) == ("address", "high", 9_025)
+    with_suite = ask(**(AT_OAK | {"street": "5 Oak Ave Ste 250"}))
+    assert told(with_suite) == ("address", "exact", 9_025)
+
+
+def test_a_plus4_goes_before_a_street_that_was_not_said_in_full(asking):
+    ask = asking(
+        line("A", **(OAK | {"street": "N|OAK|AVE|"}), **HENNEPIN),
+        line("4", zips="55402", plus4="1-9", **ST_PAUL),
+    )
+    assert told(ask(**AT_OAK)) == ("address", "high", 8_525)
+    assert told(ask(**(AT_OAK | {"zip": "55402-0001"}))) == ("zip4", "exact", 8_375)
+
+
+@pytest.mark.parametrize("columns", [38, 35, 29])
+def test_a_last_line_that_is_cut_off_is_broken(take, file, columns):
+    rates = file("MNR2026Q2FEB18.csv", RATES)
+    cut = ",".join(ONE.split(",")[:columns])
+    with pytest.raises(BrokenLine, match=f"line 2: it ends after {columns} columns, the line"):
+        take(rates, file("MNB2026Q2FEB18.csv", ONE + cut))
+    take(file("MNB2026Q2FEB18.csv", ONE + ONE.rstrip("\n")))  # a whole line needs no end
+
+
+def test_a_rate_file_in_windows_letters_with_commas_at_its_ends_and_far_days(take, file, percent):
+    text = RATES.replace("29991231", "22001231").replace("\n", ",,\r\n")
+    (done,) = take(file("MNR2026Q2FEB18.csv", b"\xef\xbb\xbf" + text.encode()))
+    assert done.edition.rows == 10
+    assert percent("MN", location="Minneapolis", day=DAY) == 9.025
+
+
+def test_a_part_of_a_rate_file_takes_no_ones_place_without_force(take, file, own):
+    part = file(
+        "taxrates.txt",
+        "TEXAS\t20263\t00000000\tSTATE\t.0625\nAbilene\t2221014\t.020000\tTaylor\tn/a\t.000000\n",
+    )
+    with pytest.raises(FileRefused, match=r"1 place with .* may be cut off.* --force"):
+        take(part, fewer=False)
+    assert read_own_book(own) is None
+    assert take(part)[0].edition.state == "TX"
+    assert take(part, fewer=False, force=True)[0].edition.state == "TX"  # it is no smaller now
+
+
+def test_a_part_of_a_boundary_file_takes_no_ones_place_without_force(take, file, ask):
+    whole = "".join(generated_lines(1_200))
+    take(file("MNR2026Q2FEB18.csv", RATES), file("MNB2026Q1FEB18.csv", whole))
+    before = told(ask("MN", zip="55020", day=DAY))
+    part = file("MNB2026Q2FEB18.csv", "".join(whole.splitlines(keepends=True)[:400]))
+    with pytest.raises(FileRefused, match=r"400 records, less than half .* --force"):
+        take(part, fewer=False)
+    assert told(ask("MN", zip="55020", day=DAY)) == before
+    assert take(part)[0].edition.rows == 400
+
+
+def test_rows_that_another_release_wrote_are_read(take, file, own, percent):
+    """A later release had one column more, an earlier one had not the last ones."""
+    take(file("MNR2026Q2FEB18.csv", RATES))
+    before = percent("MN", location="Minneapolis", day=DAY)
+    connection = open_own_book(own, write=True)
+    (edition,) = editions(connection)
+    for name, text in own_tables(connection, edition.id).items():
+        rows = [row.split(",") for row in text.splitlines()]
+        if name == "areas":
+            rows = [row[: rows[0].index("lacks")] for row in rows]
+        rows = [[*row, "new" if number else "added"] for number, row in enumerate(rows)]
+        if name not in {"states", "sources", "rates"}:  # those have commas within their fields
+            connection.execute(
+                "UPDATE tables SET csv = ? WHERE name = ?",
+                ("".join(",".join(row) + "\n" for row in rows), name),
+            )
+    connection.execute("UPDATE editions SET loaded_at = '2026-01-01'")  # it is read anew
+    connection.close()
+    assert percent("MN", location="Minneapolis", day=DAY) == before
+
+
+def test_rows_without_what_is_needed_are_named_with_the_way_out(take, file, own):
+    take(file("MNR2026Q2FEB18.csv", RATES))
+    connection = open_own_book(own, write=True)
+    connection.execute("UPDATE tables SET csv = replace(csv, 'units', 'u') WHERE name = 'rates'")
+    connection.execute("UPDATE editions SET loaded_at = ?", (date(2026, 1, 1).isoformat(),))
+    connection.close()
+    with pytest.raises(ValueError, match=r"expected the columns .* svc-tools book remove MN"):
+        load_book(own=own)
+
+
+def test_a_last_rate_that_lost_its_digits_is_no_rate_of_texas(take, file):
+    lines = (
+        "TEXAS\t20264\t00000000\tSTATE\t.0625\n"
+        "Abilene\t2221014\t.020000\tTaylor\tn/a\t.000000\n"
+        "Addison\t2057176\t.010000\tDallas\tn/a\t.000000\tDallas MTA\t3057994\t.010000"
+    )
+    with pytest.raises(BrokenLine, match=r"line 3: the file ends with '\.01'; expected a rate as"):
+        take(file("taxrates.txt", lines[:-4]))
+    assert take(file("taxrates.txt", lines))[0].edition.rows == 2
+
+
+def test_a_file_of_any_quarter_is_newer_than_a_transcribed_table(take, file):
+    """The shipped book has five official lines of Texas, of 2026Q3; the rest is transcribed."""
+    older = "TEXAS\t20262\t0\tSTATE\t.0625\nAbilene\t2221014\t.020000\tTaylor\tn/a\t.000000\n"
+    (done,) = take(file("taxrates.txt", older))
+    assert (done.before, done.edition.edition) == (None, "2026Q2")
+
+
+def test_the_star_of_a_new_rate_is_no_part_of_a_citys_name(take, file, ask):
+    text = "Location,Rate,County,Type\nAdelanto*,0.0825,San Bernardino,City\n"
+    take(file("ca_cdtfa_2026-04-01.csv", text))
+    assert ask("CA", location="Adelanto", day=DAY).chosen.combined == 8_250
+
+
+def test_the_digest_tells_what_was_there_before_a_file(take, file, own):
+    """A list of one quarter over another is another book than that list alone."""
+
+    def quarter(edition, local):
+        begin, end = ("0101", "0331") if edition == "2025Q1" else ("0401", "0630")
+        head = "Name,Code,State,Local,RTA,Rate,Effective Date,Expiration Date\n"
+        year, rate = edition[:4], f"{65 + local:03}"
+        row = f"SEATTLE,1726,.065,.{local:03},.0,.{rate},{year}{begin},{year}{end}\n"
+        return file(f"wa_{edition}.csv", head + row)
+
+    take(quarter("2026Q2", 39), force=True)
+    alone = load_book(own=own).digest
+    take(quarter("2025Q1", 30), force=True)
+    take(quarter("2026Q2", 39), force=True)
+    assert load_book(own=own).digest != alone
+
+
+@pytest.mark.parametrize(
+    ("numbers", "answered"),
+    [
+        ("2-40", ("address", "exact", 8_525)),
+        ("2-60", ("address", "medium", 8_375)),  # on both sides of the line
+        ("2-900", ("address", "high", 8_525)),  # of the last no record is known
+    ],
+)
+def test_several_house_numbers_are_where_the_first_and_the_last_are(asking, numbers, answered):
+    ask = asking(
+        line("A", **(OAK | {"numbers": "1-50"}), **HENNEPIN),
+        line("A", **(OAK | {"numbers": "51-99"}), **ST_PAUL),
+    )
+    assert told(ask(**(AT_OAK | {"street": f"{numbers} Oak Ave"}))) == answered
+
+
+def test_a_file_of_texas_without_a_city_is_refused(take, file):
+    with pytest.raises(FileRefused, match="not one city in it can be used"):
+        take(file("taxrates.txt", "TEXAS\t20264\t0\tSTATE\t.0625\n"))
+
+
+def test_a_title_above_the_lines_of_texas_is_passed_over(take, file):
+    city = "Abilene\t2221014\t.020000\tTaylor\tn/a\t.000000\n"
+    text = f"Sales tax rates\n\nTEXAS\t20264\t0\tSTATE\t.0625\n{city}"
+    (done,) = take(file("taxrates.txt", text))
+    assert (done.edition.edition, done.edition.rows) == ("2026Q4", 1)
