@@ -20,6 +20,7 @@ from rich.text import Text
 
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
+from svc_tools.csv_files import require_csv
 from svc_tools.display import (
     NOTHING,
     capital,
@@ -36,7 +37,7 @@ from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE, REASONS
 from svc_tools.nexus.plan import made_for_whom, read_plan
 from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
-from svc_tools.nexus.register import FIELDS, read_register, require_csv
+from svc_tools.nexus.register import FIELDS, read_register
 from svc_tools.nexus.service import (
     NotListedError,
     WouldChangeError,

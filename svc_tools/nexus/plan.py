@@ -12,9 +12,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -32,17 +34,13 @@ from svc_tools.nexus.register import (
     ProblemsError,
     Registration,
     cell_of,
-    columns_of,
     day_column,
     day_of,
-    guarded,
     nexus_type_of,
-    plain_label,
-    rows_below,
-    sheet_table,
+    read_sheet,
     state_of,
-    write_rows,
 )
+from svc_tools.roles import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -320,7 +318,7 @@ class Plan:
             [guarded(text) if name in _TEXTS else text for name, text in row.items()]
             for row in plan_rows(self)
         ]
-        write_rows(path, COLUMNS, lines, above=([plan_header(self)], []))
+        write_rows(path, [[plan_header(self)], [], COLUMNS, *lines])
         return path
 
     def __str__(self) -> str:
@@ -471,21 +469,25 @@ def read_plan(path: str | Path) -> Plan:
         PlanError: the first line is not a plan's, or rows have codes, dates, numbers or marks that
             are not known, or contradict one another; it lists them.
         FileNotFoundError: there is no such file.
-        ImportError: it is a workbook, and openpyxl is not installed.
     """
     path = Path(path)
-    table = sheet_table(path, refused=lambda said: PlanError([said]))
-    at = next((at for at, cells in enumerate(table) if any(map(cell_of, cells))), 0)
-    header = "".join(str(cell or "") for cell in table[at]) if table else ""
-    first, rows = rows_below(table, at + 1)
-    labels = columns_of(rows)
-    absent = [name for name in COLUMNS if name not in {plain_label(label) for label in labels}]
+    (_, first), *below = read_sheet(path, PlanError) or [(0, [])]
+    header = "".join(str(cell or "") for cell in first)
+    below = [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), below)]
+    (_, labels), *rows = below or [(0, [])]
+    names = [plain_name(str(label or "")) for label in labels]
+    absent = [name for name in COLUMNS if name not in names]
     if header.startswith(_TITLE) and absent:
-        there = ", ".join(labels) or "none"
+        there = ", ".join(str(label) for label in labels if label) or "none"
         raise PlanError(
             [f"{path.name} has lost columns: no {', '.join(absent)} (there are: {there})"]
         )
-    return plan_of(header, enumerate(rows, first), name=path.name)
+    # of two columns of a name the first is the plan's
+    numbered = (
+        (line, {name: cell_of(cell) for name, cell in reversed([*zip(names, cells, strict=False)])})
+        for line, cells in rows
+    )
+    return plan_of(header, numbered, name=path.name)
 
 
 def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, name: str) -> Plan:
@@ -509,8 +511,7 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
     problems: list[str] = []
     read: list[tuple[int, PlanRow | Missing]] = []
     for line, row in rows:
-        named = [(plain_label(label), cell_of(cell)) for label, cell in row.items() if label]
-        cells = dict(reversed(named))  # of two columns of a name the first is the plan's
+        cells = {name: cell_of(row.get(name)) for name in COLUMNS}
         if not any(cell is not None for cell in cells.values()):
             continue
         try:

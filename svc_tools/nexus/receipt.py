@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
 from svc_tools import config
+from svc_tools.csv_files import guarded, write_rows
 from svc_tools.display import (
     NOTHING,
     Note,
@@ -30,7 +31,7 @@ from svc_tools.display import (
 )
 from svc_tools.nexus.journal import JournalDamagedError, JournalError, read_journal
 from svc_tools.nexus.notices import PERMIT_NOTE
-from svc_tools.nexus.register import DETAILS, FIELDS, guarded, write_rows
+from svc_tools.nexus.register import DETAILS, FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -470,7 +471,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     rows = dict.fromkeys(tuple(record.get(name) or "" for name in FIELDS) for record in records)
     cells = ([_cell(text) for text in row] for row in rows)
     try:
-        write_rows(path, FIELDS, cells, private=True)
+        write_rows(path, [FIELDS, *cells], private=True)
     except OSError as error:
         raise JournalError(
             f"The file {path} with the records as they are cannot be written:"

@@ -1,4 +1,4 @@
-"""The register of nexus records, and the small sheets that registers and plans are kept in.
+"""The register of nexus records, and the sheets that users maintain by hand.
 
 A record has `state`, `nexus_type`, `registered_at`, `address` and `notes`; only the first two are
 required. `read_register` reads a frame, mappings, a CSV as spreadsheets write it or a workbook, and
@@ -7,29 +7,26 @@ checks it as a whole: an error lists every problem. `list_register` lists the se
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import warnings
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
-from xml.etree.ElementTree import ParseError  # nothing is parsed here, only caught
 
-from svc_tools.atomic import whole_file
-from svc_tools.csv_files import csv_rows
+from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain
 from svc_tools.places import state_code
+from svc_tools.roles import Role, find, plain_name
+from svc_tools.tabular import read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
+
+    from svc_tools.csv_files import Row
 
 NexusType = Literal["physical", "economic", "marketplace"]
 NEXUS_TYPES: tuple[NexusType, ...] = ("physical", "economic", "marketplace")
@@ -41,21 +38,26 @@ DETAILS = FIELDS[2:]
 
 Record = dict[str, str | None]
 """A record on the wire: the fields as text, and what a service adds."""
-_NAMES = {
-    "state": {"state", "state_code", "jurisdiction"},
-    "nexus_type": {"nexus_type", "type", "nexus"},
-    "registered_at": {
+_ROLES = (
+    Role("state", frozenset({"state", "state_code", "jurisdiction"}), needed=True),
+    Role("nexus_type", frozenset({"nexus_type", "type", "nexus"}), needed=True),
+    Role(
         "registered_at",
-        "registered",
-        "registration_date",
-        "registered_on",
-        "registered_since",
-        "effective_date",
-        "start_date",
-    },
-    "address": {"address"},
-    "notes": {"notes", "note", "comment", "comments"},
-}
+        frozenset(
+            {
+                "registered_at",
+                "registered",
+                "registration_date",
+                "registered_on",
+                "registered_since",
+                "effective_date",
+                "start_date",
+            }
+        ),
+    ),
+    Role("address", frozenset({"address"})),
+    Role("notes", frozenset({"notes", "note", "comment", "comments"})),
+)
 _TYPES: dict[str, NexusType] = {
     "physical": "physical",
     "physical presence": "physical",
@@ -65,16 +67,6 @@ _TYPES: dict[str, NexusType] = {
     "marketplace facilitator": "marketplace",
 }
 _LONGEST_QUOTE = 40
-
-Row = dict[str, object]
-"""The cells of one row by the labels of the header; more cells than labels are under `None`."""
-_SEPARATORS = (",", ";", "\t")
-_GUARD = "'"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", _GUARD)
-_WORKBOOKS = {".xlsx", ".xlsm"}
-_OTHER_SHEETS = {".xls", ".xlsb", ".ods", ".numbers"}
-_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, EOFError, IndexError)
-"""What the reader raises for a file that is no workbook, or one that was cut or damaged."""
 
 _PROBLEMS_SHOWN = 10
 
@@ -213,7 +205,7 @@ class Register:
         """
         path = Path(path)
         rows = [[*one.texts[:3], *map(guarded, one.texts[3:])] for one in self.records]
-        write_rows(path, FIELDS, rows)
+        write_rows(path, [FIELDS, *rows])
         return path
 
     @property
@@ -248,8 +240,8 @@ def read_register(source: object) -> Register:
     """Read a register: the path of a CSV or a workbook, a frame, mappings, or a `Register`.
 
     A file has a header; of a workbook the first sheet is read. States may be codes or names,
-    types in any case, dates `date` or ISO text. Names of columns are understood in any case and
-    with blanks ("Nexus Type").
+    types in any case, dates `date` or ISO text. Names of columns may be in any case and have
+    blanks ("Nexus Type").
 
     Raises:
         RegisterError: a column is missing, or records cannot be read; it lists them all.
@@ -259,18 +251,73 @@ def read_register(source: object) -> Register:
     """
     if isinstance(source, Register):
         return source
-    rows: list[dict[str, object]]
     if isinstance(source, str | Path):
-        table = sheet_table(Path(source), refused=lambda said: RegisterError([said]))
-        rows = rows_below(table)[1] or [{}]
+        (_, labels), *below = read_sheet(Path(source), RegisterError) or [(0, [])]
+        rows = [cells for _, cells in below]
     else:
-        rows = _mappings(source)
-    labels = _labels(rows)
+        labels, rows = _of_mappings(source)
+    is_file = isinstance(source, str | Path)
+    places = _places([str(label or "") for label in labels], required=is_file or bool(rows))
     problems: list[str] = []
-    records = [_record(number, row, labels, problems) for number, row in enumerate(rows, 1)]
+    records = []
+    for number, cells in enumerate(rows, 1):
+        values = {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
+        if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
+            problems.append(f"row {number} has more cells than the header; quote text with commas")
+        if any(value is not None for value in values.values()):
+            records.append(_record(number, values, problems))
     if problems:
         raise RegisterError(problems)
     return Register(tuple(record for record in records if record is not None))
+
+
+def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
+    """The rows of a CSV or a workbook's first sheet from its header on, with their numbers.
+
+    Rows above the header that are empty are left out, and apostrophes of `guarded` taken off.
+
+    Raises:
+        ProblemsError: the file cannot be read.
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        rows = read_rows(path)
+    except FileError as fault:
+        if fault.code == "missing":
+            raise FileNotFoundError(f"{error.of}: {fault}") from None
+        if fault.code == "empty":
+            return []
+        raise error([str(fault)]) from None
+    clean = [
+        (number, [unguarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        for number, cells in rows
+    ]
+    return [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), clean)]
+
+
+def _of_mappings(source: object) -> tuple[list[object], list[list[object]]]:
+    """The labels and rows of a frame or of mappings; what has `to_dict` is taken for a frame."""
+    records = getattr(source, "to_dict", None)
+    rows = records("records") if callable(records) else source
+    if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
+        raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
+    found = [*rows]
+    for row in found:
+        if not isinstance(row, Mapping):
+            raise TypeError(f"nexus: expected a mapping for each record, not {type(row).__name__}")
+    labels = [*dict.fromkeys(label for row in found for label in row)]
+    return labels, [[row.get(label) for label in labels] for row in found]
+
+
+def _places(labels: Sequence[str], *, required: bool) -> dict[str, int]:
+    """Where the fields stand; a column of exactly the field's name wins over others."""
+    exact = {plain_name(label): label for label in labels}
+    named = {role.name: exact[role.name] for role in _ROLES if role.name in exact}
+    named = {name: label for name, label in named.items() if labels.count(label) == 1}
+    found = find(labels, _ROLES, named)
+    if found.problems and required:
+        raise RegisterError([problem.fact for problem in found.problems])
+    return {name: labels.index(str(label)) for name, label in found.columns.items()}
 
 
 def state_of(value: object) -> str | None:
@@ -284,46 +331,9 @@ def nexus_type_of(value: object) -> NexusType | None:
     return _TYPES.get(" ".join(re.split(r"[\s_-]+", str(value).strip().casefold())))
 
 
-def _mappings(source: object) -> list[dict[str, object]]:
-    """The records of a frame or of mappings; anything with `to_dict` is taken for a frame."""
-    records = getattr(source, "to_dict", None)
-    rows = records("records") if callable(records) else source
-    if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
-        raise TypeError(f"nexus: expected records, a frame or a path, not {type(rows).__name__}")
-    found = []
-    for row in rows:
-        if not isinstance(row, Mapping):
-            raise TypeError(f"nexus: expected a mapping for each record, not {type(row).__name__}")
-        found.append(dict(row))
-    return found
-
-
-def _labels(rows: list[dict[str, object]]) -> dict[str, str]:
-    """Which column of the register holds which field."""
-    columns = columns_of(rows)
-    labels: dict[str, str] = {}
-    problems: list[str] = []
-    for field, names in _NAMES.items():
-        found = [label for label in columns if plain_label(label) in names]
-        exact = [label for label in found if plain_label(label) == field]
-        if len(exact or found) > 1:
-            problems.append(f"several columns hold the {field}: {', '.join(map(repr, found))}")
-        elif found:
-            labels[field] = (exact or found)[0]
-        elif rows and field in {"state", "nexus_type"}:
-            there = ", ".join(map(str, columns)) or "none"
-            problems.append(f"no column {field!r} (there are: {there})")
-    if problems:
-        raise RegisterError(problems)
-    return labels
-
-
 def _record(
-    number: int, row: Mapping[str, object], labels: Mapping[str, str], problems: list[str]
+    number: int, cells: Mapping[str, object | None], problems: list[str]
 ) -> Registration | None:
-    cells = {field: cell_of(row.get(label)) for field, label in labels.items()}
-    if all(cell is None for cell in cells.values()):
-        return None  # an empty line
     state = state_of(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     try:
@@ -331,13 +341,11 @@ def _record(
     except ValueError as error:
         problems.append(f"row {number}: {error}")
         since = None
-    if None in row:
-        problems.append(f"row {number} has more cells than the header; quote text with commas")
     if state is None:
-        problems.append(f"row {number}: {_quoted('state', cells)} is no US state")
+        problems.append(f"row {number}: {_quoted('state', cells)} is not a US state")
     if kind is None:
         expected = ", ".join(NEXUS_TYPES)
-        problems.append(f"row {number}: {_quoted('nexus_type', cells)} is none of {expected}")
+        problems.append(f"row {number}: {_quoted('nexus_type', cells)} is not one of {expected}")
     if state is None or kind is None:
         return None
     address, notes = (cells.get(field) for field in ("address", "notes"))
@@ -378,184 +386,9 @@ def _quoted(field: str, cells: Mapping[str, object | None]) -> str:
     return f"a missing {field}" if value is None else f"{field} {str(value)[:_LONGEST_QUOTE]!r}"
 
 
-_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
-"""The first line with which some spreadsheets declare the separator."""
-_REWRITTEN = re.compile(
-    r"(?:[\W\d_]|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
-    r"|mon\w*|tue\w*|wed\w*|thu\w*|fri\w*|sat\w*|sun\w*|[ap]m?|[etz]|true|false)+",
-    re.IGNORECASE,
-)
-"""Texts that a spreadsheet might convert to a number, a date, a time or a truth value."""
-
-
-def sheet_table(path: Path, *, refused: Callable[[str], ValueError]) -> list[list[object]]:
-    """The cells of a sheet, row by row. A CSV may have any of the usual separators.
-
-    Args:
-        path: a CSV file, or a workbook (`.xlsx`), of which the first sheet is read.
-        refused: makes the error from a message.
-
-    Raises:
-        ValueError: as `refused` makes it: the file cannot be read as a sheet.
-        FileNotFoundError: there is no such file.
-        ImportError: it is a workbook, and openpyxl is not installed.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"nexus: there is no file {str(path)!r}")
-    if path.suffix.lower() in _OTHER_SHEETS:
-        raise refused(f"{path.name} is of a kind that is not read; save it as .xlsx or CSV (UTF-8)")
-    if path.suffix.lower() in _WORKBOOKS:
-        return _workbook(path, refused)
-    text = _text(path.read_bytes(), path.name, refused)
-    try:
-        return _csv(text)
-    except csv.Error as error:
-        raise refused(f"{path.name} is no CSV that can be read: {error}") from None
-
-
-def rows_below(table: Sequence[Sequence[object]], start: int = 0) -> tuple[int, list[Row]]:
-    """The rows below the header, which is the first row from `start` on that is not empty.
-
-    Returns:
-        The number of the first of them in the table, from 1; and the rows, empty ones too.
-    """
-    head = next((at for at in range(start, len(table)) if any(map(_has_value, table[at]))), None)
-    if head is None:
-        return start + 1, []
-    labels = _numbered(str(label).strip() if _has_value(label) else "" for label in table[head])
-    rows = [_row(labels, cells) for cells in table[head + 1 :]]
-    return head + 2, rows or [dict.fromkeys(labels)]
-
-
-def columns_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
-    """The labels that the rows have, in order."""
-    return [*dict.fromkeys(label for row in rows for label in row if label)]
-
-
-def plain_label(label: object) -> str:
-    """A label as it is compared: "Nexus Type" is `nexus_type`."""
-    return re.sub(r"[^a-z]+", "_", str(label).strip().lower()).strip("_")
-
-
 def cell_of(value: object) -> object | None:
     """A value, or nothing where it is missing: blank text, NaN, NaT."""
     if isinstance(value, str):
         return value.strip() or None
     missing = value is None or str(value) in {"nan", "NaT", "<NA>"}
     return None if missing else value
-
-
-def guarded(text: str) -> str:
-    """The text, behind an apostrophe where a spreadsheet would compute or convert it."""
-    risky = text.startswith(_FORMULA) or _REWRITTEN.fullmatch(text) is not None
-    return _GUARD + text if risky else text
-
-
-def unguarded(text: str) -> str:
-    """The text without the apostrophe of `guarded`."""
-    bare = text.removeprefix(_GUARD)
-    return bare if guarded(bare) == text else text
-
-
-def require_csv(path: Path) -> None:
-    """Refuse to write text under a name by which a spreadsheet expects a workbook.
-
-    Raises:
-        ValueError: it is the name of a workbook.
-    """
-    if path.suffix.lower() in _WORKBOOKS | _OTHER_SHEETS:
-        raise ValueError(f"{path.name}: a CSV is what is written; name it .csv")
-
-
-def write_rows(
-    path: Path,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    above: Iterable[Sequence[str]] = (),
-    private: bool = False,
-) -> None:
-    """Write a CSV (UTF-8, marked as such for spreadsheets), whole or not at all.
-
-    Args:
-        path: where.
-        heads: the labels of the columns.
-        rows: the cells.
-        above: rows that come before the labels.
-        private: nobody else may read it.
-
-    Raises:
-        ValueError: it has the name of a workbook.
-        OSError: it cannot be written; a file that was there is left as it was.
-    """
-    require_csv(path)
-    with (
-        whole_file(path) as draft,
-        draft.open("w", encoding="utf-8-sig", newline="") as file,
-    ):
-        if private:
-            draft.chmod(0o600)
-        writer = csv.writer(file)
-        writer.writerows([*above, heads, *rows])
-
-
-def _has_value(value: object) -> bool:
-    return cell_of(value) is not None
-
-
-def _numbered(labels: Iterable[str]) -> list[str]:
-    """The labels, repeated ones numbered: no column silently hides another."""
-    seen: Counter[str] = Counter()
-    numbered = []
-    for label in labels:
-        seen[label] += 1
-        numbered.append(f"{label} ({seen[label]})" if label and seen[label] > 1 else label)
-    return numbered
-
-
-def _row(labels: Sequence[str], cells: Sequence[object]) -> Row:
-    row: Row = dict(zip(labels, [*cells, *[None] * len(labels)], strict=False))
-    row.pop("", None)
-    row = {label: unguarded(cell) if isinstance(cell, str) else cell for label, cell in row.items()}
-    if any(map(_has_value, cells[len(labels) :])):
-        row[None] = cells[len(labels) :]  # type: ignore[index]  # as csv.DictReader does
-    return row
-
-
-def _text(data: bytes, name: str, refused: Callable[[str], ValueError]) -> str:
-    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        raise refused(f"{name} is not UTF-8 text; save it as CSV (UTF-8)") from None
-
-
-def _csv(text: str) -> list[list[object]]:
-    declared = _SEPARATOR_LINE.match(text)
-    body = text[declared.end() :] if declared else text
-    lines = (line for line in body.splitlines() if line.strip(" ,;\t"))
-    header = next((line for line in lines if not line.startswith(("#", '"#'))), "")
-    separator = declared[1] if declared else max(_SEPARATORS, key=header.count)
-    return [cells for _, cells in csv_rows(io.StringIO(body, newline=""), separator)]
-
-
-def _workbook(path: Path, refused: Callable[[str], ValueError]) -> list[list[object]]:
-    try:
-        from openpyxl import load_workbook  # noqa: PLC0415 - of an extra
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "nexus: to read a workbook: pip install 'svc-tax-tools[report]', or save the sheet as"
-            f" CSV (UTF-8) ({error})"
-        ) from None
-    try:
-        with warnings.catch_warnings():  # about styles and the like, which are not read
-            warnings.simplefilter("ignore", UserWarning)
-            book = load_workbook(path, read_only=True, data_only=True)
-            try:
-                sheet = book.worksheets[0]
-                sheet.reset_dimensions()
-                return [[*cells] for cells in sheet.iter_rows(values_only=True)]
-            finally:
-                book.close()
-    except _BROKEN as error:
-        raise refused(f"{path.name} is no workbook that can be read: {error}") from None

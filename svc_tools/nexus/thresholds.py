@@ -7,22 +7,23 @@ file is checked, and an error lists all problems.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
-from svc_tools.nexus.register import ProblemsError
+from svc_tools.nexus.register import ProblemsError, read_sheet
 from svc_tools.places import STATES, state_code
+from svc_tools.tabular import cell_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -37,9 +38,10 @@ Measured = Literal[
 Base = Literal["gross", "retail", "taxable"]
 Certainty = Literal["high", "medium", "low"]
 
-_YES, _NO = {"yes", "true", "1", "y"}, {"no", "false", "0", "n"}
+_Reader = tuple[Callable[[str], object], str]
 _SHOWN = 40
-_NEEDS: dict[str, tuple[bool, bool | None]] = {
+_NEEDED = {"state", "logic", "certainty", "source", "checked_on"}
+_TESTS: dict[str, tuple[bool, bool | None]] = {
     "sales": (True, False),
     "and": (True, True),
     "or": (True, True),
@@ -142,7 +144,7 @@ class Thresholds:
         checked = " to ".join(map(str, dict.fromkeys((days[0], days[-1])))) if days else NOTHING
         sentences = [
             f"{counted(len(self.rows), 'row')}; last compared with their sources: {checked}.",
-            "A blank cell is a fact that no source says; nothing is suggested from it.",
+            "A blank cell is a fact that no source states; nothing is suggested from it.",
         ]
         rows = [
             (
@@ -175,7 +177,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
     A row without `effective_to` lasts until the state's next row.
 
     Args:
-        path: a CSV file (UTF-8, with a header) of the columns `COLUMNS`; blank cells are facts that
+        path: a CSV or workbook, with a header, of the columns `COLUMNS`; blank cells are facts that
             are not known. `read_thresholds().frame().to_csv(path, index=False)` writes one.
 
     Raises:
@@ -183,75 +185,54 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
         FileNotFoundError: there is no such file.
     """
     shipped = _shipped()
-    if path is None:
-        return shipped
-    return Thresholds(_merged(shipped.rows, _rows_of(path)))
+    return shipped if path is None else Thresholds(_merged(shipped.rows, _rows_of(Path(path))))
 
 
 @cache
 def _shipped() -> Thresholds:
-    text = (files("svc_tools.nexus") / "thresholds.csv").read_text(encoding="utf-8")
-    return Thresholds(_merged((), _rows_in(text)))
+    with as_file(files("svc_tools.nexus") / "thresholds.csv") as path:
+        return Thresholds(_merged((), _rows_of(path)))
 
 
 def _word(known: bool | None) -> str:  # noqa: FBT001 - the value to show
     return NOTHING if known is None else "yes" if known else "no"
 
 
-_WHOLE = re.compile(r"\$?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(?:\.0+)?")
-_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_Value = TypeVar("_Value")
-
-
-def _rows_of(path: str | Path) -> tuple[Threshold, ...]:
+def _rows_of(path: Path) -> tuple[Threshold, ...]:
     """The rows of a file, in its order.
 
     Raises:
-        ThresholdsError: it has other columns, or rows that cannot be read.
+        ThresholdsError: it has other columns, or rows that cannot be read; it lists them all.
         FileNotFoundError: there is no such file.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"thresholds: there is no file {str(path)!r}")
-    try:
-        return _rows_in(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ThresholdsError([f"{path.name} is not UTF-8 text; save it as CSV (UTF-8)"]) from None
-
-
-def _rows_in(text: str) -> tuple[Threshold, ...]:
-    """The rows of a CSV's text; the cells are separated by commas, semicolons or tabs.
-
-    Raises:
-        ThresholdsError: it has other columns, or rows that cannot be read; it lists them all.
-    """
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = [str(name).strip().lower() for name in reader.fieldnames or ()]
+    (_, header), *below = read_sheet(path, ThresholdsError) or [(0, [])]
+    names = [str(name or "").strip().lower() for name in header]
     _check_columns(names)
-    reader.fieldnames = names
     problems: list[str] = []
-    rows: list[Threshold] = []
-    seen: dict[tuple[str, date | None], int] = {}
-    for cells in reader:
-        number = reader.line_num
-        if not any(str(cell).strip() for cell in cells.values() if cell is not None):
+    rows: dict[tuple[str, date | None], int] = {}
+    found = []
+    for line, cells in below:
+        texts = ["" if cell is None else cell_text(cell).strip() for cell in cells]
+        if not any(texts):
             continue
-        row = _Row(number, cells, problems).read()
+        faults = []
+        if any(texts[len(names) :]):
+            faults.append("it has more cells than the header; quote text that has a delimiter")
+        row = _row(dict(zip(names, texts, strict=False)), faults)
+        problems += (f"line {line}: {fault}" for fault in faults)
         if row is None:
             continue
         key = (row.state, row.effective_from)
-        if key in seen:
+        if key in rows:
             problems.append(
-                f"line {number}: {row.state} has a row from {row.effective_from or 'the first day'}"
-                f" already, in line {seen[key]}"
+                f"line {line}: {row.state} has a row from {row.effective_from or 'the first day'}"
+                f" already, in line {rows[key]}"
             )
-        seen[key] = number
-        rows.append(row)
+        rows[key] = line
+        found.append(row)
     if problems:
         raise ThresholdsError(problems)
-    return tuple(rows)
+    return tuple(found)
 
 
 def _merged(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Threshold, ...]:
@@ -265,136 +246,69 @@ def _merged(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Thr
     merged |= {(row.state, row.effective_from): row for row in own}
     rows = sorted(merged.values(), key=lambda row: (row.state, row.effective_from or date.min))
     problems: list[str] = []
-    ended: list[Threshold] = []
-    for row, following in zip(rows, [*rows[1:], None], strict=True):
-        if following is None or following.state != row.state:
-            ended.append(row)
+    for at, (row, following) in enumerate(pairwise(rows)):
+        if following.state != row.state or following.effective_from is None:
             continue
-        assert following.effective_from is not None  # noqa: S101 - only a first row has none
         last = following.effective_from - timedelta(days=1)
         if row.effective_to is None:
-            ended.append(replace(row, effective_to=last))
-        else:
-            ended.append(row)
-            if row.effective_to > last:
-                problems.append(
-                    f"{row.state}: one row lasts to {row.effective_to}, and the next begins on"
-                    f" {following.effective_from}; a day has one row"
-                )
+            rows[at] = replace(row, effective_to=last)
+        elif row.effective_to > last:
+            problems.append(
+                f"{row.state}: one row lasts to {row.effective_to}, and the next begins on"
+                f" {following.effective_from}; a day has one row"
+            )
     if problems:
         raise ThresholdsError(problems)
-    return tuple(ended)
+    return tuple(rows)
 
 
 def _check_columns(names: Sequence[str]) -> None:
-    absent = [name for name in COLUMNS if name not in names]
-    other = [name for name in names if name not in COLUMNS]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    problems = [
-        f"{words}: {', '.join(map(repr, found))}"
-        for words, found in (
-            ("columns are missing", absent),
-            ("columns are not known", other),
-            ("columns are there twice", twice),
-        )
-        if found
-    ]
+    found = {
+        "columns are missing": [name for name in COLUMNS if name not in names],
+        "columns are not known": [name for name in names if name not in COLUMNS],
+        "columns are there twice": sorted({name for name in names if names.count(name) > 1}),
+    }
+    problems = [f"{words}: {', '.join(map(repr, of))}" for words, of in found.items() if of]
     if problems:
         raise ThresholdsError([*problems, f"expected: {', '.join(COLUMNS)}"])
 
 
-class _Row:
-    """One line, read cell by cell; problems are added to the list."""
+def _row(texts: Mapping[str, str], faults: list[str]) -> Threshold | None:
+    """A row of a file; `None` where a cell cannot be read, and what is wrong with it."""
+    values: dict[str, Any] = {}
+    for name in COLUMNS:
+        text = texts.get(name, "")
+        read, expected = _READERS[name]
+        values[name] = read(text) if text else None
+        if text and values[name] is None:
+            faults.append(f"{name}: {text[:_SHOWN]!r} is not {expected}")
+        elif not text and name in _NEEDED:
+            faults.append(f"{name}: missing; expected {expected}")
+    begin, end = values["effective_from"], values["effective_to"]
+    if begin is not None and end is not None and end < begin:
+        faults.append(f"effective_to {end} lies before effective_from {begin}")
+    if not faults:
+        faults += _contradictions(values)
+    return None if faults else Threshold(**values | {"notes": texts.get("notes", "")})
 
-    def __init__(
-        self, number: int, cells: Mapping[str | None, object], problems: list[str]
-    ) -> None:
-        self._number, self._problems, self._wrong = number, problems, False
-        self._cells = {
-            name: str(cell).strip() for name, cell in cells.items() if name and cell is not None
-        }
-        if None in cells:
-            self._refuse("it has more cells than the header; quote text that has a delimiter")
 
-    def read(self) -> Threshold | None:
-        """The row; `None` where a cell cannot be read."""
-        state = self._cell("state", _state, "the code or name of a state", needed=True)
-        logic = cast("Logic | None", self._one_of("logic", get_args(Logic), needed=True))
-        period = cast("Measured | None", self._one_of("period", get_args(Measured)))
-        base = cast("Base | None", self._one_of("base", get_args(Base)))
-        sure = cast("Certainty | None", self._one_of("certainty", get_args(Certainty), needed=True))
-        begin, end = self._day("effective_from"), self._day("effective_to")
-        dropped, checked = (
-            self._day("transactions_dropped_on"),
-            self._day("checked_on", needed=True),
-        )
-        sales, transactions = self._whole("sales"), self._whole("transactions")
-        trailing = self._whole("trailing_months")
-        counts = self._cell("marketplace_counts", _yes_or_no, "yes, no or blank")
-        source = self._cells.get("source", "")
-        if not source:
-            self._refuse("source: missing; say where the row was read")
-        if begin is not None and end is not None and end < begin:
-            self._refuse(f"effective_to {end} lies before effective_from {begin}")
-        if logic is not None:
-            self._check_tests(logic, sales, transactions, period)
-        if self._wrong or state is None or logic is None or sure is None or checked is None:
-            return None
-        return Threshold(
-            *(state, begin, end, sales, transactions, logic, period, base, counts, trailing),
-            *(dropped, sure, source, checked, self._cells.get("notes", "")),
-        )
+def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
+    """Where the tests that a row has are not those of its logic."""
+    logic = values["logic"]
+    for name, needed in zip(("sales", "transactions"), _TESTS[logic], strict=True):
+        value = values[name]
+        if needed and value is None:
+            yield f"{name}: missing, and logic {logic!r} needs it"
+        elif needed is False and value is not None:
+            yield f"{name}: {value}, but logic {logic!r} has no test of it"
+        elif value == 0:
+            yield f"{name}: 0 is no threshold; leave the cell blank"
+    if (values["period"] is None) != (logic == "none"):
+        yield f"period: {'missing' if logic != 'none' else 'not for logic none'}"
 
-    def _check_tests(
-        self, logic: Logic, sales: int | None, transactions: int | None, period: Measured | None
-    ) -> None:
-        for name, value, needed in zip(
-            ("sales", "transactions"), (sales, transactions), _NEEDS[logic], strict=True
-        ):
-            if needed is not None and needed != (value is not None) and not self._cells[name]:
-                self._refuse(f"{name}: missing, and logic {logic!r} needs it")
-            elif needed is False and value is not None:
-                self._refuse(f"{name}: {value}, but logic {logic!r} has no test of it")
-            elif value == 0:
-                self._refuse(f"{name}: 0 is no threshold; leave the cell blank")
-        if (period is None) != (logic == "none") and not (self._cells["period"] and period is None):
-            problem = "missing" if period is None else "not for logic 'none'"
-            self._refuse(f"period: {problem}")
 
-    def _refuse(self, problem: str) -> None:
-        self._wrong = True
-        self._problems.append(f"line {self._number}: {problem}")
-
-    def _cell(
-        self,
-        name: str,
-        read: Callable[[str], _Value | None],
-        expected: str,
-        *,
-        needed: bool = False,
-    ) -> _Value | None:
-        text = self._cells.get(name, "")
-        value = read(text) if text else None
-        if text and value is None:
-            self._refuse(f"{name}: {text[:_SHOWN]!r} is not {expected}")
-        elif not text and needed:
-            self._refuse(f"{name}: missing; expected {expected}")
-        return value
-
-    def _one_of(self, name: str, words: Iterable[str], *, needed: bool = False) -> str | None:
-        known = tuple(words)
-        return self._cell(
-            name,
-            lambda text: text.lower() if text.lower() in known else None,
-            f"one of {', '.join(known)}",
-            needed=needed,
-        )
-
-    def _day(self, name: str, *, needed: bool = False) -> date | None:
-        return self._cell(name, _iso, "a date such as 2026-05-01", needed=needed)
-
-    def _whole(self, name: str) -> int | None:
-        return self._cell(name, _number, "a whole number")
+_WHOLE = re.compile(r"\$?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(?:\.0+)?")
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _state(text: str) -> str | None:
@@ -416,5 +330,36 @@ def _number(text: str) -> int | None:
 
 
 def _yes_or_no(text: str) -> bool | None:
-    word = text.lower()
-    return True if word in _YES else False if word in _NO else None
+    return {"yes": True, "true": True, "1": True, "y": True}.get(
+        text.lower(), False if text.lower() in {"no", "false", "0", "n"} else None
+    )
+
+
+def _one_of(words: object) -> _Reader:
+    known = get_args(words)
+    return (
+        lambda text: text.lower() if text.lower() in known else None,
+        f"one of {', '.join(known)}",
+    )
+
+
+_DAY = (_iso, "a date such as 2026-05-01")
+_COUNT = (_number, "a whole number")
+_READERS: dict[str, _Reader] = {
+    "state": (_state, "the code or name of a state"),
+    "effective_from": _DAY,
+    "effective_to": _DAY,
+    "sales": _COUNT,
+    "transactions": _COUNT,
+    "logic": _one_of(Logic),
+    "period": _one_of(Measured),
+    "base": _one_of(Base),
+    "marketplace_counts": (_yes_or_no, "yes, no or blank"),
+    "trailing_months": _COUNT,
+    "transactions_dropped_on": _DAY,
+    "certainty": _one_of(Certainty),
+    "source": (str, "where the row was read"),
+    "checked_on": _DAY,
+    "notes": (str, "text"),
+}
+"""How the cells of each column are read, and what is expected there."""

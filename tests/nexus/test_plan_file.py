@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tools import soffice
 
+from svc_tools.csv_files import guarded, unguarded
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
 from svc_tools.nexus.plan import COLUMNS, Missing, plan_header
 from svc_tools.nexus.planning import NO_SALES_TAX
-from svc_tools.nexus.register import guarded, unguarded
 from svc_tools.places import STATES
 
 DAY = date(2026, 11, 21)
@@ -226,11 +226,10 @@ def test_separators_and_encodings_of_spreadsheets(tmp_path, separator, encoding)
     assert read_plan(path) == plan
 
 
-def test_another_encoding_is_said(plan, tmp_path):
+def test_the_encoding_of_a_spreadsheet_on_windows(plan, tmp_path):
     path = edited(plan.write(tmp_path / "plan.csv"), 1, "notes", "caf\u00e9")
     put(path, cells_of(path), encoding="cp1252")
-    with pytest.raises(PlanError, match=r"is not UTF-8 text; save it as CSV \(UTF-8\)"):
-        read_plan(path)
+    assert "caf\u00e9" in [row.notes for row in read_plan(path).rows]
 
 
 def test_the_line_that_names_the_separator_and_blank_lines(plan, tmp_path):
@@ -317,10 +316,10 @@ def test_files_that_are_no_plan(plan, tmp_path):
     with pytest.raises(PlanError, match="has no rows"):
         read_plan(path)
     (tmp_path / "plan.xlsx").write_bytes(b"PK no workbook")
-    with pytest.raises(PlanError, match="no workbook that can be read"):
+    with pytest.raises(PlanError, match="cannot be read as an Excel workbook"):
         read_plan(tmp_path / "plan.xlsx")
     (tmp_path / "plan.ods").write_bytes(b"PK")
-    with pytest.raises(PlanError, match=r"save it as \.xlsx or CSV"):
+    with pytest.raises(PlanError, match=r"expected \.csv, "):
         read_plan(tmp_path / "plan.ods")
 
 
@@ -331,7 +330,7 @@ def test_a_workbook_that_was_cut_off_is_said(plan, tmp_path):
     path = tmp_path / "plan.xlsx"
     book.save(path)
     path.write_bytes(path.read_bytes()[:-400])
-    with pytest.raises(PlanError, match=r"plan\.xlsx is no workbook that can be read"):
+    with pytest.raises(PlanError, match=r"plan\.xlsx cannot be read as an Excel workbook"):
         read_plan(path)
 
 
@@ -363,13 +362,14 @@ def test_the_register_too_is_written_and_read_back(tmp_path):
     assert read_register(register.write(tmp_path / "register.csv")).records == register.records
 
 
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"))
 records = st.fixed_dictionaries(
     {
         "state": st.sampled_from(sorted(STATES)),
         "nexus_type": st.sampled_from(NEXUS_TYPES),
         "registered_at": st.none() | st.dates(),
-        "address": st.none() | st.text(),
-        "notes": st.none() | st.text() | st.sampled_from(HOSTILE),
+        "address": st.none() | TEXTS,
+        "notes": st.none() | TEXTS | st.sampled_from(HOSTILE),
     }
 )
 

@@ -250,16 +250,16 @@ def test_every_problem_of_a_file_is_listed_with_its_line(tmp_path):
     said = refused.value.problems
     assert said == (
         "line 2: state: 'Puerto Rico' is not the code or name of a state",
-        "line 3: certainty: 'sure' is not one of high, medium, low",
         "line 3: sales: 'many' is not a whole number",
+        "line 3: certainty: 'sure' is not one of high, medium, low",
+        "line 4: source: missing; expected where the row was read",
         "line 4: checked_on: '10/01/2026' is not a date such as 2026-05-01",
-        "line 4: source: missing; say where the row was read",
         "line 5: transactions: missing, and logic 'or' needs it",
         "line 6: transactions: 100, but logic 'sales' has no test of it",
-        "line 7: period: not for logic 'none'",
+        "line 7: period: not for logic none",
         "line 8: effective_to 2026-04-01 lies before effective_from 2026-05-01",
-        "line 9: trailing_months: '1.5' is not a whole number",
         "line 9: marketplace_counts: 'maybe' is not yes, no or blank",
+        "line 9: trailing_months: '1.5' is not a whole number",
         "line 10: sales: 0 is no threshold; leave the cell blank",
         "line 12: MI has a row from the first day already, in line 11",
     )
@@ -300,7 +300,7 @@ def test_each_day_has_exactly_one_row_of_a_state(state, day):
 def test_they_are_shown_as_a_table_without_guesses():
     shown = str(read_thresholds())
     assert "2026-11-21" in shown
-    assert "A blank cell is a fact that no source says" in shown
+    assert "A blank cell is a fact that no source states" in shown
     page = read_thresholds()._repr_html_()
     assert page.count("<tr") == len(read_thresholds().rows) + 1
     odd = Thresholds((Threshold("TX", *(None,) * 4, "none", *(None,) * 5, "high", "<b>", TODAY),))
