@@ -77,7 +77,7 @@ def test_a_program_gets_what_went_wrong_as_an_object(own, tmp_path, faults):
     told = run(tmp_path / "plan.csv", "--register", own, "--json")
     error = json.loads(told.stdout)["error"]
     assert (told.returncode, error["status_code"]) == (2, None)
-    assert error["message"] == "nexus register: row 2: state 'Atlantis' is no US state"
+    assert error["message"] == "nexus register: row 2: state 'Atlantis' is not a US state"
     assert error["message"] in " ".join(told.stderr.split())
     faults.will(answer(403, b'{"error": {"code": "FORBIDDEN", "message": "not yours"}}'))
     refused = svc_tools("nexus", "list", "--json", SVC_API_KEY=KEY, SVC_BASE_URL=faults.base_url)
