@@ -71,8 +71,8 @@ def test_a_record_that_is_there_is_changed_only_where_that_was_asked_for(account
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"state": "Nowhere", "nexus_type": "economic"}, "'Nowhere' is no US state"),
-        ({"state": "TX", "nexus_type": "virtual"}, "'virtual' is none of physical, economic,"),
+        ({"state": "Nowhere", "nexus_type": "economic"}, "'Nowhere' is not a US state"),
+        ({"state": "TX", "nexus_type": "virtual"}, "'virtual' is not one of physical, economic,"),
         (
             {"state": "TX", "nexus_type": "economic", "registered_at": "05/01/2024"},
             "registered_at",
