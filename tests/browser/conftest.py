@@ -20,6 +20,10 @@ RECORDS = (
     ("NH", "economic", "2021-06-30"),
     ("WA", "economic", "2018-11-05"),
 )
+FOLDERS = (
+    *("HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"),
+    *("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "SVC_RECEIPTS"),
+)
 
 
 @dataclass
@@ -28,7 +32,7 @@ class Account:
 
     Attributes:
         url: the address of its service.
-        client: asks that service, as the page does.
+        client: a client of that service, as the page has one.
     """
 
     url: str
@@ -56,10 +60,22 @@ def account(_own_home, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def served(account, tmp_path_factory):
-    cwd = tmp_path_factory.mktemp("page")
-    with served_page(cwd=cwd, SVC_API_KEY=TYPED_KEY, SVC_BASE_URL=account.url) as page:
+def work(tmp_path_factory):
+    """Where the page's server and its kernels write; no key may be in any of it at the end."""
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="session")
+def served(account, work):
+    own = {name: work / name.lower() for name in FOLDERS}
+    for folder in own.values():
+        folder.mkdir()
+    environment = {name: str(folder) for name, folder in own.items()}
+    environment |= {"SVC_API_KEY": TYPED_KEY, "SVC_BASE_URL": account.url}
+    with served_page(cwd=work, **environment) as page:
         yield page
+        printed, _ = page.end()
+    (work / "printed.log").write_text("\n".join([*page.said, *printed]))
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +94,10 @@ def opened(served, chrome):
 
 @pytest.fixture
 def page(opened, served, account):
-    """That page, asking the account; it asks nothing outside, and its console does not complain.
+    """That page on the account; it requests nothing outside, and its console has no errors.
 
     A new one would start a process for each test. Here a test finds what those before it left, as
-    whoever works all day on one page does.
+    in a day's work on one page.
     """
     page, seen = opened
     page.get_by_role("tab", name="Lookup").click()

@@ -46,7 +46,7 @@ class Ran:
         return [json.dumps(self.notebook).encode(), *(path.read_bytes() for path in files)]
 
 
-def run(name, folder, *, again=True):
+def run(name, folder, *, again=False):
     """Execute a notebook in a kernel and a folder of the test's own, and once more in the same.
 
     The second pass finds what the first one wrote; what is returned is the first pass.

@@ -1,13 +1,13 @@
-"""The tab "File", driven as a person drives it, on real HTTP: nothing is lost or hidden."""
+"""The tab File, driven as a user drives it, over real HTTP: nothing is lost or hidden."""
 
 from __future__ import annotations
 
 import ast
 import csv
+import gzip
 import re
 import threading
 from collections import Counter
-from dataclasses import replace
 from datetime import date
 
 import openpyxl
@@ -15,10 +15,12 @@ import pytest
 from support.faults import HANG, KEY, RESET, answer, echo, echoing
 
 from svc_sdk import Svc
-from svc_tools.frames import enrich_file
-from svc_tools.frames.files.result import ReviewRow
-from svc_tools.widgets.file_result import _why
-from svc_tools.widgets.file_tab import FileTab, _result_of
+from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.files.enriching import view_of_file
+from svc_tools.frames.files.job import FileJob
+from svc_tools.frames.files.rates import Terms
+from svc_tools.widgets.file_columns import file_trouble, reworded
+from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
 
 HEAD = ["order", "zip", "state", "sold", "amount"]
@@ -150,32 +152,32 @@ def test_an_excel_workbook_is_made_of_the_same_answers(tab, faults, tmp_path):
     assert (row["zip"], row["combined_rate"], row["tax"]) == ("78000", 0.0825, 0.83)
 
 
-def test_columns_that_could_be_meant_are_asked_for(tab, faults, tmp_path):
-    head = ["ship_zip", "zip", "ship_state", "bill_zip", "order_date", "shipped_date"]
-    rows = [["78701", "90001", "TX", "90001", "2026-05-01", "2026-05-02"]]
-    open_path(tab, csv_of(tmp_path / "orders.csv", rows, head))
-    assert tab.columns.roles["zip"].value == ("choose", "")
-    assert tab.columns.roles["as_of"].value == ("choose", "")
+@pytest.mark.parametrize(
+    ("head", "unclear"),
+    [
+        ("zip,ship_state,bill_zip", {"zip", "state"}),
+        ("ship_zip,zip,ship_state,bill_zip,order_date,shipped_date", {"zip", "as_of"}),
+    ],
+)
+def test_columns_that_could_be_meant_must_be_chosen(tab, faults, tmp_path, head, unclear):
+    names = head.split(",")
+    cells = {"ship_zip": "78701", "ship_state": "TX", "zip": "78701", "order_date": "2026-05-01"}
+    row = [cells.get(name, "90001") for name in names]
+    open_path(tab, csv_of(tmp_path / "orders.csv", [row], names))
+    chosen = {role: field.value[0] for role, field in tab.columns.roles.items()}
+    assert {role for role, kind in chosen.items() if kind == "choose"} == unclear
     assert "where was it shipped to" in tab.columns.question.value
     click(tab, tab.plan_button)
-    assert "ZIP Code" in tab.message.html
     assert "choose one" in tab.message.html
     assert not is_shown(tab.run_button)
-    choose(tab, zip="ship_zip", state="ship_state", as_of="order_date")
+    choose(tab, zip=next(name for name in names if "zip" in name), state="ship_state")
+    if "as_of" in unclear:
+        choose(tab, as_of="order_date")
     click(tab, tab.plan_button)
     click(tab, tab.run_button)
     (request,) = faults.seen
     assert "zip=78701" in request.target
-    assert "2026-05-01" in request.target
-
-
-def test_columns_that_may_be_of_two_parties_are_asked_for(tab, faults, tmp_path):
-    source = csv_of(
-        tmp_path / "orders.csv", [["90001", "TX", "90001"]], ["zip", "ship_state", "bill_zip"]
-    )
-    open_path(tab, source)
-    asked = {role for role, field in tab.columns.roles.items() if field.value[0] == "choose"}
-    assert asked == {"zip", "state"}
+    assert ("2026-05-01" in request.target) == ("as_of" in unclear)
 
 
 def test_a_column_that_is_not_to_be_used_is_not_found_by_its_name(tab, faults, tmp_path):
@@ -351,21 +353,25 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tab, tmp_path, name, content, 
     assert not tab.choice.path.busy  # another one can be chosen
 
 
-def test_a_workbook_of_several_sheets_can_be_read_another_way(tab, faults, tmp_path):
+def test_another_sheet_of_a_workbook_is_offered_and_read(tab, tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["nothing"])
-    sheet = book.create_sheet("May")
+    sheet = book.create_sheet("Orders & more")
     sheet.append(["zip", "state"])
     sheet.append(["02134", "MA"])
     book.save(tmp_path / "orders.xlsx")
     upload(tab, tmp_path / "orders.xlsx")
-    assert "2 sheets" in tab.message.html
-    tab.choice.sheet.value = "May"
+    assert tab.choice.options.opened
+    assert "“How the file is read”" in tab.message.html
+    assert "--sheet" not in tab.message.html
+    assert tab.choice.sheet.options == ("Sheet", "Orders & more")
+    tab.choice.sheet.value = "Orders & more"
     click(tab, tab.choice.again)
     assert tab.columns.roles["zip"].value == ("column", "zip")
+    assert "02134" in tab.columns.preview.value
+    assert tab.choice.sheet.value == "Orders & more"
     click(tab, tab.plan_button)
-    assert "'sheet'" not in tab.code.code
-    assert "sheet='May'" in tab.code.code
+    assert "sheet='Orders & more'" in tab.code.code
     click(tab, tab.run_button)
     assert cells_of(tab.result.written)[0]["zip"] == "02134"
 
@@ -405,6 +411,12 @@ def test_another_service_needs_another_plan(tab, faults, tmp_path):
     planned(tab, csv_of(tmp_path / "orders.csv", rows_of(1)))
     assert is_shown(tab.run_button)
     with Svc("another-key-0123456789", base_url=faults.base_url) as other:
+        tab.session.client = other  # before the tab hears of it
+        click(tab, tab.run_button)
+        assert faults.seen == []
+        assert not is_shown(tab.run_button)
+        click(tab, tab.plan_button)
+        assert is_shown(tab.run_button)
         tab.session.use(other)
     assert not is_shown(tab.run_button)
 
@@ -428,18 +440,6 @@ def test_a_stop_while_the_file_is_read_lets_go_at_once(tab, tmp_path, monkeypatc
     go_on.set()
     tab.session.background.settle()
     assert "nothing was asked" in tab.message.html
-
-
-def test_the_panel_gives_what_the_function_gives(tab, scripted, tmp_path):
-    source = csv_of(tmp_path / "orders.csv", rows_of(5))
-    planned(tab, source)
-    click(tab, tab.run_button)
-    run = enrich_file(source, tmp_path / "by-hand.csv", client=scripted)
-    rows = [
-        [{**row, "lookup_looked_up_at": ""} for row in cells_of(path)]
-        for path in (tab.result.written, run.written)
-    ]
-    assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
@@ -496,16 +496,6 @@ def test_columns_named_like_ours_pass_through_beside_ours_with_a_prefix(tab, fau
     assert 'prefix="svc_"' in tab.code.code.replace("'", '"')
 
 
-def test_a_plan_for_one_service_is_never_run_on_another(tab, faults, tmp_path):
-    planned(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
-    with Svc(KEY, base_url=faults.base_url) as other:
-        tab.session.client = other  # while it was busy with something else
-        click(tab, tab.run_button)
-        assert "Another service is used now: show the plan again" in tab.message.html
-        assert faults.seen == []
-        assert not is_shown(tab.run_button)
-
-
 def test_another_service_while_the_file_is_read_voids_the_plan(tab, faults, tmp_path):
     open_path(tab, csv_of(tmp_path / "orders.csv", rows_of(3)))
     with Svc(KEY, base_url=faults.base_url) as other:
@@ -525,25 +515,6 @@ def test_a_result_stays_on_the_page_when_something_is_changed(tab, tmp_path):
     assert is_shown(tab.result.view)
     assert b"".join(tab.result.download.pieces()) == content
     assert not is_shown(tab.result.make_workbook)  # there is no plan to make it by
-
-
-def test_another_sheet_of_a_workbook_is_offered_and_read(tab, tmp_path):
-    book = openpyxl.Workbook()
-    book.active.append(["note"])
-    orders = book.create_sheet("Orders & more")
-    orders.append(["zip", "state"])
-    orders.append([78701, "TX"])
-    book.save(tmp_path / "orders.xlsx")
-    open_path(tab, tmp_path / "orders.xlsx")
-    assert tab.choice.options.opened
-    assert "“How the file is read”" in tab.message.html
-    assert "--sheet" not in tab.message.html
-    assert tab.choice.sheet.options == ("Sheet", "Orders & more")
-    tab.choice.sheet.value = "Orders & more"
-    click(tab, tab.choice.again)
-    assert tab.columns.roles["zip"].value == ("column", "zip")
-    assert "78701" in tab.columns.preview.value
-    assert tab.choice.sheet.value == "Orders & more"
 
 
 def test_a_file_that_could_not_be_opened_shows_how_it_may_be_read(tab, tmp_path):
@@ -579,12 +550,109 @@ def test_a_file_without_rows_is_said_to_have_none(tab, tmp_path):
         (f"{'x' * 240}.csv", f"{'x' * 100}-rates.csv"),
     ],
 )
-def test_a_result_is_named_like_its_source(tmp_path, name, result):
-    assert _result_of(tmp_path / name, tmp_path) == tmp_path / result
+def test_a_result_is_named_like_its_source(tab, tmp_path, name, result):
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(tmp_path / name, "wt") as file:
+        file.write("zip\n78701\n")
+    open_path(tab, tmp_path / name)
+    assert tab.target.value == str(tmp_path / result)
 
 
-def test_a_row_shows_its_most_urgent_reason():
-    row = ReviewRow(1, ("x",), "partial", "0.06250", ("partial", "as_of_after_edition"), "")
-    urgent = "The rate lacks its local or district part."
-    assert _why(row) == f"{urgent} 1 further reason."
-    assert _why(replace(row, codes=("partial",))) == urgent
+OF_CODE = re.compile(r"--\w|\b[a-z_]+=|\bpd\.|\bthe frame\b|\bto_datetime\b")
+"""What only those understand who write commands or Python."""
+
+UNREADABLE = {
+    "zeros.csv": "order,zip\n1,78701\n".encode("utf-16-le"),
+    "marks.csv": b"a,b;c\n1,2;3\n",
+    "broken.csv": b"order,zip\n1,78701,extra\n",
+    "bytes.csv": b"order,zip\n\x81,78701\n",
+    "empty.csv": b"",
+    "rows.xlsx": b"no workbook",
+    "old.xls": b"\xd0\xcf\x11\xe0",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_file_that_cannot_be_read_is_told_in_the_words_of_the_panel(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(UNREADABLE[name])
+    with pytest.raises(ValueError, match=name) as failed:
+        list(FileJob(path, tmp_path / "out.csv", Terms({"zip": "zip"})).survey().places)
+    said = file_trouble(failed.value, name)
+    assert said.text.startswith(name)  # as the file is called
+    assert said.text.endswith(".")
+    assert not OF_CODE.search(said.text)
+
+
+@pytest.mark.parametrize(
+    ("head", "lookup"),
+    [
+        ("a,b", {}),
+        ("ship_zip,zip,state", {}),
+        ("bill_zip,ship_state,state", {}),
+        ("zip,order_date,invoice_date", {}),
+        ("zip,combined_rate,state", {"as_of": "today"}),
+        ("zip,zip,state", {"zip": "zip"}),
+    ],
+)
+def test_columns_that_cannot_be_used_are_told_in_the_words_of_the_panel(tmp_path, head, lookup):
+    path = tmp_path / "orders.csv"
+    path.write_text(f"{head}\n{','.join(['2026-01-01'] * (head.count(',') + 1))}\n")
+    with pytest.raises(ValueError) as failed:  # noqa: PT011 - the message is what is tested
+        FileJob(path, tmp_path / "out.csv", Terms(lookup))
+    assert not OF_CODE.search(file_trouble(failed.value, path.name).text)
+
+
+def test_a_result_that_is_there_already_is_told_without_an_option(tmp_path):
+    for name in ("orders.csv", "out.csv"):
+        (tmp_path / name).write_text("zip\n78701\n")
+    with pytest.raises(ValueError, match="there already") as failed:
+        FileJob(tmp_path / "orders.csv", tmp_path / "out.csv", Terms({}))
+    assert file_trouble(failed.value).text.endswith("is there already; name another file.")
+
+
+def test_notes_on_what_is_read_name_the_fields(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["zip", "sold"])
+    book.active.append([78701, "2026-05-01"])
+    book.create_sheet("Returns")
+    book.save(tmp_path / "orders.xlsx")
+    view = view_of_file(tmp_path / "orders.xlsx")
+    assert view.sheets == ("Sheet", "Returns")
+    (note,) = view.notes
+    assert reworded(note).endswith("name another.")
+
+
+def test_notes_on_columns_and_fixed_values_name_the_fields():
+    import pandas as pd  # noqa: PLC0415 - of this test alone
+
+    frame = pd.DataFrame({"zip": ["78701"], "sold": ["2026-05-01"]})
+    (note, *_) = find_inputs(frame, {"zip": "zip", "as_of": "sold"}).notes
+    assert reworded(note) == "ZIP Code from column 'zip', Date of the sale from column 'sold'."
+    notes = find_inputs(frame, {"zip": "zip", "state": "TX", "as_of": "2026-05-01"}).notes
+    assert "State TX for all rows, Date of the sale 2026-05-01 for all rows." in [
+        reworded(text) for text in notes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        (
+            ("as_of: '5/31' is not an ISO date such as '2026-05-01'; convert the column first, for"
+            " instance with pd.to_datetime(..., format='%m/%d/%Y')"),
+            ("Date of the sale: '5/31' is not an ISO date such as '2026-05-01'; say how they are"
+            " written under “How dates are written”, for instance %m/%d/%Y."),
+        ),
+        (
+            ("as_of: 2026-05-01T00:30Z is a moment; say whose date counts, for instance with"
+            " tz='America/Chicago'"),
+            ("Date of the sale: 2026-05-01T00:30Z is a moment; say whose date counts, under “Time"
+            " zone of the dates”, for instance America/Chicago."),
+        ),
+        ("state: 'ZZ' is not a US state", "State: 'ZZ' is not a US state."),
+        ("orders.csv is read as separated by tabs", "orders.csv is read as separated by tabs."),
+    ],
+)  # fmt: skip
+def test_a_reason_of_a_row_names_the_field(said, instead):
+    assert reworded(said, "orders.csv") == instead

@@ -1,18 +1,159 @@
-"""The tab "Lookup", driven through its widgets, over real HTTP."""
+"""The tab Lookup: its form as a query, and the tab driven over real HTTP."""
 
 from __future__ import annotations
 
 import json
 import threading
+from datetime import UTC, date, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
+from support.cards import answer as response
+from support.cards import text_of
 from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
-from svc_sdk import Svc
-from svc_tools.widgets.lookup_tab import LookupTab
+from svc_sdk import Svc, _requests
+from svc_tools.lookup.outcomes import of_answer
+from svc_tools.places import STATES, Place
+from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, LookupTab, query_of, result_card
 from svc_tools.widgets.session import Session
+
+_NAMES = [entry.name for entry in ENTRIES if entry.kind != "radio"]
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "words"),
+    [
+        (
+            {"state": "Texas", "zip": " 78701 "},
+            "client.lookup('TX', zip='78701')",
+            "TX 78701",
+        ),
+        (
+            {"zip": "02108", "mode": "zip"},
+            "client.lookup('MA', zip='02108')",
+            "MA 02108",
+        ),
+        (
+            {"mode": "address", "state": "TX", "address": "1100 Congress Ave", "city": "Austin"},
+            "client.lookup('TX', address='1100 Congress Ave', city='Austin')",
+            "1100 Congress Ave, Austin, TX",
+        ),
+        (
+            {"mode": "place", "state": "wa", "location": "Seattle", "zip": "no zip at all"},
+            "client.lookup('WA', location='Seattle')",
+            "Seattle, WA",
+        ),
+        (
+            {"mode": "address", "address": "600 Congress Ave, Austin, TX 78701"},
+            "client.lookup('TX', address='600 Congress Ave, Austin, TX 78701')",
+            "600 Congress Ave, Austin, TX 78701",
+        ),
+        (
+            {"mode": "address", "address": "600 Congress Ave", "city": "Austin, TX"},
+            "client.lookup('TX', address='600 Congress Ave', city='Austin, TX')",
+            "600 Congress Ave, Austin, TX",
+        ),
+        (
+            {"mode": "address", "address": "600 Congress Ave", "address_zip": "78701"},
+            "client.lookup('TX', address='600 Congress Ave', zip='78701')",
+            "600 Congress Ave, TX 78701",
+        ),
+        (
+            {"mode": "place", "location": "Austin, TX"},
+            "client.lookup('TX', location='Austin, TX')",
+            "Austin, TX",
+        ),
+        (
+            {"mode": "coordinates", "state": "TX", "lat": "30.27", "lng": "-97.74"},
+            "client.lookup('TX', lat=30.27, lng=-97.74)",
+            "TX, 30.27, -97.74",
+        ),
+        (
+            {"state": "TX", "zip": "78701", "when": "date", "as_of": "2024-05-01"},
+            "client.lookup('TX', zip='78701', as_of='2024-05-01')",
+            "TX 78701",
+        ),
+        (
+            {"state": "TX", "zip": "78701", "when": "today", "as_of": "2024-05-01"},
+            "client.lookup('TX', zip='78701')",
+            "TX 78701",
+        ),
+    ],
+)
+def test_each_mode_asks_with_its_own_fields_alone(values, code, words):
+    question = query_of(values)
+    assert question.code() == code
+    assert question.words == words
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "said"),
+    [
+        ({}, "zip", "Give a ZIP Code"),
+        ({"state": "TX", "zip": "787"}, "zip", "not in TX"),
+        ({"state": "TX", "zip": "K1A 0B1"}, "zip", "Canadian"),
+        ({"state": "Texarkana", "zip": "78701"}, "state", "not a US state"),
+        ({"state": "Puerto Rico", "zip": "00901"}, "zip", "territory"),
+        ({"mode": "place", "location": "Austin"}, "state", "Give the state"),
+        ({"mode": "place", "state": "TX"}, "location", "name of a place"),
+        ({"zip": "42223"}, "state", "Give the state, such as TX: ZIP 42223 lies in KY and TN."),
+        ({"mode": "address", "address": "600 Congress Ave"}, "state", "Give the state"),
+        ({"mode": "coordinates", "lat": "30", "lng": "-97"}, "state", "Give the state"),
+        ({"mode": "place", "state": "TX", "location": "x" * 65}, "location", "more than 64"),
+        ({"mode": "coordinates", "state": "TX", "lat": "91", "lng": "0"}, "lat", "within"),
+        ({"mode": "coordinates", "state": "TX", "lat": "north", "lng": "0"}, "lat", "number"),
+        ({"mode": "address", "state": "TX", "address": "1 A", "city": ""}, "address", "expected"),
+        (
+            {"mode": "address", "state": "TX", "address": "1 A" * 90, "address_zip": "78701"},
+            "address",
+            "too long",
+        ),
+        (
+            {"mode": "address", "state": "TX", "address": "1100 Congress", "address_zip": "1"},
+            "address_zip",
+            "not a ZIP",
+        ),
+        ({"state": "TX", "zip": "78701", "when": "date"}, "as_of", "Give the date"),
+        ({"state": "TX", "zip": "78701", "when": "date", "as_of": "5/1"}, "as_of", "2026-05-01"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_sentence_at_its_field(values, field, said):
+    errors = query_of(values)
+    assert said in errors[field]
+    assert errors[field].endswith(".")
+
+
+_TEXTS = st.text(max_size=20) | st.sampled_from(["78701", "TX", "Austin", "30.2", "2024-05-01"])
+
+
+@given(
+    st.dictionaries(st.sampled_from(_NAMES), _TEXTS),
+    st.sampled_from(["zip", "address", "place", "coordinates"]),
+    st.sampled_from(["today", "date"]),
+)
+def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values, mode, when):
+    question = query_of(values | {"mode": mode, "when": when})
+    if isinstance(question, LookupQuery):
+        place = question.place
+        assert place.mode == mode
+        assert place.state in STATES
+        assert (place.as_of is not None) == (when == "date")
+        arguments = dict.fromkeys(
+            ("address", "city", "zip", "location", "lat", "lng", "as_of", "period")
+        )
+        _requests.lookup(place.state, **(arguments | place.arguments()), mode="simple")
+    else:
+        assert question
+        assert set(question) <= set(_NAMES)
+
+
+def test_a_day_is_that_day():
+    values = {"state": "TX", "zip": "78701", "when": "date", "as_of": "2024-02-29"}
+    assert query_of(values).day == date(2024, 2, 29)
 
 
 @pytest.fixture
@@ -134,13 +275,6 @@ def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
     assert len(faults.seen) == 3
 
 
-def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatch):
-    monkeypatch.setattr("svc_tools.widgets.lookup_tab._HISTORY_LIMIT", 2)
-    for zip_code in ("78701", "78702", "78703"):
-        look_up(tab, zip=zip_code)
-    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]
-
-
 def test_without_a_service_it_says_so():
     tab = LookupTab(Session())
     look_up(tab)
@@ -236,3 +370,43 @@ def test_an_old_trouble_does_not_stand_beside_a_new_question(tab, faults):
     assert tab.message.html == ""
     tab.history.show(12_345)  # a row that is gone by now
     assert tab.history.shown == -1
+
+
+PLACE = Place("TX", "zip", zip="78701")
+
+
+def carded(one, day=None):
+    at = datetime(2026, 5, 20, tzinfo=UTC)
+    return text_of(result_card(one, of_answer(PLACE, one, at=at), service="the one", day=day))
+
+
+def test_the_panel_says_why_a_person_should_look():
+    ranged = {
+        "code": "zip_spans_jurisdictions",
+        "message": "spans",
+        "lowest_combined_rate": "0.06250",
+        "highest_combined_rate": "0.08250",
+    }
+    said = carded(response(warnings=[ranged]))
+    assert "from 6.25% to 8.25%" in said
+    assert "the one" in said
+    assert "2026-05-20" in said
+    odd = carded(response({"city_rate": "0.02000"}))
+    assert "The parts of the rate are not its sum" in odd
+    later = response(effective_date="2026-01-01", effective_date_basis="publisher_effective_date")
+    assert "took effect after the day" in carded(later, date(2025, 6, 1))
+    assert "took effect" not in carded(later, date(2026, 6, 1))
+
+
+def test_what_the_service_warns_of_is_said_once():
+    one = response(warnings=[{"code": "source_conflict", "message": "Two lists differ"}])
+    html = result_card(one, of_answer(PLACE, one), service="the one")
+    assert html.count("<li>") == 1
+    assert "Two lists differ (source_conflict)" in html
+
+
+def test_the_history_keeps_the_newest_and_does_not_grow_for_ever(tab, monkeypatch):
+    monkeypatch.setattr("svc_tools.widgets.lookup_tab._HISTORY_LIMIT", 2)
+    for zip_code in ("78701", "78702", "78703"):
+        look_up(tab, zip=zip_code)
+    assert [row["cells"][1] for row in tab.history.rows] == ["TX 78703", "TX 78702"]

@@ -5,27 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.nexus_service import NexusService
-from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, tick
+from support.nexus_tab import click, confirm, planned, previewed, row, said, tick
 
 from svc_sdk import Svc
 from svc_tools.nexus import read_plan
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
-
-
-@pytest.fixture(autouse=True)
-def own_receipts(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
-    return tmp_path / "receipts"
-
-
-@pytest.fixture
-def lean(faults):
-    made = NexusService(faults)
-    for record in FIVE:
-        made.put(**record)
-    return made
 
 
 @pytest.fixture
@@ -45,23 +30,28 @@ def offered(tab):
 
 
 def stopped_in_the_middle(tab, lean):
-    stop = tab.apply.stop_button
-    lean.before = lambda *_: stop.click()
+    lean.before = lambda *_: tab.apply.stop_button.click()
     previewed(tab, "DE economic", "MT economic")
     confirm(tab, tab.apply.confirm, "2")
     lean.before = None
     assert lean.sent == [("DELETE", "DE", "economic")]
 
 
-def test_nothing_left_over_is_nothing_shown(tab):
+def test_without_unfinished_work_nothing_is_offered(tab, scripted, tmp_path):
     assert tab.left_over.view.layout.display == "none"
-    assert offered(tab) == ""
+    tick(planned(tab), "DE economic")
+    tab.plan.untick_button.click()
+    assert offered(opened(scripted, tmp_path / "later")) == ""
 
 
-def test_a_removal_that_ended_early_is_said_and_gone_on_with(tab, lean, scripted, tmp_path):
+def test_a_removal_that_ended_early_is_offered_and_continued(tab, lean, scripted, tmp_path):
+    early = NexusTab(Session(scripted, folder=tmp_path / "early"))
     stopped_in_the_middle(tab, lean)
+    assert "it was stopped" in tab.receipt.result.value
+    early.opened()  # it looks when it is shown, not when it is made
+    early.session.background.settle()
     later = opened(scripted, tmp_path / "later")
-    assert "2 removals: 1 removed, 1 not removed" in offered(later)
+    assert "2 removals: 1 removed, 1 not removed" in offered(later) == offered(early)
     click(later, later.left_over.open_button)
     assert [one.state for one in later.cleanup.plan.ticked] == ["DE", "MT"]
     assert "1 removed" in later.receipt.result.value
@@ -70,16 +60,6 @@ def test_a_removal_that_ended_early_is_said_and_gone_on_with(tab, lean, scripted
     confirm(later, later.apply.confirm, "MT")
     assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
     assert offered(opened(scripted, tmp_path / "last")) == ""
-
-
-def test_what_is_made_before_anybody_looks_says_what_was_left_over_since(
-    tab, lean, scripted, tmp_path
-):
-    early = NexusTab(Session(scripted, folder=tmp_path / "early"))
-    stopped_in_the_middle(tab, lean)
-    early.opened()
-    early.session.background.settle()
-    assert "1 removed" in offered(early)
 
 
 def test_ticks_that_were_not_applied_are_offered_and_nothing_is_sent(tab, lean, scripted, tmp_path):
@@ -91,12 +71,6 @@ def test_ticks_that_were_not_applied_are_offered_and_nothing_is_sent(tab, lean, 
     assert row(later, "NY economic").remove.value
     assert later.apply.confirm.expected == ""
     assert lean.sent == []
-
-
-def test_a_plan_without_ticks_is_not_offered(tab, scripted, tmp_path):
-    tick(planned(tab), "DE economic")
-    tab.plan.untick_button.click()
-    assert offered(opened(scripted, tmp_path / "later")) == ""
 
 
 def test_what_another_account_left_over_is_offered_only_to_that_account(
@@ -170,21 +144,6 @@ def test_a_question_that_hangs_is_given_up_with_a_button(tab, lean, step):
     click(tab, asks)
     assert "Canceled" not in said(section)
     assert lean.sent == []
-
-
-def test_a_removal_under_way_cannot_be_dropped(tab, lean):
-    seen = []
-
-    def before(*_):
-        seen.append(tab.apply.cancel_button.layout.display)
-        tab.apply.give_up()
-        seen.append(tab.apply.busy)
-
-    lean.before = before
-    previewed(tab, "DE economic")
-    confirm(tab, tab.apply.confirm, "DE")
-    assert seen == ["none", True]
-    assert "1 removed" in tab.receipt.result.value
 
 
 def test_an_undo_shows_how_far_it_is_and_stops_after_the_one_under_way(tab, lean):

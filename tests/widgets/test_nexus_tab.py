@@ -6,18 +6,12 @@ import threading
 
 import pytest
 from support.faults import KEY
-from support.nexus_service import NexusService
 from support.nexus_tab import FIVE, click, confirm, planned, previewed, row, said, there, tick
 
 from svc_tools.nexus import receipts
 from svc_tools.widgets.nexus_plan import PAGE
 from svc_tools.widgets.nexus_tab import NexusTab
 from svc_tools.widgets.session import Session
-
-
-@pytest.fixture(autouse=True)
-def own_receipts(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path / "receipts"))
 
 
 @pytest.fixture
@@ -34,15 +28,6 @@ def tab(client, tmp_path):
 
 
 @pytest.fixture
-def lean(faults):
-    """A service whose abilities a test decides, with the same five records."""
-    made = NexusService(faults)
-    for record in FIVE:
-        made.put(**record)
-    return made
-
-
-@pytest.fixture
 def lean_tab(lean, scripted, tmp_path):
     return NexusTab(Session(scripted, folder=tmp_path / "work"))
 
@@ -56,12 +41,16 @@ def test_the_service_s_records_become_a_plan_and_nothing_is_ticked(tab):
     assert [one.row.state for one in tab.plan.rows.rows][:2] == ["DE", "MT"]
 
 
-def test_what_the_service_holds_is_escaped_wherever_it_is_shown(tab):
+def test_what_the_service_holds_is_escaped_and_no_key_is_saved(tab):
     previewed(tab, "DE economic")
     shown = [tab.register.records.value, tab.plan.rows.rows[0].facts.value, tab.apply.preview.value]
     assert all("&lt;b&gt;old&lt;/b&gt;" in text for text in shown)
     confirm(tab, tab.apply.confirm, "DE")
-    assert not any("<b>old" in text for text in [*shown, *walk(tab.view)])
+    click(tab, tab.history.list_button)
+    saved = [*walk(tab.view)]
+    assert not any("<b>old" in text for text in [*shown, *saved])
+    assert not any(KEY in text for text in saved)
+    assert any("DE economic" in text for text in saved)
 
 
 def test_two_of_five_are_removed_and_come_back_with_an_undo(tab, client):
@@ -92,31 +81,24 @@ def test_two_of_five_are_removed_and_come_back_with_an_undo(tab, client):
     assert plain(client.list_nexus().nexus) == plain(before)
 
 
-def test_the_button_rests_until_the_state_is_typed(tab, client):
+def test_only_the_state_enables_the_button_and_other_ticks_take_it_back(tab, client):
     previewed(tab, "DE economic")
     box = tab.apply.confirm
-    assert box.button.disabled
-    for typed in ("D", "1", "DEL", "MT", ""):
+    for typed in ("", "D", "1", "DEL", "MT", ""):
         box.typed.value = typed
         assert box.button.disabled, typed
         click(tab, box.button)
-    assert len(there(client)) == 5
     box.typed.value = "de"
     assert not box.button.disabled
-
-
-def test_other_ticks_after_the_preview_take_the_confirmation_back(tab, client):
-    previewed(tab, "DE economic")
-    tab.apply.confirm.typed.value = "DE"
     tick(tab, "MT economic")
-    assert tab.apply.confirm.button.disabled
+    assert box.button.disabled
     assert tab.apply.preview.value == ""
     assert "preview the requests again" in said(tab.apply)
-    click(tab, tab.apply.confirm.button)
+    click(tab, box.button)
     assert len(there(client)) == 5
 
 
-def test_a_preview_that_was_overtaken_by_a_tick_asks_for_no_confirmation(lean_tab, lean):
+def test_a_preview_that_a_tick_outdates_requests_no_confirmation(lean_tab, lean):
     tick(planned(lean_tab), "DE economic")
     lean.listing = lambda: tick(lean_tab, "MT economic")
     click(lean_tab, lean_tab.apply.preview_button)
@@ -125,40 +107,24 @@ def test_a_preview_that_was_overtaken_by_a_tick_asks_for_no_confirmation(lean_ta
     assert "preview again" in said(lean_tab.apply)
 
 
-def test_a_second_click_sends_nothing(lean_tab, lean):
-    previewed(lean_tab, "DE economic", "MT economic")
-    lean_tab.apply.confirm.typed.value = "2"
-    lean_tab.apply.confirm.button.click()
-    lean_tab.apply.confirm.button.click()
-    lean_tab.apply.confirm.typed.value = "2"
-    lean_tab.apply.confirm.button.click()
-    lean_tab.session.background.settle()
-    assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
-
-
-def test_the_page_is_told_while_a_removal_must_not_be_cut_off(lean_tab, lean):
-    marked = []
+def test_a_removal_under_way_is_marked_cannot_be_dropped_and_runs_once(lean_tab, lean):
+    seen, apply = [], lean_tab.apply
 
     def before(*_):
-        marked.append("svc-busy" in lean_tab.apply.said._dom_classes)
+        seen.append("svc-busy" in apply.said._dom_classes)
+        apply.give_up()
+        seen.append(apply.busy)
+        seen.append(apply.cancel_button.layout.display)
+        apply.confirm.typed.value = "2"
+        apply.confirm.button.click()  # a second click
 
     lean.before = before
     previewed(lean_tab, "DE economic", "MT economic")
-    assert "svc-busy" not in lean_tab.apply.said._dom_classes
-    confirm(lean_tab, lean_tab.apply.confirm, "2")
-    assert marked == [True, True]
-    assert "svc-busy" not in lean_tab.apply.said._dom_classes
-
-
-def test_what_changed_on_the_service_since_the_preview_is_left_alone(tab, client):
-    previewed(tab, "DE economic", "MT economic", "NY economic")
-    client.remove_nexus("DE", nexus_type="economic")
-    client.add_nexus("MT", nexus_type="economic", registered_at="2026-01-01", notes="new")
-    confirm(tab, tab.apply.confirm, "3")
-    found = {item.state: item.status for item in tab.cleanup.receipt.items}
-    assert found == {"DE": "absent", "MT": "changed", "NY": "removed"}
-    assert ("MT", "economic") in there(client)
-    assert "Not done" in tab.receipt.result.value
+    assert "svc-busy" not in apply.said._dom_classes
+    confirm(lean_tab, apply.confirm, "2")
+    assert seen == [True, True, "none"] * 2
+    assert "svc-busy" not in apply.said._dom_classes
+    assert lean.sent == [("DELETE", "DE", "economic"), ("DELETE", "MT", "economic")]
 
 
 def test_what_is_gone_before_the_preview_is_not_asked_to_be_confirmed(tab, client):
@@ -172,9 +138,12 @@ def test_what_is_gone_before_the_preview_is_not_asked_to_be_confirmed(tab, clien
 @pytest.mark.parametrize("lacks", ["lists", "adds"])
 def test_a_service_without_list_or_add_offers_no_undo_and_says_so(lean_tab, lean, tmp_path, lacks):
     setattr(lean, lacks, False)
+    lean.records["DE", "economic"]["notes"] = None
+    click(lean_tab, lean_tab.register.list_button)
+    assert (lean_tab.cleanup.register is None) == (lacks == "lists")
+    assert ("does not list" in said(lean_tab.register)) == (lacks == "lists")
     own = tmp_path / "nexus.csv"
     own.write_text("state,nexus_type,registered_at\nDE,economic,2019-05-01\n", encoding="utf-8")
-    lean.records["DE", "economic"]["notes"] = None
     lean_tab.register.file.submit(path=str(own))
     lean_tab.session.background.settle()
     click(lean_tab, lean_tab.plan.make_button)
@@ -185,14 +154,6 @@ def test_a_service_without_list_or_add_offers_no_undo_and_says_so(lean_tab, lean
     assert lean.sent == [("DELETE", "DE", "economic")]
     assert lean_tab.receipt.preview_button.layout.display == "none"
     assert "cannot be undone on this service" in lean_tab.receipt.result.value
-
-
-def test_a_service_without_a_list_says_so_and_an_own_file_goes_on(lean_tab, lean):
-    lean.lists = False
-    click(lean_tab, lean_tab.register.list_button)
-    assert "list" in said(lean_tab.register)
-    assert lean_tab.cleanup.register is None
-    assert not lean_tab.register.list_button.disabled
 
 
 def test_a_service_that_goes_down_in_the_middle_leaves_a_receipt_that_says_what_is_unknown(
@@ -236,42 +197,19 @@ def test_what_was_done_but_not_answered_is_settled_later_without_sending_it_agai
     assert lean.sent == [("DELETE", "DE", "economic")]
 
 
-def test_a_lost_answer_is_settled_by_the_same_plan_and_never_sent_twice(lean_tab, lean):
-    lean.lost = {"DE"}
-    previewed(lean_tab, "DE economic", "MT economic")
-    confirm(lean_tab, lean_tab.apply.confirm, "2")
-    assert lean.sent.count(("DELETE", "DE", "economic")) == 1
-    assert {item.outcome for item in lean_tab.cleanup.receipt.items} == {"done"}
-
-
-def test_stop_ends_after_the_request_under_way(lean_tab, lean):
-    stop = lean_tab.apply.stop_button
-    lean.before = lambda state, _: stop.click() if state == "DE" else None
-    previewed(lean_tab, "DE economic", "MT economic", "NY economic")
-    confirm(lean_tab, lean_tab.apply.confirm, "3")
-    assert lean.sent == [("DELETE", "DE", "economic")]
-    statuses = {item.state: item.status for item in lean_tab.cleanup.receipt.items}
-    assert statuses == {"DE": "removed", "MT": "not_attempted", "NY": "not_attempted"}
-    assert "it was stopped" in lean_tab.receipt.result.value
-
-
-def test_a_plan_of_another_account_is_refused(tab, lean, scripted, client):
-    tick(planned(tab), "DE economic")
+def test_another_account_hides_the_list_and_the_preview_and_refuses_the_plan(
+    tab, lean, scripted, client
+):
+    previewed(tab, "DE economic")
     tab.session.use(scripted)
+    assert tab.cleanup.register is None
+    assert tab.register.records.value == tab.apply.preview.value == ""
+    assert tab.apply.confirm.expected == ""
     click(tab, tab.apply.preview_button)
     assert "The plan was made for" in said(tab.apply)
     assert tab.apply.confirm.button.disabled
     assert lean.sent == []
     assert len(there(client)) == 5
-
-
-def test_another_account_hides_what_the_former_one_listed_and_its_preview(tab, scripted):
-    previewed(tab, "DE economic")
-    tab.session.use(scripted)
-    assert tab.cleanup.register is None
-    assert tab.register.records.value == ""
-    assert tab.apply.preview.value == ""
-    assert tab.apply.confirm.expected == ""
 
 
 def test_what_hangs_is_dropped_with_the_account_and_the_form_is_free_again(tab, scripted):
@@ -307,14 +245,17 @@ def test_an_own_register_is_compared_with_the_service_s_list(tab, tmp_path):
     assert {one.state for one in tab.cleanup.plan.rows} == {"CA", "DE", "MT", "NY", "TX"}
 
 
-def test_a_register_that_cannot_be_read_says_which_row(tab, tmp_path):
+def test_a_file_that_cannot_be_read_is_a_sentence_and_the_form_stays_usable(tab, tmp_path):
     own = tmp_path / "nexus.csv"
     own.write_text("state,nexus_type\nTX,economic\nXX,economic\n", encoding="utf-8")
-    tab.register.file.submit(path=str(own))
-    tab.session.background.settle()
-    assert "Row 2" in said(tab.register) or "row 2" in said(tab.register)
-    assert "XX" in said(tab.register)
-    assert not tab.register.file.busy
+    for section, path, words in (
+        (tab.register, own, ("row 2", "xx")),
+        (tab.exposure, tmp_path / "none.csv", ("none.csv",)),
+    ):
+        section.file.submit(path=str(path))
+        tab.session.background.settle()
+        assert all(word in said(section).lower() for word in words)
+        assert not section.file.busy
 
 
 def doubled(tab, tmp_path):
@@ -445,28 +386,20 @@ def test_all_types_of_a_state_go_only_after_its_code_is_typed(tab, client):
     client.add_nexus("TX", nexus_type="economic")
     click(tab, tab.register.list_button)
     section = tab.whole_state
-    section.state.value = "TX"
+    section.state.value = "NY"
+    click(tab, section.preview_button)
+    section.confirm.typed.value = "NY"
+    section.state.value = "TX"  # another state takes the confirmation back
+    click(tab, section.confirm.button)
+    assert len(there(client)) == 6
     click(tab, section.preview_button)
     assert "DELETE /v1/portability/nexus/TX" in section.preview.value
-    assert section.confirm.button.disabled
     section.confirm.typed.value = "2"
     assert section.confirm.button.disabled
     confirm(tab, section.confirm, "TX")
     assert "TX" not in {state for state, _ in there(client)}
     assert "removed" in said(section)
     assert len(receipts()) == 1
-
-
-def test_another_state_after_the_preview_takes_its_confirmation_back(tab, client):
-    click(tab, tab.register.list_button)
-    section = tab.whole_state
-    section.state.value = "TX"
-    click(tab, section.preview_button)
-    section.confirm.typed.value = "TX"
-    section.state.value = "NY"
-    assert section.confirm.button.disabled
-    click(tab, section.confirm.button)
-    assert len(there(client)) == 5
 
 
 def test_the_code_that_is_shown_does_the_same(tab, client):
@@ -477,15 +410,6 @@ def test_the_code_that_is_shown_does_the_same(tab, client):
         exec(section.code.code.replace("listed =", "register = listed ="), names)  # noqa: S102 - ours
     assert [item.status for item in names["receipt"].items] == ["removed"]
     assert ("DE", "economic") not in there(client)
-
-
-def test_the_key_is_in_nothing_that_a_notebook_saves(tab):
-    previewed(tab, "DE economic")
-    confirm(tab, tab.apply.confirm, "DE")
-    click(tab, tab.history.list_button)
-    seen = [*walk(tab.view)]
-    assert not any(KEY in text for text in seen)
-    assert any("DE economic" in text for text in seen)
 
 
 def walk(widget):
@@ -504,10 +428,12 @@ SALES = "state,order_date,amount,channel\n" + "".join(
 
 
 def test_sales_show_who_lacks_a_record_first_and_become_evidence_of_the_plan(tab, tmp_path):
-    sales = tmp_path / "sales.csv"
-    sales.write_text(SALES, encoding="utf-8")
+    head, *lines = SALES.splitlines()
+    files = {tmp_path / "a.csv": lines[::2], tmp_path / "b.csv": lines[1::2]}
+    for path, some in files.items():
+        path.write_text("\n".join([head, *some]) + "\n", encoding="utf-8")
     click(tab, tab.register.list_button)
-    tab.exposure.file.submit(path=str(sales), as_of="2025-12-31")
+    tab.exposure.file.submit(path="; ".join(map(str, files)), as_of="2025-12-31")
     tab.session.background.settle()
     shown = tab.exposure.result.value
     assert "As of 2025-12-31." in shown
@@ -520,15 +446,6 @@ def test_sales_show_who_lacks_a_record_first_and_become_evidence_of_the_plan(tab
     names = {"register": tab.cleanup.register}
     exec(tab.exposure.code.code, names)  # noqa: S102 - ours
     assert names["exposure"].equals(tab.cleanup.exposure)
-
-
-def test_several_files_of_sales_are_counted_together(tab, tmp_path):
-    head, *lines = SALES.splitlines()
-    for name, kept in (("a.csv", lines[::2]), ("b.csv", lines[1::2])):
-        (tmp_path / name).write_text("\n".join([head, *kept]) + "\n", encoding="utf-8")
-    tab.exposure.file.submit(path=f"{tmp_path / 'a.csv'}; {tmp_path / 'b.csv'}")
-    tab.session.background.settle()
-    assert "$240,000.00" in tab.exposure.result.value
 
 
 def test_columns_are_offered_and_those_chosen_are_used(tab, tmp_path):
@@ -557,13 +474,6 @@ def test_columns_are_offered_and_those_chosen_are_used(tab, tmp_path):
 def test_what_cannot_be_computed_is_said_at_its_field(tab, given, field):
     tab.exposure.file.submit(**given)
     assert list(tab.exposure.file.errors) == [field]
-    assert not tab.exposure.file.busy
-
-
-def test_a_sales_file_that_is_not_there_is_a_sentence_and_the_form_stays_usable(tab, tmp_path):
-    tab.exposure.file.submit(path=str(tmp_path / "none.csv"))
-    tab.session.background.settle()
-    assert "none.csv" in said(tab.exposure)
     assert not tab.exposure.file.busy
 
 

@@ -1,16 +1,22 @@
-"""What the tabs share: who is asked, and with what; the key is shown nowhere."""
+"""What the tabs share: the client, background jobs, the folder; in plain Python and in a kernel."""
 
 from __future__ import annotations
 
 import ast
+import asyncio
+import json
+import os
 import stat
+import threading
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 from pydantic import SecretStr
 from support.faults import KEY
 
 from svc_sdk import Svc
-from svc_tools.widgets.session import Session
+from svc_tools.widgets.session import Background, Session
 
 
 def test_nothing_configured_is_no_service_and_starts_none():
@@ -94,3 +100,218 @@ def test_a_client_that_was_given_is_not_closed(service):
         session = Session(client)
         del session
         assert client.health().status == "ok"
+
+
+@pytest.fixture
+def background():
+    return Background()
+
+
+def test_a_job_that_hangs_holds_nobody_up_and_its_result_is_dropped_when_it_is_cancelled(
+    background,
+):
+    free, told = threading.Event(), []
+    job = background.start(lambda: free.wait(30), done=told.append, failed=told.append)
+    assert job.running
+    job.cancel()
+    assert not job.running
+    background.settle(5)  # it does not wait for what was given up
+    background.start(lambda: "second", done=told.append, failed=told.append)
+    background.settle(5)
+    free.set()
+    for thread in threading.enumerate():
+        if thread.name == "svc-tools panel":
+            thread.join(5)
+    assert told == ["second"]
+
+
+def test_what_a_job_raises_is_told_as_it_is(background):
+    told = []
+    background.start(lambda: 1 // 0, done=told.append, failed=told.append)
+    background.settle(5)
+    assert isinstance(told[0], ZeroDivisionError)
+
+
+def test_a_job_is_over_when_its_result_is_told(background):
+    free, told = threading.Event(), []
+    job = background.start(
+        lambda: free.wait(5), done=lambda _: told.append(job.running), failed=print
+    )
+    free.set()
+    background.settle(5)
+    assert told == [False]
+
+
+def test_progress_comes_in_order_and_before_the_result(background):
+    told = []
+
+    def work():
+        for number in range(200):
+            background.deliver(told.append, number)
+        return "result"
+
+    background.start(work, done=told.append, failed=told.append)
+    background.settle(5)
+    assert told == [*range(200), "result"]
+
+
+def test_a_cancelled_job_tells_nothing_more(background):
+    begun, go_on, told = threading.Event(), threading.Event(), []
+
+    def work():
+        begun.set()
+        go_on.wait(5)
+        background.deliver(told.append, "late")
+
+    job = background.start(work, done=told.append, failed=told.append)
+    begun.wait(5)
+    job.cancel()
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "svc-tools panel":
+            thread.join(5)
+    assert told == []
+
+
+def test_news_are_delivered_in_the_thread_of_a_running_event_loop(background):
+    async def page():
+        delivered = asyncio.get_running_loop().create_future()
+        background.start(
+            threading.get_ident,
+            done=lambda worker: delivered.set_result((worker, threading.get_ident())),
+            failed=delivered.set_exception,
+        )
+        return await asyncio.wait_for(delivered, 5)
+
+    worker, deliverer = asyncio.run(page())
+    assert deliverer == threading.get_ident() != worker
+
+
+def test_a_loop_that_is_busy_with_a_cell_does_not_hold_the_news_back(background):
+    told = threading.Event()
+
+    async def cell():
+        background.start(lambda: None, done=lambda _: told.set(), failed=print)
+        return told.wait(10)  # the loop is blocked, as by a long computation
+
+    assert asyncio.run(cell())
+
+
+def test_an_error_of_the_page_is_not_swallowed_and_the_next_job_works(background, caplog):
+    told = []
+    background.start(lambda: 1, done=lambda one: one.no_such_thing, failed=told.append)
+    with pytest.raises(AttributeError):
+        background.settle(5)
+    assert "could not show" in caplog.text
+    background.start(lambda: 2, done=told.append, failed=told.append)
+    background.settle(5)
+    assert told == [2]
+
+
+def test_waiting_for_a_job_that_hangs_says_so(background):
+    free = threading.Event()
+    background.start(lambda: free.wait(30), done=print, failed=print)
+    with pytest.raises(TimeoutError, match="still run"):
+        background.settle(0.05)
+    free.set()
+    background.settle(5)
+
+
+def others():
+    """The threads of other jobs."""
+    here = threading.current_thread()
+    return [one for one in threading.enumerate() if one.name == here.name and one is not here]
+
+
+def test_two_jobs_never_tell_at_once(background):
+    told, begun = [], threading.Event()
+
+    def first_is_told(_result):
+        background.start(begun.set, done=lambda _: told.append("second"), failed=print)
+        begun.wait(5)
+        for thread in others():
+            thread.join(5)  # the second one has ended, and has not told
+        told.append("first")
+
+    background.start(lambda: None, done=first_is_told, failed=print)
+    background.settle(15)
+    assert told == ["first", "second"]
+
+
+def test_progress_is_seen_while_a_cell_blocks_the_loop_and_the_job_goes_on(background):
+    told, end = threading.Event(), threading.Event()
+
+    def work():
+        background.deliver(told.set)
+        while not (told.wait(0.01) or end.is_set()):
+            background.deliver(int)
+
+    async def cell():
+        background.start(work, done=print, failed=print)
+        seen = told.wait(10)
+        end.set()
+        return seen
+
+    assert asyncio.run(cell())
+
+
+OPEN = """
+import asyncio, os, threading
+import svc_tools
+panel = svc_tools.panel()
+values = {"address": os.environ["ADDRESS"], "key": os.environ["TYPED"]}
+panel.key.form._handle_custom_msg({"event": "submit", "values": values}, [])
+del values
+panel
+"""
+WHILE_A_CELL_RUNS = """
+form, answered = panel.lookup.form, threading.Event()
+form.observe(lambda change: change.new or answered.set(), "busy")
+form.submit(state="TX", zip="78701")
+print("answered:", answered.wait(30))
+"""
+WHILE_THE_LOOP_IS_FREE = """
+answered = asyncio.Event()
+form.submit(state="WA", zip="98101")
+await asyncio.wait_for(answered.wait(), 30)
+print("answered:", not form.busy)
+"""
+
+
+@pytest.fixture(scope="module")
+def executed(service, tmp_path_factory):
+    """A notebook that was run, as it is saved with its widgets."""
+    folder = tmp_path_factory.mktemp("notebook")
+    notebook = nbformat.v4.new_notebook()
+    cells = (OPEN, WHILE_A_CELL_RUNS, WHILE_THE_LOOP_IS_FREE, "panel.session")
+    notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=os.environ | {"TYPED": KEY, "ADDRESS": service})
+    return notebook
+
+
+def saved_widgets(notebook):
+    return notebook.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+
+
+def test_answers_reach_the_page_while_a_cell_runs_and_while_none_does(executed):
+    printed = [
+        output["text"]
+        for cell in executed.cells
+        for output in cell.outputs
+        if output.output_type == "stream" and output.name == "stdout"
+    ]
+    assert printed == ["answered: True\n", "answered: True\n"]
+    # what the page was sent: nbclient keeps it as a page would
+    states = [one["state"] for one in saved_widgets(executed).values()]
+    (rows,) = [
+        state["rows"] for state in states if state.get("caption") == "Lookups of this session"
+    ]
+    assert [row["cells"][1] for row in rows] == ["WA 98101", "TX 78701"]
+    assert any("98101" in state.get("value", "") for state in states if "svc-rate" in str(state))
+
+
+def test_the_saved_notebook_holds_no_key(executed):
+    saved = json.dumps(executed)
+    assert "Address of the service" in saved
+    assert KEY not in saved

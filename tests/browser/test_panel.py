@@ -1,0 +1,403 @@
+"""The panel in the browser: a journey for each tab, by keyboard, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import signal
+import threading
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from filelock import FileLock, Timeout
+from playwright.sync_api import expect
+from support.browser import panel_page
+from support.by_hand import choose, look_up, rate, shown, tab_to, use_key
+from support.faults import HANG, KEY, RESET, echo
+from support.nexus_service import NexusService
+from support.nexus_tab import FIVE
+from support.secrets import TYPED_KEY, files_with
+from support.waiting import until
+
+from svc_tools.frames import enrich_file
+
+
+def press(page, name):
+    shown(page.get_by_role("button", name=name, exact=True)).click()
+
+
+def percent(text):
+    """The first percentage of a text."""
+    return Decimal(re.search(r"(\d+\.?\d*)\s*%", text)[1])
+
+
+def expected(account, state, zip_code):
+    return Decimal(account.client.lookup(state, zip=zip_code).rate.combined_rate) * 100
+
+
+# the tab Lookup, the key
+
+
+def test_a_whole_lookup_needs_no_mouse(page, account):
+    page.keyboard.press("Tab")
+    tab_to(page, "State")
+    page.keyboard.type("TX")
+    tab_to(page, "ZIP Code or ZIP+4")
+    page.keyboard.type("78701")
+    focus = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert focus != "none", "the focus is visible"
+    page.keyboard.press("Enter")
+    expect(rate(page)).to_be_visible()
+    assert percent(rate(page).inner_text()) == expected(account, "TX", "78701")
+    look_up(page, "TX", "787")
+    expect(shown(page.get_by_label("ZIP Code or ZIP+4"))).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_wrong_key_is_a_message_the_right_one_works_and_neither_is_written(
+    page, account, served, work
+):
+    use_key(page, account.url, "wrong-key-0123456789")
+    look_up(page, "TX", "78701")
+    expect(shown(page.get_by_text("does not accept the key"))).to_be_visible()
+    expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
+    use_key(page, account.url, TYPED_KEY)
+    look_up(page, "TX", "78701")
+    expect(rate(page)).to_be_visible()
+    assert page.locator("input[type=password]").evaluate_all("all => all.map(e => e.value)") == [""]
+    token = served.url.partition("token=")[2]
+    (work / "said.log").write_text("\n".join(one for one in served.said if token not in one))
+    for secret in ("wrong-key-0123456789", TYPED_KEY, token):
+        assert secret not in page.content()
+        found, written = files_with(secret, work)
+        assert found == []
+        assert written
+
+
+def test_a_service_that_is_lost_is_a_message_and_its_return_a_rate(page, account, faults):
+    use_key(page, faults.base_url, KEY)
+    faults.will(RESET)
+    look_up(page, "TX", "78701")
+    expect(shown(page.get_by_text("The service does not answer"))).to_be_visible()
+    expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
+    faults.will(echo)
+    look_up(page, "TX", "78702")
+    expect(rate(page)).to_be_visible()
+
+
+def test_a_lookup_that_hangs_leaves_the_page_usable_and_can_be_canceled(page, account, faults):
+    faults.will(HANG)
+    use_key(page, faults.base_url, "any-key-0123456789")
+    look_up(page, "TX", "78701")
+    assert faults.asked.wait(60)
+    page.get_by_role("tab", name="Nexus").click()
+    expect(page.get_by_role("button", name="List from the service")).to_be_visible()
+    page.get_by_role("tab", name="Lookup").click()
+    shown(page.get_by_role("button", name="Cancel")).click()
+    expect(shown(page.get_by_text("Canceled"))).to_be_visible()
+    use_key(page, account.url, TYPED_KEY)
+    look_up(page, "CA", "94105")
+    expect(rate(page)).to_be_visible()
+    assert percent(rate(page).inner_text()) == expected(account, "CA", "94105")
+
+
+# the page
+
+
+@pytest.fixture
+def narrow(page):
+    wide = page.viewport_size
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    yield page
+    page.set_viewport_size(wide)
+    page.emulate_media(color_scheme="light")
+
+
+def test_at_600_pixels_in_the_dark_nothing_is_cut_off(narrow):
+    page = narrow
+    look_up(page, "CA", "94105")
+    expect(rate(page)).to_be_visible()
+    for tab in ("Lookup", "File", "Nexus"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 600
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(int(part) for part in re.findall(r"\d+", ground)[:3]) < 80
+
+
+def test_every_label_is_that_of_a_field_in_its_own_form(page):
+    page.get_by_role("tab", name="Nexus").click()
+    strays = page.evaluate("""() => {
+      const ids = [...document.querySelectorAll("form [id]")].map((one) => one.id);
+      const doubled = ids.filter((id, at) => ids.indexOf(id) !== at);
+      const labels = [...document.querySelectorAll("form label[for]")];
+      const astray = labels.filter((one) => one.control?.form !== one.closest("form"));
+      return [labels.length > 8, doubled, astray.map((one) => one.textContent)];
+    }""")
+    assert strays == [True, [], []]
+
+
+@pytest.fixture
+def own_page(served, chrome):
+    """A page that a test may end, and where the state of its process is found."""
+    with panel_page(chrome, served) as (page, seen):
+        found = (re.search(r"/api/kernels/([\w-]+)", address) for address in seen.asked)
+        (kernel,) = {match[1] for match in found if match}
+        yield page, f"{served.home}api/kernels/{kernel}"
+
+
+def test_a_page_warns_before_it_is_closed_in_the_middle_and_then_ends_its_process(
+    own_page, faults, tmp_path
+):
+    page, kernel = own_page
+    other = page.context.new_page()
+    orders = tmp_path / "orders.csv"
+    orders.write_text("order,state,zip\n1,TX,78701\n")
+    faults.will(HANG)
+    use_key(page, faults.base_url, "any-key-0123456789")
+    page.get_by_role("tab", name="File").click()
+    shown(page.get_by_label("Or the path of a file")).fill(str(orders))
+    press(page, "Open")
+    press(page, "Show the plan")
+    press(page, "Run")
+    expect(shown(page.get_by_role("button", name="Stop", exact=True))).to_be_visible()
+    page.get_by_role("tab", name="Lookup").click()  # what runs is out of sight
+    questions = []
+    page.on("dialog", lambda question: (questions.append(question.type), question.dismiss()))
+    with page.expect_event("dialog"):
+        page.close(run_before_unload=True)
+    assert questions == ["beforeunload"]
+    assert other.goto(kernel).status == 200, "who stays finds the page as it was"
+    page.get_by_role("tab", name="File").click()
+    press(page, "Stop")
+    expect(page.locator(".svc-busy")).to_have_count(0)
+    page.close(run_before_unload=True)
+    until(lambda: other.goto(kernel).status == 404, seconds=120)
+    assert questions == ["beforeunload"]
+
+
+def test_a_page_whose_process_ended_says_so(own_page):
+    page, kernel = own_page
+    number = kernel.rpartition("/")[2]
+    for found in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if f"kernel-{number}.json" in found.read_text():
+                os.kill(int(found.parent.name), signal.SIGKILL)
+    expect(page.get_by_role("alert").locator("visible=true")).to_contain_text("Reload the page")
+
+
+# the tab File
+
+ORDERS = """order,sold,state,zip
+0001,2026-02-01,CA,94105
+0002,2026-02-01,TX,78701
+0003,2026-02-01,WA,98101
+0004,2026-02-01,CA,00000
+0005,2026-02-01,XX,12345
+"""
+
+
+def rows(path):
+    """The rows of a result, without times of lookups and references."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return [
+            {
+                name: re.sub(r"req_\w+", "req", text)
+                for name, text in row.items()
+                if not name.endswith("_at")
+            }
+            for row in csv.DictReader(file)
+        ]
+
+
+def test_a_file_needs_no_mouse(fresh, account, tmp_path):
+    page = fresh
+    orders = tmp_path / "orders.csv"
+    orders.write_text(ORDERS)
+    press_key = page.keyboard.press
+    tab_to(page, "Lookup")
+    press_key("ArrowRight")
+    tab_to(page, "Or the path of a file")
+    page.keyboard.type(str(orders))
+    press_key("Enter")
+    expect(shown(page.get_by_role("button", name="Show the plan"))).to_be_enabled()
+    assert shown(page.get_by_label("State", exact=True)).input_value() == "state"
+    tab_to(page, "Show the plan")
+    press_key("Enter")
+    expect(shown(page.get_by_text("billable"))).to_be_visible()
+    tab_to(page, "Run")
+    press_key("Enter")
+    expect(shown(page.get_by_role("button", name="Download"))).to_be_visible()
+    tab_to(page, "Download")
+    with page.expect_download() as found:
+        press_key("Enter")
+    found.value.save_as(tmp_path / "found.csv")
+    expected = tmp_path / "expected.csv"
+    enrich_file(orders, expected, client=account.client, cache=False, progress=False)
+    assert rows(tmp_path / "found.csv") == rows(expected)
+    assert [row["order"] for row in rows(expected)] == ["0001", "0002", "0003", "0004", "0005"]
+
+
+def test_a_file_above_the_hosts_usual_limit_comes_and_goes_whole(page, tmp_path):
+    page.get_by_role("tab", name="File").click()
+    large = tmp_path / "large.csv"
+    line = "{:08d},CA,94105," + "x" * 1_000 + "\n"
+    with large.open("w") as out:
+        out.write("order,state,zip,note\n")
+        out.writelines(line.format(number) for number in range(13_000))
+    assert large.stat().st_size > 12 * 1024 * 1024
+    choose(page, page, large)
+    press(page, "Show the plan")
+    expect(shown(page.get_by_text("13,000"))).to_be_visible()
+    press(page, "Run")
+    link = shown(page.get_by_role("link", name="Download"))
+    expect(link).to_be_visible()
+    with page.expect_download() as found:
+        link.click()
+    found.value.save_as(tmp_path / "found.csv")
+    with (tmp_path / "found.csv").open(newline="", encoding="utf-8-sig") as result:
+        assert [int(row["order"]) for row in csv.DictReader(result)] == list(range(13_000))
+
+
+# the tab Nexus
+
+
+def states(account):
+    return {state for state, _, _ in account.records()}
+
+
+def test_two_of_five_records_are_removed_without_a_mouse_and_come_back(fresh, account):
+    page = fresh
+    account.fill()
+    before = account.records()
+    press_key = page.keyboard.press
+    tab_to(page, "Lookup")
+    press_key("End")
+    tab_to(page, "List from the service")
+    press_key("Enter")
+    expect(shown(page.get_by_text("5 records in 5 states"))).to_be_visible()
+    tab_to(page, "Make the plan")
+    press_key("Enter")
+    boxes = page.get_by_role("checkbox", name="Remove ")
+    expect(boxes).to_have_count(5)
+    assert [box.is_checked() for box in boxes.all()] == [False] * 5, "nothing is ticked in advance"
+    for record in ("NH economic", "OR economic"):
+        tab_to(page, f"Remove {record}")
+        press_key("Space")
+        expect(page.get_by_role("checkbox", name=f"Remove {record}")).to_be_checked()
+    tab_to(page, "Preview the requests")
+    press_key("Enter")
+    for state in ("OR", "NH"):
+        request = f"DELETE /v1/portability/nexus/{state}?nexus_type=economic"
+        expect(shown(page.get_by_text(request))).to_be_visible()
+    remove = page.get_by_role("button", name="Remove 2 records")
+    expect(remove).to_be_disabled()
+    tab_to(page, "Type 2, the number of records")
+    page.keyboard.type("3")
+    expect(shown(page.get_by_label("Type 2, the number of records"))).to_have_value("3")
+    expect(remove).to_be_disabled()
+    assert account.records() == before
+    press_key("Backspace")
+    page.keyboard.type("2")
+    expect(remove).to_be_enabled()
+    tab_to(page, "Remove 2 records")
+    press_key("Enter")
+    expect(shown(page.get_by_role("button", name="Preview the undo"))).to_be_visible()
+    assert states(account) == {"TX", "CA", "WA"}
+    press(page, "Preview the undo")
+    shown(page.get_by_label("Type 2, the number of records")).fill("2")
+    press(page, "Add 2 records again")
+    expect(shown(page.get_by_text("2 records: 2 there again"))).to_be_visible()
+    assert account.records() == before
+
+
+@pytest.fixture
+def lean(faults):
+    made = NexusService(faults)
+    for record in FIVE:
+        made.put(**record)
+    return made
+
+
+def ticked(page, lean, *names):
+    """The Nexus tab over that service, with its plan and these ticks."""
+    use_key(page, lean.faults.base_url, KEY)
+    page.get_by_role("tab", name="Nexus").click()
+    press(page, "List from the service")
+    expect(shown(page.get_by_text("5 records in 5 states"))).to_be_visible()
+    press(page, "Make the plan")
+    for name in names:
+        page.get_by_role("checkbox", name=f"Remove {name}").check()
+    press(page, "Preview the requests")
+
+
+def confirm(page, text):
+    shown(page.get_by_label(f"Type {text}")).fill(text)
+    shown(page.locator(".svc-confirm button")).click()
+
+
+def nothing_runs(receipts):
+    """Whether no process changes records any more."""
+    try:
+        for lock in receipts.glob(".*.lock"):
+            with FileLock(lock, timeout=0):
+                pass
+    except Timeout:
+        return False
+    return True
+
+
+def test_a_page_left_in_the_middle_of_a_removal_warns_and_the_next_one_continues(fresh, lean, work):
+    page, under_way, over = fresh, threading.Event(), threading.Event()
+
+    def before(state, _):
+        if state == "MT":
+            under_way.set()
+            over.wait(120)
+
+    lean.before = before
+    ticked(page, lean, "DE economic", "MT economic", "NY economic")
+    confirm(page, "3")
+    assert under_way.wait(60)
+    expect(page.locator(".svc-busy")).to_have_count(1)
+    dialogs = []
+    page.once("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+    page.reload()
+    assert dialogs == ["beforeunload"]
+    page.get_by_role("tab", name="Lookup").wait_for()
+    use_key(page, lean.faults.base_url, KEY)
+    page.get_by_role("tab", name="Nexus").click()
+    expect(shown(page.get_by_text("is not complete"))).to_be_visible()
+    until(
+        lambda: nothing_runs(work / "svc_receipts"),
+        seconds=120,
+        what="the kernel of the page that was left has ended",
+    )
+    over.set()  # the service carries it out, and the response reaches nobody
+    until(lambda: len(lean.sent) == 2, seconds=60)
+    press(page, "Continue")
+    expect(page.get_by_role("checkbox", name="Remove NY economic")).to_be_checked()
+    expect(shown(page.get_by_text("? Not known"))).to_be_visible()
+    press(page, "Preview the requests")
+    confirm(page, "NY")
+    expect(shown(page.get_by_text("The receipt is under 5"))).to_be_visible()
+    assert {state for state, _ in lean.records} == {"CA", "TX"}
+    assert [state for _, state, _ in lean.sent] == ["DE", "MT", "NY"]
+
+
+def test_a_preview_that_hangs_is_canceled_in_the_page(page, lean):
+    over = threading.Event()
+    ticked(page, lean, "DE economic")
+    expect(shown(page.get_by_label("Type DE"))).to_be_visible()
+    lean.listing = lambda: over.wait(120)
+    press(page, "Preview the requests")
+    shown(page.get_by_role("button", name="Cancel", exact=True)).click()
+    expect(shown(page.get_by_text("Canceled. Nothing was changed"))).to_be_visible()
+    over.set()
+    lean.listing = None
+    press(page, "Preview the requests")
+    expect(shown(page.get_by_label("Type DE"))).to_be_visible()
+    assert lean.sent == []
