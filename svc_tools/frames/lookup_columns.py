@@ -312,8 +312,8 @@ def free_columns(
     mixed = [prefix + name for name in every if prefix and prefix + name in every]
     if mixed:
         raise ValueError(
-            f"prefix: {prefix!r} makes the name {mixed[0]!r}, which is one of ours without a"
-            " prefix; choose another, for instance prefix='svc_'"
+            f"prefix: {prefix!r} makes the name {mixed[0]!r}, which is reserved without a prefix;"
+            " choose another prefix, such as svc_"
         )
     former = {prefix + name for name in every}
     rest = frame.drop(columns=[name for name in ours(frame) if name in former])
@@ -323,7 +323,7 @@ def free_columns(
     if taken:
         raise ValueError(
             f"the frame already has columns that a lookup adds: {', '.join(map(repr, taken))};"
-            " rename them, or choose a prefix, for instance prefix='svc_'"
+            " rename them, or choose a prefix, such as svc_"
         )
     return rest
 
@@ -341,8 +341,8 @@ def without_tax(
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ValueError(
-            f"the frame has a column {taken[0]!r} that is not ours; rename it,"
-            " or look up with a prefix, for instance prefix='svc_'"
+            f"the frame has a column {taken[0]!r} that is not ours; rename it, or choose a prefix,"
+            " such as svc_"
         )
     return rest
 

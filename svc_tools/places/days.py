@@ -50,17 +50,18 @@ def day_of(value: object, tz: tzinfo | None = None) -> date | None:
                 f"as_of: {text} is a month, and a rate is that of a day; name one in the column,"
                 f" for instance the first: {text}-01"
             ) from None
-        how = "unit='D', origin='1899-12-30'" if _SERIAL.fullmatch(text) else "format='%m/%d/%Y'"
+        how = "convert the column to dates, or give their format, such as %m/%d/%Y"
+        if _SERIAL.fullmatch(text):
+            how = "it may be a spreadsheet's day number: format the cells of the column as dates"
         raise ValueError(
-            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; convert the column"
-            f" first, for instance with pd.to_datetime(..., {how})"
+            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; {how}"
         ) from None
     if moment.tzinfo is None:
         return moment.date()
     if tz is None:
         raise ValueError(
             f"as_of: {text[:40]} is a moment in a time zone, so its calendar date depends on the"
-            " place; say whose date counts, for instance with tz='America/Chicago'"
+            " place; name the time zone whose date counts, such as America/Chicago"
         )
     try:
         return moment.astimezone(tz).date()

@@ -29,7 +29,7 @@ from svc_tools.frames.files.result import TO_REVIEW, review_page
 from svc_tools.frames.review import state_reason_table
 from svc_tools.lookup import STATUSES
 from svc_tools.progress import Meter
-from svc_tools.widgets.file_columns import reworded
+from svc_tools.widgets.file_input import in_words
 from svc_tools.widgets.parts import (
     MessageArea,
     button,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.display import Head
+    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.result import FileRun, ReviewPage, ReviewRow
     from svc_tools.lookup.plan import Plan
     from svc_tools.widgets.session import Background, Session
@@ -72,8 +73,14 @@ class PlanView:
         self.text.value = ""
         set_visible(self.view, visible=False)
 
-    def show(self, plan: Plan, name: str) -> None:
-        """Show what a run takes for the file of this name, and what is never requested."""
+    def show(self, plan: Plan, name: str, inputs: Inputs) -> None:
+        """Show what a run takes, and what is never requested.
+
+        Args:
+            plan: the plan.
+            name: the file's name.
+            inputs: the columns; the fields above show those, so only their warning is repeated.
+        """
         rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
         if plan.cached is not None:
             rows.append(("Answered from the cache", f"{plan.cached:,}"))
@@ -90,7 +97,7 @@ class PlanView:
         if refused:
             alike = plan.refused_alike()
             reasons = [
-                (f"{one.rows:,}", one.status, reworded(one.reason)) for one in alike[:_MOST_REASONS]
+                (f"{one.rows:,}", one.status, in_words(one.reason)) for one in alike[:_MOST_REASONS]
             ]
             rest = sum(one.rows for one in alike[_MOST_REASONS:])
             if rest:
@@ -99,7 +106,8 @@ class PlanView:
             parts.append(table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
-        notes = dict.fromkeys(reworded(text, name) for text in plan.notes)
+        shown = [text for text in plan.notes if text not in inputs.notes or text == inputs.warning]
+        notes = dict.fromkeys(in_words(text, name) for text in shown)
         parts += [note(text).value for text in notes]
         self.text.value = "".join(parts)
         set_visible(self.view, visible=True)
@@ -333,7 +341,7 @@ def _why(row: ReviewRow) -> str:
     reasons = [meaning_of(first) or first]
     reasons += [meaning_of(row.error) or _cut(row.error)] if row.error else []
     reasons += [counted(len(further), "further reason")] if further else []
-    return " ".join(dict.fromkeys(map(reworded, reasons)))
+    return " ".join(dict.fromkeys(map(in_words, reasons)))
 
 
 def _cut(text: str) -> str:

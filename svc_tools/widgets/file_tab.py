@@ -1,7 +1,7 @@
 """The tab "File": choose a file, map its columns, see the plan, run it, download the result.
 
-`FileChoice` takes an upload or a path. The rest are the steps of a `FileJob`, which `enrich_file`
-takes one after the other, and which the tab shows as a call of it.
+Its steps are those of a `FileJob`, which `enrich_file` takes one after the other, and which the
+tab shows as a call of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import ipywidgets
 
@@ -22,27 +22,21 @@ from svc_tools.frames.files.rates import Terms
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.errors import Trouble
 from svc_tools.lookup.outcomes import STOPPED
-from svc_tools.tabular import kind_to_read
-from svc_tools.widgets.file_columns import ColumnsForm, file_trouble, reworded
+from svc_tools.widgets.file_input import ColumnsForm, FileChoice, Reading, file_trouble, in_words
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (
     NO_SERVICE,
     CodeView,
-    Disclosure,
-    Entry,
-    Form,
     MessageArea,
     Name,
     as_code,
     button,
     field,
-    grid,
     heading,
     line,
-    note,
     set_visible,
 )
-from svc_tools.widgets.transfers import UploadButton, free_name, size_text
+from svc_tools.widgets.transfers import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +45,6 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.plan import Plan
-    from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Job, Session
 
 _OTHER_SERVICE = "Another service is used now: show the plan again."
@@ -133,7 +126,7 @@ class FileTab:
         uploaded = self.choice.uploaded
         self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
         set_visible(self._mapping, visible=True)
-        notes = (reworded(text, view.path.name) for text in view.notes)
+        notes = (in_words(text, view.path.name) for text in view.notes)
         self.message.show_note(" ".join([f"{view.path.name} is open.", *notes]))
 
     def _show_plan(self) -> None:
@@ -182,7 +175,7 @@ class FileTab:
             self._forget()
             self.message.show_note(_OTHER_SERVICE)
             return
-        self.plan.show(plan, self._job.source.name)
+        self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
         self._idle()
         self.message.show_note("This is the plan. Nothing was looked up yet; “Run” does that.")
 
@@ -215,7 +208,7 @@ class FileTab:
         run, plan = ran
         if self._job is None:
             return
-        self.plan.show(plan, self._job.source.name)
+        self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
         names = self._job.rows.schema.names[:1]  # often the number of the order
         names += [str(label) for label in self._job.layout.inputs.columns.values()]
         self.result.show(run, names, self._job.terms.prefix)
@@ -370,150 +363,6 @@ def _result_of(source: Path, folder: Path) -> Path:
 def _free(path: Path) -> Path:
     """This path, or one with a number where the file exists."""
     return next(one for one in free_name(path.parent, path.name) if not one.exists())
-
-
-class Reading(TypedDict, total=False):
-    """How a file is read, as `enrich_file` takes it; what is left out is detected."""
-
-    sheet: str
-    delimiter: str
-    encoding: str
-
-
-class FileChoice:
-    """Choose a file; the page stores nothing of it.
-
-    Args:
-        session: whose folder takes uploads.
-        opened: called when a file is chosen, and when it is to be read another way.
-        failed: called with the error of an upload.
-
-    Attributes:
-        upload: the button that chooses a file of the user's machine.
-        path: the form that takes the path of a file on the kernel's machine.
-        sheet: the sheet of a workbook; empty for the first that is not hidden.
-        delimiter: what separates the cells of a CSV; empty to detect it.
-        encoding: the encoding of a CSV; empty to detect it.
-        again: the button that reads the chosen file once more.
-        current: the chosen file.
-        uploaded: whether it was uploaded.
-    """
-
-    def __init__(
-        self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
-    ) -> None:
-        self._opened, self._failed = opened, failed
-        self.current: Path | None = None
-        self.uploaded = False
-        self._enabled = True
-        self.upload = UploadButton(
-            "Choose a file",
-            ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq",
-            folder=lambda: session.folder / "uploads",
-            done=lambda path: self._take(path, uploaded=True),
-            failed=failed,
-            limit=session.upload_limit,
-        )
-        self.path = Form(
-            [
-                Entry(
-                    "path",
-                    "Or the path of a file on the computer where this runs",
-                    placeholder="/data/orders.csv",
-                    width="whole",
-                )
-            ],
-            submit="Open",
-            on_submit=self._named,
-        )
-        self.sheet = ipywidgets.Combobox(description="Sheet of a workbook", ensure_option=False)
-        self.delimiter = ipywidgets.Dropdown(
-            description="Between the cells of a CSV",
-            options=[
-                ("found by itself", ""),
-                ("comma", ","),
-                ("semicolon", ";"),
-                ("tab", "\t"),
-                ("bar |", "|"),
-            ],
-        )
-        self.encoding = ipywidgets.Combobox(
-            description="Encoding of a CSV",
-            options=["utf-8", "cp1252", "latin-1", "utf-16"],
-            ensure_option=False,
-        )
-        self.again = button("Read it again", "plain")
-        self._of_book = field(self.sheet, "Empty: the first one that is not hidden.")
-        self._of_text = (field(self.delimiter), field(self.encoding, "Empty: found by itself."))
-        options = ipywidgets.VBox([grid(self._of_book, *self._of_text), line(self.again)])
-        self.options = Disclosure("How the file is read", options)
-        self.again.on_click(self._read_again)
-        most = "" if session.upload_limit is None else f", up to {size_text(session.upload_limit)}"
-        limit = f"CSV, Excel workbook or Parquet{most}. For a very large file give its path."
-        self.view = ipywidgets.VBox([self.upload, note(limit), self.path, self.options.view])
-        self._show_options()
-
-    def reading(self) -> Reading:
-        """How the file is to be read: what was given."""
-        reading = Reading()
-        if sheet := self.sheet.value.strip():
-            reading["sheet"] = sheet
-        if self.delimiter.value:
-            reading["delimiter"] = self.delimiter.value
-        if encoding := self.encoding.value.strip():
-            reading["encoding"] = encoding
-        return reading
-
-    def offer(self, view: FileView) -> None:
-        """Offer what the open file has: the sheets of a workbook, where there are several."""
-        self.sheet.options = view.sheets
-        if len(view.sheets) > 1:
-            self.options.reveal(opened=True)
-
-    def set_enabled(self, *, enabled: bool) -> None:
-        """Set whether another file may be chosen."""
-        self._enabled = enabled
-        self.upload.disabled = self.again.disabled = not enabled
-        self.path.busy = not enabled
-
-    def _named(self, given: Values) -> None:
-        """Take the path that was typed."""
-        text = given.texts["path"].strip().strip("\"'")
-        self.path.errors = {}
-        try:
-            path = Path(text).expanduser() if text else None
-        except RuntimeError as error:  # "~somebody"
-            self.path.errors = {"path": f"{text!r} is no path here: {error}"}
-            return
-        if path is None:
-            self.path.errors = {"path": "Give the path of a file, or choose one above."}
-            return
-        self._take(path, uploaded=False)
-
-    def _take(self, path: Path, *, uploaded: bool) -> None:
-        if not self._enabled:  # it was being uploaded when something else began
-            self._failed(
-                ValueError(f"{path.name} was not opened: stop what runs, and choose again")
-            )
-            return
-        self.current, self.uploaded = path, uploaded
-        self.sheet.value = self.delimiter.value = self.encoding.value = ""
-        self.sheet.options = ()
-        self.options.reveal(opened=False)
-        self._show_options()
-        self._opened()
-
-    def _show_options(self) -> None:
-        """Show only the options of the chosen file's kind."""
-        kind = None if self.current is None else kind_to_read(self.current)
-        set_visible(self.options.view, kind in {"csv", "xlsx"})
-        set_visible(self._of_book, kind == "xlsx")
-        for box in self._of_text:
-            set_visible(box, kind == "csv")
-
-    def _read_again(self, _button: object) -> None:
-        if self.current is not None:
-            self._opened()
 
 
 def _code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Reading) -> str:

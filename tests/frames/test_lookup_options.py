@@ -75,7 +75,7 @@ def test_the_error_about_a_zone_names_the_argument(scripted, faults):
     assert faults.seen == []
     text = looked(pd.DataFrame(PLACE | {"sold_at": [LATE, "2024-03-01"]}), scripted)
     assert list(text["lookup_status"]) == ["invalid", "ok"]
-    assert "tz=" in text["lookup_error"].iloc[0]
+    assert "time zone whose date counts" in text["lookup_error"].iloc[0]
 
 
 def test_one_moment_for_all_rows_needs_its_zone_too(scripted, faults):

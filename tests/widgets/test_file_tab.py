@@ -13,13 +13,13 @@ from datetime import date
 import openpyxl
 import pytest
 from support.faults import HANG, KEY, RESET, answer, echo, echoing
+from svc_tools.widgets.file_columns import file_trouble, reworded
 
 from svc_sdk import Svc
 from svc_tools.frames.columns import find_inputs
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.widgets.file_columns import file_trouble, reworded
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
 

@@ -127,7 +127,7 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
         first, terms.lookup, None if terms.tz is None else time_zone(terms.tz), terms.grain
     )
     if terms.date_format and "as_of" not in inputs.columns:
-        raise ValueError("date_format: no column is the date of the sale; name it with as_of")
+        raise ValueError("date_format: no column is the date of the sale; choose it")
     names = list(schema.names)
     rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.prefix)
     if terms.tax is not None:

@@ -1,36 +1,46 @@
-"""The fields of the tab "File" that map columns, and messages in terms of those fields.
+"""The input of the tab "File": which file, how it is read, and what each column is.
 
-There is a field for each argument of the lookup, filled in where the file is clear. `reworded`
-turns what the tools say to Python and command line into the names of these fields.
+Errors of the input are worded here, in terms of these fields.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import ipywidgets
 
 from svc_sdk import SvcError
+from svc_tools.csv_files import FileError
 from svc_tools.display import capital, plain
 from svc_tools.frames.columns import place_role
+from svc_tools.roles import ColumnError
+from svc_tools.tabular import kind_to_read
 from svc_tools.widgets.parts import (
+    Disclosure,
+    Entry,
+    Form,
+    button,
     field,
     grid,
     heading,
+    line,
     note,
     set_visible,
     table,
     table_html,
     trouble_of,
 )
+from svc_tools.widgets.transfers import UploadButton, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.lookup.errors import Trouble
+    from svc_tools.widgets.parts import Values
+    from svc_tools.widgets.session import Session
 
 FIELDS: Mapping[str, str] = {
     "state": "State",
@@ -41,19 +51,19 @@ FIELDS: Mapping[str, str] = {
     "lat": "Latitude",
     "lng": "Longitude",
     "country": "Country",
-    "as_of": "Date of the sale",
+    "as_of": "Date of sale",
     "amount": "Amount",
 }
 """The fields that name a column, by the argument that they stand for."""
-_OTHERS: Mapping[str, str] = {
-    "date_format": "How dates are written",
-    "tz": "Time zone of the dates",
+_LABELS: Mapping[str, str] = {
+    **FIELDS,
+    "date_format": "Date format",
+    "tz": "Time zone",
     "prefix": "Prefix of added columns",
-    "sheet": "Sheet of a workbook",
-    "delimiter": "Between the cells of a CSV",
-    "encoding": "Encoding of a CSV",
+    "sheet": "Sheet",
+    "delimiter": "Delimiter",
+    "encoding": "Encoding",
 }
-_LABELS = {**FIELDS, **_OTHERS}
 _CHOOSE = ("choose", "")
 _NONE = ("none", "")
 _ONE = ("one", "")
@@ -69,6 +79,150 @@ _ZONES = [
     "Pacific/Honolulu",
     "UTC",
 ]
+
+
+class Reading(TypedDict, total=False):
+    """How a file is read, as `enrich_file` takes it; what is left out is detected."""
+
+    sheet: str
+    delimiter: str
+    encoding: str
+
+
+class FileChoice:
+    """Choose a file; the page stores nothing of it.
+
+    Args:
+        session: whose folder takes uploads.
+        opened: called when a file is chosen, and when it is to be read another way.
+        failed: called with the error of an upload.
+
+    Attributes:
+        upload: the button that chooses a file of the user's machine.
+        path: the form that takes the path of a file on the kernel's machine.
+        sheet: the sheet of a workbook; empty for the first that is not hidden.
+        delimiter: what separates the cells of a CSV; empty to detect it.
+        encoding: the encoding of a CSV; empty to detect it.
+        again: the button that reads the chosen file once more.
+        current: the chosen file.
+        uploaded: whether it was uploaded.
+    """
+
+    def __init__(
+        self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
+    ) -> None:
+        self._opened, self._failed = opened, failed
+        self.current: Path | None = None
+        self.uploaded = False
+        self._enabled = True
+        self.upload = UploadButton(
+            "Choose a file",
+            ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq",
+            folder=lambda: session.folder / "uploads",
+            done=lambda path: self._take(path, uploaded=True),
+            failed=failed,
+            limit=session.upload_limit,
+        )
+        self.path = Form(
+            [
+                Entry(
+                    "path",
+                    "Or the path of a file on the computer where this runs",
+                    placeholder="/data/orders.csv",
+                    width="whole",
+                )
+            ],
+            submit="Open",
+            on_submit=self._named,
+        )
+        self.sheet = ipywidgets.Combobox(description=_LABELS["sheet"], ensure_option=False)
+        self.delimiter = ipywidgets.Dropdown(
+            description=_LABELS["delimiter"],
+            options=[
+                ("detected", ""),
+                ("comma", ","),
+                ("semicolon", ";"),
+                ("tab", "\t"),
+                ("bar |", "|"),
+            ],
+        )
+        self.encoding = ipywidgets.Combobox(
+            description=_LABELS["encoding"],
+            options=["utf-8", "cp1252", "latin-1", "utf-16"],
+            ensure_option=False,
+        )
+        self.again = button("Read it again", "plain")
+        self._of_book = field(self.sheet, "Empty: the first one that is not hidden.")
+        self._of_text = (field(self.delimiter), field(self.encoding, "Empty: detected."))
+        options = ipywidgets.VBox([grid(self._of_book, *self._of_text), line(self.again)])
+        self.options = Disclosure("How the file is read", options)
+        self.again.on_click(self._read_again)
+        most = "" if session.upload_limit is None else f", up to {size_text(session.upload_limit)}"
+        limit = f"CSV, Excel workbook or Parquet{most}. For a very large file give its path."
+        self.view = ipywidgets.VBox([self.upload, note(limit), self.path, self.options.view])
+        self._show_options()
+
+    def reading(self) -> Reading:
+        """How the file is to be read: what was given."""
+        reading = Reading()
+        if sheet := self.sheet.value.strip():
+            reading["sheet"] = sheet
+        if self.delimiter.value:
+            reading["delimiter"] = self.delimiter.value
+        if encoding := self.encoding.value.strip():
+            reading["encoding"] = encoding
+        return reading
+
+    def offer(self, view: FileView) -> None:
+        """Offer what the open file has: the sheets of a workbook, where there are several."""
+        self.sheet.options = view.sheets
+        if len(view.sheets) > 1:
+            self.options.reveal(opened=True)
+
+    def set_enabled(self, *, enabled: bool) -> None:
+        """Set whether another file may be chosen."""
+        self._enabled = enabled
+        self.upload.disabled = self.again.disabled = not enabled
+        self.path.busy = not enabled
+
+    def _named(self, given: Values) -> None:
+        """Take the path that was typed."""
+        text = given.texts["path"].strip().strip("\"'")
+        self.path.errors = {}
+        try:
+            path = Path(text).expanduser() if text else None
+        except RuntimeError as error:  # "~somebody"
+            self.path.errors = {"path": f"{text!r} is no path here: {error}"}
+            return
+        if path is None:
+            self.path.errors = {"path": "Give the path of a file, or choose one above."}
+            return
+        self._take(path, uploaded=False)
+
+    def _take(self, path: Path, *, uploaded: bool) -> None:
+        if not self._enabled:  # it was being uploaded when something else began
+            self._failed(
+                ValueError(f"{path.name} was not opened: stop what runs, and choose again")
+            )
+            return
+        self.current, self.uploaded = path, uploaded
+        self.sheet.value = self.delimiter.value = self.encoding.value = ""
+        self.sheet.options = ()
+        self.options.reveal(opened=False)
+        self._show_options()
+        self._opened()
+
+    def _show_options(self) -> None:
+        """Show only the options of the chosen file's kind."""
+        kind = None if self.current is None else kind_to_read(self.current)
+        set_visible(self.options.view, kind in {"csv", "xlsx"})
+        set_visible(self._of_book, kind == "xlsx")
+        for box in self._of_text:
+            set_visible(box, kind == "csv")
+
+    def _read_again(self, _button: object) -> None:
+        if self.current is not None:
+            self._opened()
 
 
 class NotChosenError(ValueError):
@@ -101,12 +255,12 @@ class ColumnsForm:
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
         self.date_format = ipywidgets.Combobox(
-            description="How dates are written", options=_FORMATS, ensure_option=False
+            description=_LABELS["date_format"], options=_FORMATS, ensure_option=False
         )
         self.tz = ipywidgets.Combobox(
-            description="Time zone of the dates", options=_ZONES, ensure_option=False
+            description=_LABELS["tz"], options=_ZONES, ensure_option=False
         )
-        self.prefix = ipywidgets.Text(description="Prefix of added columns")
+        self.prefix = ipywidgets.Text(description=_LABELS["prefix"])
         self.question = note("")
         self.preview = table((), (), "")
         self._one_state = field(self.one_state, "Two letters or a name.")
@@ -255,76 +409,14 @@ def _question(view: FileView) -> str:
     )
 
 
-_ROLE = "|".join(FIELDS)
-_ARGUMENT = re.compile(rf"^({'|'.join(_LABELS)}): ")
-_USED = re.compile(rf"\b({_ROLE}) from column (?=['\"\d])")
-_FIXED = re.compile(rf"\b({_ROLE})=(.{{1,40}}?) for all rows")
-_READ = "under “How the file is read”"
-_REWORDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(message), instead)
-    for message, instead in (
-        (r"with --(?:sheet|delimiter|encoding) \([^()]*\)", _READ),
-        (r"say so with --encoding ([\w-]+) \([^()]*\)", rf"choose \1 {_READ}"),
-        (r"or name the delimiter$", f"or say what lies between the cells, {_READ}"),
-        (r", or replace it with --force \(force=True\)", ""),
-        (r"run the same command again", "show the plan again"),
-        (r"so the same command will", "so another run will"),
-        (
-            r"convert the column first, for instance with pd\.to_datetime\(\.\.\., format='(.*)'\)",
-            r"say how they are written under “How dates are written”, for instance \1",
-        ),
-        (
-            r"convert the column first, for instance with pd\.to_datetime\(\.\.\., unit.*\)",
-            "it is a spreadsheet's number: give the cells of the column the form 2026-05-01 there",
-        ),
-        (
-            r"for instance with tz='([\w/]+)'(, or convert it first: .*)?",
-            r"under “Time zone of the dates”, for instance \1",
-        ),
-        (
-            r"Say which: zip=…, or address= and city=, or location=, or lat= and lng=",
-            "Choose a ZIP Code, or street address and city, or a place name, or both coordinates",
-        ),
-        (
-            rf"several columns look like ({_ROLE}): (.*); say which one with .*",
-            r"several columns could be meant: \2; choose one, or “Not used”",
-        ),
-        (
-            r"Name the columns in the call, and False for one that is not to be used",
-            "Choose the columns, and “Not used” for what is not of that place",
-        ),
-        (
-            r"say so with as_of='…'.*, or as_of='today' for today's rates",
-            "choose it, or “Rates of today”",
-        ),
-        (
-            r"(or choose a prefix|or look up with a prefix), for instance prefix='(\w+)'",
-            r"or put \2 under “Prefix of added columns”",
-        ),
-        (r"choose another, for instance prefix='(\w+)'", r"choose another, for instance \1"),
-        (r"; name it with as_of$", "; choose it under “Date of the sale”"),
-        (r"^((?:\w+: )?)(the|a) frame\b", r"\1\2 file"),
-    )
-)
-"""Messages for Python and the command line, and what the panel says instead."""
-
-
-def reworded(text: str, name: str = "") -> str:
-    """A message about a file as a sentence in terms of the panel's fields.
-
-    Args:
-        text: the message.
-        name: the file's name, which is not capitalized where the sentence begins with it.
-    """
-    line = " ".join(text.split())
-    for message, instead in _REWORDED:
-        line = message.sub(instead, line)
-    line = _ARGUMENT.sub(lambda found: f"{_LABELS[found[1]]}: ", line)
-    line = _USED.sub(lambda found: f"{FIELDS[found[1]]} from column ", line)
-    line = _FIXED.sub(lambda found: f"{FIELDS[found[1]]} {found[2]} for all rows", line)
-    if not (name and line.startswith(name)):
-        line = capital(line)
-    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
+_COLUMN_ADVICE = {
+    "column_missing": "choose the column",
+    "column_ambiguous": "choose one, or “Not used”",
+    "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
+}
+"""What to do about an error of `svc_tools.roles`, by its code."""
+_READING_FAULTS = {"encoding", "delimiter", "sheet"}
+"""Codes of errors of a file that another way of reading it may avoid."""
 
 
 def file_trouble(error: BaseException, name: str = "") -> Trouble:
@@ -332,4 +424,29 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
     trouble = trouble_of(error)
     if isinstance(error, SvcError) or not isinstance(error, ValueError):
         return trouble
-    return replace(trouble, text=reworded(str(error), name))
+    if isinstance(error, ColumnError):
+        label = _LABELS.get(error.role, "Columns")
+        text = f"{label}: {error.fact}; {_COLUMN_ADVICE[error.code]}"
+        return replace(trouble, text=_sentence(text))
+    text = in_words(str(error), name)
+    if isinstance(error, FileError) and error.code in _READING_FAULTS:
+        text = f"{text} Choose it under “How the file is read”."
+    return replace(trouble, text=text)
+
+
+def in_words(reason: str, name: str = "") -> str:
+    """A reason such as "zip: '787' is too short" as a sentence about the field it names.
+
+    Args:
+        reason: the argument that it is about, if any, and what is wrong.
+        name: the file's name, which is not capitalized where the sentence begins with it.
+    """
+    line = " ".join(reason.split())
+    argument, colon, rest = line.partition(": ")
+    if colon and argument in _LABELS:
+        line = f"{_LABELS[argument]}: {rest}"
+    return _sentence(line if name and line.startswith(name) else capital(line))
+
+
+def _sentence(line: str) -> str:
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
