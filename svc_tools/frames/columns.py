@@ -20,6 +20,7 @@ import pandas as pd
 from svc_tools.frames.lookup_columns import ours, require_columns, require_one
 from svc_tools.places import day_of, normal_zip, state_code
 from svc_tools.places.days import text_of
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, ColumnsOfTwoParties
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -88,10 +89,13 @@ def find_inputs(
     _check_index(frame, columns.keys() | asked.keys())
     if not _PLACES & (columns.keys() | scalars.keys()):
         there = ", ".join(map(str, frame.columns)) or "none"
-        raise ValueError(
-            f"no column names a place; the columns are: {there}."
-            " Say which: zip=…, or address= and city=, or location=, or lat= and lng="
+        missing = ColumnMissing(
+            "place",
+            list(frame.columns),
+            "say which: zip=…, or address= and city=, or location=, or lat= and lng=",
         )
+        missing.fact = f"no column names a place; the columns are: {there}"
+        raise missing
     left: list[Hashable] = [label for label in free if label not in set(columns.values())]
     dates, note = _date(frame, left, asked)
     if dates:
@@ -196,10 +200,7 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
     for role, candidates in named.items():
         labels = named[role] = preferred(candidates)
         if len(labels) > 1:
-            raise ValueError(
-                f"several columns look like {role}: {', '.join(map(repr, labels))};"
-                f" say which one with {role}=…, or {role}=False for none"
-            )
+            raise ColumnAmbiguous(role, labels)
     known = named.keys() | {role for role, value in asked.items() if value is not False}
     pair = {"lat", "lng"}
     usable = {
@@ -210,12 +211,7 @@ def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hasha
     mixed = bool(others) and len({shipping[label] for label in used}) > 1
     passed_over = any(map(_names_shipping, others)) and not all(shipping[label] for label in used)
     if mixed or passed_over:
-        listed = ", ".join(f"{role}={label!r}" for role, label in usable.items())
-        raise ValueError(
-            f"the columns found may be of two parties ({listed}; there are also"
-            f" {', '.join(map(repr, others))}): where was it shipped to? Name the columns in the"
-            " call, and False for one that is not to be used"
-        )
+        raise ColumnsOfTwoParties(usable, others)
     return usable
 
 
@@ -241,10 +237,13 @@ def _date(
         return dated, ""
     listed = ", ".join([*map(repr, dated), *levels])
     how = " (make the index a column with df.reset_index())" if levels else ""
-    raise ValueError(
-        f"which is the date of the sale? It could be {listed}; say so with"
-        f" as_of='…'{how}, or as_of='today' for today's rates"
+    unclear = ColumnAmbiguous(
+        "as_of",
+        [*dated, *levels],
+        f"say so with as_of='…'{how}, or as_of='today' for today's rates",
     )
+    unclear.fact = f"which is the date of the sale? It could be {listed}"
+    raise unclear
 
 
 def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:

@@ -21,6 +21,10 @@ _SERIAL = re.compile(r"[3-6][0-9]{4}(?:\.[0-9]+)?")
 """The serial number of a day in spreadsheets, from 1982 to 2091."""
 
 
+_OF_A_FORMAT = "convert the column to dates, or give the date format, such as %m/%d/%Y"
+_OF_A_SHEET = "it may be a spreadsheet's day number: format the cells of the column as dates"
+
+
 def day_of(value: object, tz: tzinfo | None = None) -> date | None:
     """The calendar date of a cell; text must be ISO, for 03/04/2024 has two meanings.
 
@@ -50,9 +54,7 @@ def day_of(value: object, tz: tzinfo | None = None) -> date | None:
                 f"as_of: {text} is a month, and a rate is that of a day; name one in the column,"
                 f" for instance the first: {text}-01"
             ) from None
-        how = "convert the column to dates, or give their format, such as %m/%d/%Y"
-        if _SERIAL.fullmatch(text):
-            how = "it may be a spreadsheet's day number: format the cells of the column as dates"
+        how = _OF_A_SHEET if _SERIAL.fullmatch(text) else _OF_A_FORMAT
         raise ValueError(
             f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; {how}"
         ) from None

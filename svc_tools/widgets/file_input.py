@@ -409,8 +409,10 @@ def _question(view: FileView) -> str:
     )
 
 
-_COLUMN_ADVICE = {
-    "column_missing": "choose the column",
+_ADVICE = {
+    "column_missing": (
+        "choose a ZIP Code, or street address and city, or a place name, or both coordinates"
+    ),
     "column_ambiguous": "choose one, or “Not used”",
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
 }
@@ -426,7 +428,8 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         return trouble
     if isinstance(error, ColumnError):
         label = _LABELS.get(error.role, "Columns")
-        text = f"{label}: {error.fact}; {_COLUMN_ADVICE[error.code]}"
+        advice = "choose it, or “Rates of today”" if error.role == "as_of" else _ADVICE[error.code]
+        text = f"{label}: {error.fact}; {advice}"
         return replace(trouble, text=_sentence(text))
     text = in_words(str(error), name)
     if isinstance(error, FileError) and error.code in _READING_FAULTS:

@@ -127,7 +127,8 @@ class FileTab:
         self.target.value = "" if uploaded else str(_free(_result_of(view.path, view.path.parent)))
         set_visible(self._mapping, visible=True)
         notes = (in_words(text, view.path.name) for text in view.notes)
-        self.message.show_note(" ".join([f"{view.path.name} is open.", *notes]))
+        sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
+        self.message.show_note(" ".join([f"{view.path.name} is open.", *notes, sheets]).strip())
 
     def _show_plan(self) -> None:
         """Read the file once, and show what a run will take; no request is sent."""

@@ -80,7 +80,7 @@ def test_a_service_that_is_lost_is_a_message_and_its_return_a_rate(page, account
     use_key(page, faults.base_url, KEY)
     faults.will(RESET)
     look_up(page, "TX", "78701")
-    expect(shown(page.get_by_text("The service does not answer"))).to_be_visible()
+    expect(shown(page.get_by_text("The service does not respond"))).to_be_visible()
     expect(page.locator("[data-svc=rate]").locator("visible=true")).to_have_count(0)
     faults.will(echo)
     look_up(page, "TX", "78702")

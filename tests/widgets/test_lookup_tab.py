@@ -224,10 +224,10 @@ def test_a_lookup_that_hangs_can_be_cancelled_and_the_next_one_works(tab, faults
     [
         (answer(401, b'{"error": {"code": "UNAUTHORIZED"}}'), "does not accept the key", "failed"),
         (answer(402, b'{"error": {"code": "BILLING_REQUIRED"}}'), "billing", "failed"),
-        (answer(404, b'{"error": {"code": "NOT_FOUND"}}'), "knows no rate", "unresolved"),
+        (answer(404, b'{"error": {"code": "NOT_FOUND"}}'), "has no rate", "unresolved"),
         (answer(503, b"{}", x_request_id="req_9"), "req_9", "failed"),
-        (RESET, "does not answer", "failed"),
-        (answer(200, b"<html>"), "not the service&#x27;s", "failed"),
+        (RESET, "does not respond", "failed"),
+        (answer(200, b"<html>"), "not from the service", "failed"),
     ],
 )
 def test_every_failure_is_a_sentence_and_a_line_in_the_history(tab, faults, step, title, status):
@@ -270,7 +270,7 @@ def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
     assert "zip='78701'" in tab.code.code
     assert tab.history.shown == oldest["number"]
     tab.history.show(failed["number"])
-    assert "knows no rate" in tab.message.html
+    assert "has no rate" in tab.message.html
     assert tab.card.value == ""
     assert len(faults.seen) == 3
 

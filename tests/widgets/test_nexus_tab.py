@@ -499,7 +499,7 @@ def test_a_plan_is_made_while_the_service_is_away(lean_tab, lean, tmp_path):
     click(lean_tab, lean_tab.plan.make_button)
     tick(lean_tab, "DE economic")
     click(lean_tab, lean_tab.apply.preview_button)
-    assert "does not answer" in said(lean_tab.apply)
+    assert "does not respond" in said(lean_tab.apply)
     assert lean_tab.apply.confirm.expected == ""
 
 

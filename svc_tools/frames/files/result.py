@@ -458,7 +458,7 @@ def _is_listed(codes: Sequence[str], code: str | None) -> bool:
 
 def _reasons(chunk: Chunk, names: Sequence[str]) -> Coded:
     """The codes for which each row of a chunk requires review."""
-    frame = frame_of(chunk)
+    frame = frame_of(chunk, range(len(names)))
     frame.columns = pd.Index(names)
     try:
         return codes_of_rows(frame, coded(frame, "lookup_status", "not_attempted"), "")
