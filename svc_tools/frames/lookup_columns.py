@@ -166,7 +166,7 @@ def require_columns(frame: pd.DataFrame, names: tuple[Hashable, ...], remedy: st
         there = ", ".join(str(name) for name in frame.columns[:12]) or "none"
         more = ", …" if len(frame.columns) > 12 else ""  # noqa: PLR2004  # as many as one reads
         raise ValueError(
-            f"there is no column {', '.join(map(repr, absent))} (the columns: {there}{more});"
+            f"the frame has no column {', '.join(map(repr, absent))} (it has: {there}{more});"
             f" {remedy}"
         )
 
@@ -322,7 +322,7 @@ def free_columns(
     taken = [prefix + name for name in names if prefix + name in rest.columns]
     if taken:
         raise ValueError(
-            f"columns that a lookup adds already exist: {', '.join(map(repr, taken))};"
+            f"the frame already has columns that a lookup adds: {', '.join(map(repr, taken))};"
             " rename them, or choose a prefix, such as svc_"
         )
     return rest

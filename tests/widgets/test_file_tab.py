@@ -602,7 +602,7 @@ def test_columns_that_cannot_be_used_are_told_in_the_words_of_the_panel(tmp_path
 def test_a_result_that_is_there_already_is_told_without_an_option(tmp_path):
     for name in ("orders.csv", "out.csv"):
         (tmp_path / name).write_text("zip\n78701\n")
-    with pytest.raises(ValueError, match="exists already") as failed:
+    with pytest.raises(ValueError, match="there already") as failed:
         FileJob(tmp_path / "orders.csv", tmp_path / "out.csv", Terms({}))
     assert file_trouble(failed.value).text.endswith("name another file, or choose to replace it.")
 
