@@ -8,6 +8,7 @@ JavaScript. Rich and Jinja2 are imported when something is shown.
 from __future__ import annotations
 
 import io
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -157,8 +158,25 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
 
-    loader = PackageLoader("svc_tools")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return Environment(
+        loader=PackageLoader("svc_tools"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_for_html,
+    )
+
+
+_NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def _for_html(value: object) -> object:
+    """A value without what HTML cannot hold; nothing for a missing one."""
+    if value is None:
+        return ""
+    if hasattr(value, "__html__"):
+        return value
+    whole = str(value).encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair
+    return _NOT_IN_HTML.sub("\ufffd", whole)
 
 
 _NARROW = 32

@@ -67,7 +67,7 @@ def test_the_python_blocks_run_in_order(service, tmp_path, monkeypatch, capsys):
     assert taxed["tax"].isna().tolist() == [False, False, False, True]
     assert (tmp_path / "orders-report.xlsx").stat().st_size > 5_000
     assert "0.08625" in capsys.readouterr().out
-    assert [answer.rate.state for answer in names["answers"]] == ["CA"] * 3
+    assert [answer.rate.state for answer in names["results"]] == ["CA"] * 3
     done = pd.read_csv(tmp_path / "orders-with-tax.csv")
     assert list(done["tax"].dropna()) == [10.35, 0.41, 1.25]
     pd.testing.assert_series_equal(names["again"]["tax"], taxed["tax"])
@@ -76,7 +76,7 @@ def test_the_python_blocks_run_in_order(service, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ (.+)$", README, re.MULTILINE))
-def test_each_command_line_answers(line, tmp_path):
+def test_each_command_line_results(line, tmp_path):
     (tmp_path / "orders.csv").write_text(ORDERS)
     words = shlex.split(line)
     assert words[0] == "svc-tools"

@@ -85,7 +85,7 @@ def test_the_page_is_whole_and_says_every_part(page):
     assert (made.open, made.faults) == ([], [])
     for said in (
         "Sales-tax rates",
-        "5 rows, 5 distinct places, asked of: embedded service",
+        "5 rows, 5 distinct places, rates from: embedded service",
         "-$95.87 Tax computed",
         "$0.80 Between the lowest and highest rate of the place",
         "no ZIP 99999",
