@@ -76,7 +76,7 @@ def test_the_python_blocks_run_in_order(service, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ (.+)$", README, re.MULTILINE))
-def test_each_command_line_results(line, tmp_path):
+def test_each_command_line_answers(line, tmp_path):
     (tmp_path / "orders.csv").write_text(ORDERS)
     words = shlex.split(line)
     assert words[0] == "svc-tools"

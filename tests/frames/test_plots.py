@@ -16,7 +16,7 @@ from support.enriched import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.charting import plots
-from svc_tools.frames.charting.rate_chart import percent, strips_of
+from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
 from svc_tools.frames.summary import summarize
 from svc_tools.places import STATES
@@ -243,13 +243,6 @@ def test_over_all_states_the_bars_add_up_to_the_rows():
     assert sum(heights) == frame["combined_rate"].notna().sum()
     assert axes.get_ylabel() == "Rows"
     assert "per cent" in axes.get_xlabel()
-
-
-@given(st.integers(0, 99_999))
-def test_a_rate_as_per_cent_keeps_its_digits(units):
-    text = percent(units)
-    assert Decimal(text.removesuffix(" %")) * 1000 == units
-    assert len(text.partition(".")[2]) >= len("00%")
 
 
 # both

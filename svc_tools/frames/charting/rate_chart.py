@@ -9,7 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from svc_sdk.rates import units_to_rate
+from svc_sdk.rates import rate_to_decimal, units_to_rate
+from svc_tools.codes import percent
 from svc_tools.frames.arrow import coded, first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
 from svc_tools.frames.lookup_columns import rates_of, truths_of
@@ -78,10 +79,10 @@ class Strip(NamedTuple):
 
     def described(self) -> str:
         """The strip in words."""
-        median = "" if self.median is None else f", median {percent(self.median)}"
+        median = "" if self.median is None else f", median {_percent(self.median)}"
         lowest, highest = min(dot.units for dot in self.dots), max(dot.units for dot in self.dots)
         spread = (
-            percent(lowest) if lowest == highest else f"{percent(lowest)} to {percent(highest)}"
+            _percent(lowest) if lowest == highest else f"{_percent(lowest)} to {_percent(highest)}"
         )
         counts = ", ".join(
             f"{self.rows_of(place):,} {name}"
@@ -141,10 +142,8 @@ def _ranges(frame: pd.DataFrame, units: np.ndarray, prefix: str) -> Sequence[np.
     return ranges
 
 
-def percent(units: int) -> str:
-    """A rate in per cent with two decimals, or more if it has them: `8.00%`, `9.025%`."""
-    whole, _, decimals = units_to_rate(units * 100).partition(".")
-    return f"{whole}.{decimals.rstrip('0'):0<2}%"
+def _percent(units: int) -> str:
+    return percent(rate_to_decimal(units_to_rate(units)))
 
 
 # the charts
@@ -269,7 +268,7 @@ def _differ(strip: Strip) -> bool:
 
 def _columns(page: ChartPage, strips: Sequence[Strip]) -> None:
     """The medians and, on a page that has room for them, the rows, to the right of the strips."""
-    medians = ["partial" if one.median is None else percent(one.median) for one in strips]
+    medians = ["partial" if one.median is None else _percent(one.median) for one in strips]
     columns = [(0, -3.5, ["State"]), (1, _MEDIAN, ["Median", *medians])]
     if not page.narrow:
         rows = ["Rows", *(f"{strip.rows:,}" for strip in strips)]
