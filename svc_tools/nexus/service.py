@@ -215,7 +215,9 @@ def add_record(
     """
     code, kind = state_of(state), nexus_type_of(nexus_type)
     if code is None:
-        raise ValueError(f"state: {state!r} is not a US state; expected a code or a name, such as TX")
+        raise ValueError(
+            f"state: {state!r} is not a US state; expected a code or a name, such as TX"
+        )
     if kind is None:
         raise ValueError(f"nexus_type: {nexus_type!r} is not one of {', '.join(NEXUS_TYPES)}")
     try:
