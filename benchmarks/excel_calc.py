@@ -23,6 +23,7 @@ from svc_sdk import Svc
 from svc_tools.excel.calc import write_addin
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs import app
+from svc_tools.excel.officejs.guard import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,22 +62,22 @@ class Sheet:
         self.calc.do("fill_rows", address=f"C1:C{FORMULAS}", rows=single)
 
     def computed(self, base: str) -> tuple[float, int, int]:
-        """Milliseconds, POSTs and places asked for, with a server that knows nothing yet."""
+        """Milliseconds, POSTs and places looked up, with nothing cached yet."""
         posts = []
         real = app.evaluate
         app.evaluate = lambda desk, calls: posts.append(1) or real(desk, calls)
         try:
             with Svc(KEY, base_url=base) as client:
                 desk = Desk(client, cache=False)
-                with local_server(desk) as gate:
-                    told = {"url": gate.origin, "token": gate.token.get_secret_value()}
+                with local_server(desk) as guard:
+                    told = {"url": origin_of(guard), "token": guard.token.get_secret_value()}
                     (self.folder / "server.json").write_text(json.dumps(told))
                     begun = time.perf_counter()
                     self.calc.do("calculate")
                     ms = (time.perf_counter() - begun) * 1_000
                 shown = self.calc.do("column", address=f"C1:C{FORMULAS}")
                 assert all(isinstance(one, float) for one in shown), "a cell shows an error"
-                return ms, len(posts), desk.answered
+                return ms, len(posts), desk.cached
         finally:
             app.evaluate = real
 

@@ -19,7 +19,7 @@ from benchmarks.excel import FORMULAS, PLACES, ROUNDS
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
-from svc_tools.excel.com import formulas, udfs
+from svc_tools.excel.com import udfs
 from svc_tools.excel.registry import function
 from svc_tools.excel.values import OMITTED
 
@@ -30,11 +30,11 @@ ROWS = (
     f"a sheet of {FORMULAS:,} formulas, {PLACES} places: lookups, and batches through COM",
     f"COM: {FORMULAS:,} single formulas that look ahead against a question a place (time)",
 )
-FORMULA = '=SVC_TAX(RC[-2],"TX",RC[-1],"2026-05-01")'
+FORMULA = '=SVC_TAX(A{row},"TX",B{row},"2026-05-01")'
 COLUMNS = (
     [1 + row / 100 for row in range(1, FORMULAS + 1)],
     [str(10_000 + row % PLACES) for row in range(1, FORMULAS + 1)],
-    [FORMULA] * FORMULAS,
+    [FORMULA.format(row=row) for row in range(1, FORMULAS + 1)],
 )
 """Amounts, ZIP Codes and formulas, which all differ, as amounts do."""
 
@@ -73,11 +73,7 @@ class Range:
     @property
     def api(self) -> SimpleNamespace:
         cells = tuple((one,) for one in self._column())
-        return SimpleNamespace(
-            FormulaR1C1=cells if len(cells) > 1 else cells[0][0],
-            HasFormula=self.column == len(COLUMNS),
-            ListObject=None,
-        )
+        return SimpleNamespace(Formula=cells if len(cells) > 1 else cells[0][0], ListObject=None)
 
     def options(self, **_: object) -> Range:
         return self
@@ -98,9 +94,9 @@ def computed(base: str, *, ahead: bool) -> tuple[float, int, int]:
         changed.enter_context(patch.object(desks, "look_up", counted))
         desk = desks.Desk(client, cache=False)
         changed.enter_context(patch.object(desks, "_desks", [desk]))
-        changed.enter_context(patch.object(formulas, "_looks", formulas._Looks()))  # noqa: SLF001 - a new session
+        udfs._patience.clear()  # noqa: SLF001 - a new session
         if not ahead:
-            changed.enter_context(patch.object(udfs, "calls_filled_down", lambda *_: ()))
+            changed.enter_context(patch.object(udfs, "_calls_ahead", lambda *_: ()))
         begun = time.perf_counter()
         shown = [
             udfs.SVC_TAX(

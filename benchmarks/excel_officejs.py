@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-import uvicorn
 from pydantic import SecretStr
 
 from benchmarks import tools
@@ -24,9 +22,8 @@ from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs.app import make_app
-from svc_tools.excel.officejs.gate import Gate
 from svc_tools.excel.officejs.pages import functions_script
-from svc_tools.excel.officejs.serving import bound
+from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,31 +37,22 @@ ROWS = (
 
 
 @contextlib.contextmanager
-def local_server(desk: Desk) -> Iterator[Gate]:
+def local_server(desk: Desk) -> Iterator[LocalGuard]:
     """The local server over a desk, for the length of the block."""
-    sockets = bound(0)
-    gate = Gate(sockets[0].getsockname()[1], SecretStr("benchmark"))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            make_app(desk, gate), log_config=None, access_log=False, ws="none", lifespan="off"
-        )
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": sockets})
-    thread.start()
+    sockets = listen_on_localhost(0)
+    guard = LocalGuard(sockets[0].getsockname()[1], token=SecretStr("benchmark"))
+    running = serve_in_thread(make_app(desk, guard), sockets)
     try:
-        yield gate
+        yield guard
     finally:
-        server.should_exit = True
-        thread.join()
-        for one in sockets:
-            one.close()
+        running.close()
 
 
 @contextlib.contextmanager
 def served_script(base: str) -> Iterator[str]:
     """The script as Excel loads it, from a server with nothing in its memory."""
-    with Svc(KEY, base_url=base) as client, local_server(Desk(client, cache=False)) as gate:
-        yield functions_script(gate)
+    with Svc(KEY, base_url=base) as client, local_server(Desk(client, cache=False)) as guard:
+        yield functions_script(guard)
 
 
 def in_node(script: str, *bursts: list[object]) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
 
-Keep this file beside the workbook, under this name; nothing in it needs to be changed. Excel reads
+Keep this file next to the workbook, under this name; nothing in it needs to be changed. Excel reads
 it when the functions are imported: once, and again after an update of svc-tools.
 """
 

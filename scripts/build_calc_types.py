@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from svc_tools.excel.calc.extension import IDL_FILE, LIBRARY_FILE, idl
+from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, idl
 
 _PROGRAM = Path("/usr/lib/libreoffice")
 """Where Debian has LibreOffice; --office names another place."""

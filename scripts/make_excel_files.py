@@ -11,7 +11,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from svc_tools.excel.calc.extension import calc_name
+from svc_tools.excel.calc import calc_name
 from svc_tools.excel.workbook import write_example, write_workbook
 
 DAY = date(2026, 8, 31)

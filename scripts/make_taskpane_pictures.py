@@ -71,7 +71,7 @@ def draw(folder: Path) -> None:
 
 def _refreshed(page: Page) -> None:
     page.get_by_role("button", name="Refresh rates").click()
-    page.locator("#said", has_text="asked again").wait_for()
+    page.locator("#message", has_text="asked again").wait_for()
     page.get_by_role("button", name="Check again", disabled=False).wait_for()
     page.get_by_role("heading", name="Sales tax").hover()
     page.evaluate("() => document.activeElement.blur()")

@@ -18,7 +18,7 @@ from svc_tools.cli.common import NO_RESULT, explained
 from svc_tools.display import print_table, print_text, prose
 
 if TYPE_CHECKING:
-    from svc_tools.excel.checking import Line
+    from svc_tools.excel.setup import Line
 
 
 excel = typer.Typer(
@@ -60,7 +60,7 @@ def install(
     Run it again at any time. Excel's security settings are never changed.
     """
     with explained():
-        from svc_tools.excel import installing, settings  # noqa: PLC0415 - of an extra
+        from svc_tools.excel import settings, setup  # noqa: PLC0415 - of an extra
 
         if (base_url is not None) + embedded + forget_key > 1:
             raise ValueError("--base-url, --embedded and --forget-key exclude each other: give one")
@@ -68,16 +68,16 @@ def install(
             raise ValueError("--key-stdin needs --base-url: the key is kept for one address")
         if base_url is not None:
             address = settings.checked_address(base_url)
-            text = installing.use_account(address, _key(address, from_stdin=key_stdin))
+            text = setup.use_account(address, _key(address, from_stdin=key_stdin))
         elif embedded:
-            text = installing.use_embedded()
+            text = setup.use_embedded()
         elif forget_key:
-            text = installing.forget_key()
+            text = setup.forget_key()
         else:
-            text = installing.current_service()
+            text = setup.current_service()
         console = Console(highlight=False)
         print_text(console, text)
-        print_text(console, installing.use_this_python())
+        print_text(console, setup.use_this_python())
         console.print()
         print_text(console, ("Next", "bold"))
         rows = [(Text(command, "cyan"), what) for command, what in _WAYS]
@@ -118,9 +118,9 @@ def check(
     something is wrong; a way in that is not set up is no fault.
     """
     with explained(as_json=as_json):
-        from svc_tools.excel import checking  # noqa: PLC0415 - of an extra
+        from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
 
-        lines = list(checking.check())
+        lines = list(setup.check())
     wrong = sum(line.mark == "wrong" for line in lines)
     if as_json:
         result = {"ok": not wrong, "lines": [asdict(line) for line in lines]}

@@ -42,11 +42,11 @@ PATIENCE = 30.0
 _PER_PLACE = 0.1
 _PAUSE = timedelta(seconds=60)
 """How long a failure is valid."""
-_RENEWED_FOR = timedelta(days=1)
+_REFRESHED_FOR = timedelta(days=1)
 """How long after it expired a result is still refreshed. Later, probably no cell shows it; one that
 does looks it up in the recalculation after the refresh. A formula with TODAY() looks up other
 places each day, and those of last month should not be billed again."""
-_NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was asked for")
+_NOT_REACHED = Outcome("not_attempted", "the lookup ended before this place was reached")
 _log = logging.getLogger(__name__)
 _Burst: TypeAlias = "Future[dict[Place, Outcome]]"
 """The outcomes of places that one thread looks up, and others may wait for."""
@@ -60,6 +60,56 @@ def the_desk() -> Desk:
         if not _desks:
             _desks.append(Desk())
         return _desks[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceInfo:
+    """A service: its name for readers, and the edition of its rates where it is known."""
+
+    name: str
+    edition: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Name and edition."""
+        return f"{self.name}, edition {self.edition}" if self.edition else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """Result of a refresh.
+
+    Attributes:
+        requested: how many places were looked up again.
+        changed: how many results changed.
+        failed: how many places got no result; the cells keep an earlier one.
+        why: why the first of them failed, in a sentence; `None` where none did.
+        register: why the nexus register could not be listed again; `None` where it was, or where
+            no cell uses it.
+    """
+
+    requested: int
+    changed: int
+    failed: int
+    why: str | None = None
+    register: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The report in words."""
+        if not self.requested:
+            text = "There is nothing to look up again."
+        else:
+            changes = f"{counted(self.changed, 'result')} changed" if self.changed else "no change"
+            text = f"{counted(self.requested, 'place')} looked up again: {changes}."
+        if self.failed:
+            text += (
+                f" {counted(self.failed, 'place')} without a result ({self.why}); the cells keep"
+                " an earlier one."
+            )
+        if self.register:
+            text += f" The nexus register was not refreshed: {self.register}"
+        return text
 
 
 class Desk:
@@ -89,7 +139,7 @@ class Desk:
         self._session = _Session(client, self._clock)
         self._notes: dict[str, None] = {}
 
-    def ask(self, places: Iterable[Place]) -> dict[Place, Outcome]:
+    def look_up(self, places: Iterable[Place]) -> dict[Place, Outcome]:
         """The outcome of every distinct place, in their order.
 
         Cached places are not requested, and those that another thread is looking up are waited
@@ -107,7 +157,7 @@ class Desk:
         """How many distinct places would have to be looked up now; nothing is looked up."""
         wanted = dict.fromkeys(places)
         with self._lock:
-            return len(wanted) - len(self._session.results.known(wanted, self._clock()))
+            return len(wanted) - len(self._session.known(wanted, self._clock()))
 
     def refresh(self) -> RefreshReport:
         """Look up every place of this session again, past the cache, and list the register again.
@@ -146,10 +196,10 @@ class Desk:
             if session is self._session:  # else it is another account's
                 return register
 
-    def renew_register(self) -> str | None:
+    def refresh_register(self) -> str | None:
         """List the register again, as after a removal; the reason where that fails."""
         session = self._session
-        return session.register.renew(session.client)
+        return session.register.refresh(session.client)
 
     @property
     def client(self) -> Svc:
@@ -168,12 +218,22 @@ class Desk:
         Raises:
             NotAvailableError: the configuration cannot be used.
         """
-        return _service_info(self._session.client)
+        try:
+            found = self.client
+        except Exception as error:  # noqa: BLE001 - a cell has no other way to show what happened
+            raise NotAvailableError(
+                _explained(error, "The service cannot be reached"), "FAILED"
+            ) from None
+        edition = found.book_edition if isinstance(found, EmbeddedSvc) else None
+        return ServiceInfo(service_name(found), edition)
 
     @property
     def source(self) -> str:
         """The service in words; where the configuration cannot be used, the reason."""
-        return _service_info(self._session.client, or_why=True).text
+        try:
+            return self.service.text
+        except NotAvailableError as error:
+            return error.message
 
     @property
     def today(self) -> date:
@@ -186,16 +246,17 @@ class Desk:
         return tuple(self._notes)
 
     @property
-    def answered(self) -> int:
+    def cached(self) -> int:
         """How many places have a result in this session."""
         with self._lock:
-            return self._session.results.answered
+            return sum(_is_result(one.outcome) for one in self._session.results.values())
 
     @property
     def oldest(self) -> datetime | None:
-        """The time of the oldest result of this session (UTC); `None` where there is none."""
+        """The time of the oldest result of this session (UTC); `None` without one."""
         with self._lock:
-            return self._session.results.oldest
+            moments = [one.outcome.looked_up_at for one in self._session.results.values()]
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def use(self, client: Svc | None) -> None:
         """Use another client from now on, and forget the results of the former one.
@@ -209,7 +270,7 @@ class Desk:
     def _outcomes(self, session: _Session, wanted: dict[Place, None]) -> dict[Place, Outcome]:
         now = self._clock()
         with self._lock:
-            known = session.results.known(wanted, now)
+            known = session.known(wanted, now)
             missing = [place for place in wanted if place not in known]
             waited_for = {
                 place: session.in_flight[place] for place in missing if place in session.in_flight
@@ -228,7 +289,7 @@ class Desk:
         self, session: _Session, places: list[Place], burst: _Burst, now: datetime
     ) -> None:
         """Look a burst up; threads that wait for it are released whatever happens."""
-        paused = session.outage.why(now)
+        paused = session.outage(now)
         result = _BurstResult({})
         try:
             result = self._burst_result(session, places, paused=paused)
@@ -240,24 +301,33 @@ class Desk:
                 ended_at = self._clock()  # a burst may take minutes
                 retry_at = ended_at + _PAUSE
                 if paused is None:
-                    session.outage.update(result, now, ended_at)
+                    session.note_outage(result, now, ended_at)
                 else:
-                    retry_at = session.outage.until or ended_at
-                session.results.store(result.outcomes, now, retry_at)
+                    retry_at = session.paused_until or ended_at
+                session.store(result.outcomes, now, retry_at)
 
     def _refreshed(self, session: _Session) -> RefreshReport:
         now = self._clock()
         with self._lock:
-            old = session.results.all(now)
+            session.forget_expired(now)
+            old = {place: one.outcome for place, one in session.results.items()}
         result = _BurstResult({})
         if old:
             result = self._burst_result(session, [*old], past_cache=True)
         new = result.outcomes
         with self._lock:
             ended_at = self._clock()
-            session.outage.update(result, now, ended_at)
-            session.results.store(_replacements(old, new), now, ended_at + _PAUSE)
-        return _refresh_report(old, new, session.register.renew(session.client))
+            session.note_outage(result, now, ended_at)
+            session.store(_replacements(old, new), now, ended_at + _PAUSE)
+        failures = [outcome.error for outcome in new.values() if not _is_result(outcome)]
+        changed = sum(
+            (outcome.status, outcome.found) != (old[place].status, old[place].found)
+            for place, outcome in new.items()
+            if _is_result(outcome)
+        )
+        why = next((why for why in failures if why), None)
+        register = session.register.refresh(session.client)
+        return RefreshReport(len(new), changed, len(failures), why, register)
 
     def _burst_result(
         self,
@@ -297,99 +367,43 @@ class Desk:
             return _BurstResult(dict.fromkeys(places, outcome))
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceInfo:
-    """A service: its name for readers, and the edition of its rates where it is known."""
+class _BurstResult(NamedTuple):
+    """The outcomes of a burst; `stopped` is why it ended early, where it did."""
 
-    name: str
-    edition: str | None = None
-
-    @property
-    def text(self) -> str:
-        """Name and edition in words."""
-        return f"{self.name}, edition {self.edition}" if self.edition else self.name
+    outcomes: dict[Place, Outcome]
+    stopped: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshReport:
-    """Result of a refresh.
-
-    Attributes:
-        asked: how many places were looked up again.
-        changed: how many results changed.
-        failed: how many places got no result; an old one stays.
-        why: why the first of them failed, in a sentence; `None` where none did.
-        register: why the nexus register could not be listed again; `None` where it was, or where
-            no cell uses it.
-    """
-
-    asked: int
-    changed: int
-    failed: int
-    why: str | None = None
-    register: str | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The report in words."""
-        if not self.register:
-            return self._of_places
-        return (
-            f"{self._of_places} The nexus register stays as it was listed before: {self.register}"
-        )
-
-    @property
-    def _of_places(self) -> str:
-        if not self.asked:
-            return "There is nothing to ask again."
-        changes = f"{counted(self.changed, 'answer')} changed" if self.changed else "none changed"
-        text = f"{counted(self.asked, 'place')} asked again: {changes}."
-        if not self.failed:
-            return text
-        return (
-            f"{text} {counted(self.failed, 'place')} got no answer ({self.why}); cells with an"
-            " older answer keep it."
-        )
-
-    def __str__(self) -> str:
-        """The sentence."""
-        return self.sentence
-
-
-def _replacements(
-    old: Mapping[Place, Outcome], new: Mapping[Place, Outcome]
-) -> dict[Place, Outcome]:
-    """The outcomes to store: every result, and a failure where there was no result before."""
-    return {
-        place: outcome
-        for place, outcome in new.items()
-        if _is_answer(outcome) or place not in old or not _is_answer(old[place])
-    }
-
-
-def _refresh_report(
-    old: Mapping[Place, Outcome], new: Mapping[Place, Outcome], register: str | None
-) -> RefreshReport:
-    """The report on old and new outcomes, and on why the register could not be listed."""
-    results = {place: outcome for place, outcome in new.items() if _is_answer(outcome)}
-    failures = [outcome.error for place, outcome in new.items() if place not in results]
-    changed = sum(
-        (outcome.status, outcome.found) != (old[place].status, old[place].found)
-        for place, outcome in results.items()
-    )
-    why = next((why for why in failures if why), None)
-    return RefreshReport(len(new), changed, len(failures), why, register)
+class _Cached(NamedTuple):
+    outcome: Outcome
+    until: datetime
+    requested_at: datetime
 
 
 class _Session:
-    """The state of one client; another client begins another session."""
+    """The results of one client; another client begins another session.
+
+    Its results and its outage are read and changed under the desk's lock. An expired outcome is not
+    used any more, but stays for a day: a refresh includes it.
+
+    Attributes:
+        results: the outcomes by place, with the time until which they are valid.
+        in_flight: the places that are being looked up.
+        paused_until: until when no requests are sent, because the service failed as a whole.
+        refreshing: the report of the refresh that is running.
+        register: the account's nexus records.
+    """
 
     def __init__(self, client: Svc | None, clock: Callable[[], datetime]) -> None:
-        self.results = _ResultCache()
+        self.results: dict[Place, _Cached] = {}
         self.in_flight: dict[Place, _Burst] = {}
-        self.outage = _Outage()
+        self.paused_until: datetime | None = None
         self.refreshing: Future[RefreshReport | None] | None = None
         self.register = _RegisterCache(clock)
+        self._why_paused = ""
+        self._worked_at: datetime | None = None
+        self._days = LocalDays()
+        self._forgets_at = datetime.min.replace(tzinfo=UTC)
         self._client = client
         self._making = threading.Lock()
 
@@ -402,35 +416,16 @@ class _Session:
         """
         with self._making:
             if self._client is None:
-                from svc_tools.excel import settings  # noqa: PLC0415 - a desk with a client needs none
+                from svc_tools.excel import settings  # noqa: PLC0415 - not for a given client
 
                 self._client = settings.client()
                 # a client made here is closed with the last thread that uses the session
                 weakref.finalize(self, self._client.close)
             return self._client
 
-
-class _Cached(NamedTuple):
-    outcome: Outcome
-    until: datetime
-    requested_at: datetime
-
-
-class _ResultCache:
-    """Outcomes by place; not thread-safe by itself.
-
-    An expired outcome is not used any more, but stays for a day: a refresh includes it.
-    """
-
-    def __init__(self) -> None:
-        self._cached: dict[Place, _Cached] = {}
-        self._days = LocalDays()
-        self._forgets_at = datetime.min.replace(tzinfo=UTC)
-
     def known(self, places: Iterable[Place], now: datetime) -> dict[Place, Outcome]:
         """The outcomes that are still valid."""
-        cached = self._cached
-        found = ((place, cached.get(place)) for place in places)
+        found = ((place, self.results.get(place)) for place in places)
         return {place: one.outcome for place, one in found if one is not None and now < one.until}
 
     def store(
@@ -443,103 +438,61 @@ class _ResultCache:
             requested_at: when they were requested, from which their validity counts.
             retry_at: until when failures are valid.
         """
-        self._forget(requested_at)
+        if requested_at >= self._forgets_at:  # so that months of a session fit in memory
+            self.forget_expired(requested_at)
         today, day_ends = self._days.of(requested_at)
         for place, outcome in outcomes.items():
-            cached = self._cached.get(place)
+            cached = self.results.get(place)
             if cached is not None and cached.requested_at > requested_at:
                 continue
             until = keeps_until(
                 outcome, place.as_of, answered=requested_at, today=today, day_ends=day_ends
             )
-            self._cached[place] = _Cached(outcome, until or retry_at, requested_at)
+            self.results[place] = _Cached(outcome, until or retry_at, requested_at)
 
-    def _forget(self, now: datetime) -> None:
-        """Once a day drop what expired long ago, so that months of a session fit in memory."""
-        if now < self._forgets_at:
-            return
+    def forget_expired(self, now: datetime) -> None:
+        """Drop the outcomes that expired more than a day ago."""
         self._forgets_at = now + timedelta(days=1)
-        old = now - _RENEWED_FOR
-        self._cached = {place: one for place, one in self._cached.items() if one.until > old}
+        old = now - _REFRESHED_FOR
+        self.results = {place: one for place, one in self.results.items() if one.until > old}
 
-    def all(self, now: datetime) -> dict[Place, Outcome]:
-        """Every outcome of the session that a refresh includes."""
-        self._forgets_at = now
-        self._forget(now)
-        return {place: one.outcome for place, one in self._cached.items()}
-
-    @property
-    def answered(self) -> int:
-        """How many places have a result."""
-        return sum(_is_answer(one.outcome) for one in self._cached.values())
-
-    @property
-    def oldest(self) -> datetime | None:
-        """The time of the oldest result; `None` where there is none."""
-        moments = (one.outcome.looked_up_at for one in self._cached.values())
-        return min((moment for moment in moments if moment is not None), default=None)
-
-
-def _is_answer(outcome: Outcome) -> bool:
-    """Whether the service responded, even if it knows no rate."""
-    return outcome.found is not None or outcome.status == "unresolved"
-
-
-class _Outage:
-    """The failure of a service, as its last bursts showed; not thread-safe by itself.
-
-    Attributes:
-        until: until when no requests are sent because of it.
-    """
-
-    def __init__(self) -> None:
-        self._why = ""
-        self.until: datetime | None = None
-        self._worked_at: datetime | None = None
-
-    def why(self, now: datetime) -> str | None:
+    def outage(self, now: datetime) -> str | None:
         """Why no requests are sent now; `None` where they are."""
-        return self._why if self.until is not None and now < self.until else None
+        return (
+            self._why_paused if self.paused_until is not None and now < self.paused_until else None
+        )
 
-    def update(self, burst: _BurstResult, requested_at: datetime, now: datetime) -> None:
+    def note_outage(self, burst: _BurstResult, requested_at: datetime, now: datetime) -> None:
         """Take account of a burst: one result in it, or since it began, and the service works.
 
         An error response for one place means nothing for the others.
         """
         fresh = [one for one in burst.outcomes.values() if not one.cached]
-        if any(map(_is_answer, fresh)):
-            self.until, self._worked_at = None, now
+        if any(map(_is_result, fresh)):
+            self.paused_until, self._worked_at = None, now
             return
         if self._worked_at is not None and self._worked_at > requested_at:
             return
         without_response = (one.error for one in fresh if one.looked_up_at is None)
         why = burst.stopped or next((error for error in without_response if error), None)
         if why is not None:
-            self._why, self.until = why, now + _PAUSE
+            self._why_paused, self.paused_until = why, now + _PAUSE
 
 
-class _BurstResult(NamedTuple):
-    """The outcomes of a burst; `stopped` is why it ended early, where it did."""
-
-    outcomes: dict[Place, Outcome]
-    stopped: str | None = None
+def _is_result(outcome: Outcome) -> bool:
+    """Whether the service responded, even if it knows no rate."""
+    return outcome.found is not None or outcome.status == "unresolved"
 
 
-def _service_info(client: Callable[[], Svc], *, or_why: bool = False) -> ServiceInfo:
-    """The service of a client.
-
-    Raises:
-        NotAvailableError: there is no client; with `or_why` the reason stands for the name.
-    """
-    try:
-        found = client()
-    except Exception as error:  # noqa: BLE001 - as above
-        why = _explained(error, "Nobody can be asked")
-        if or_why:
-            return ServiceInfo(why)
-        raise NotAvailableError(why, "FAILED") from None
-    edition = found.book_edition if isinstance(found, EmbeddedSvc) else None
-    return ServiceInfo(service_name(found), edition)
+def _replacements(
+    old: Mapping[Place, Outcome], new: Mapping[Place, Outcome]
+) -> dict[Place, Outcome]:
+    """The outcomes to store: every result, and a failure where there was no result before."""
+    return {
+        place: outcome
+        for place, outcome in new.items()
+        if _is_result(outcome) or place not in old or not _is_result(old[place])
+    }
 
 
 def _explained(error: Exception, otherwise: str) -> str:
@@ -558,8 +511,7 @@ class _RegisterCache:
         self._lock = threading.Lock()
         self._days = LocalDays()
         self._listing: tuple[Register, datetime] | None = None
-        self._failed_at: datetime | None = None
-        self._why = ("", "")
+        self._failure: tuple[NotAvailableError, datetime] | None = None
 
     def current(self, client: Callable[[], Svc]) -> Register:
         """The register, as it was listed this day.
@@ -570,54 +522,50 @@ class _RegisterCache:
         if (register := self._valid) is not None:
             return register  # also while it is being listed again
         with self._lock:
-            register = self._valid
-            if register is None and not self._just_failed:
-                register = self._list(client)
-            if register is None:
-                why, word = self._why
-                raise NotAvailableError(why, word)
-            return register
+            if (register := self._valid) is not None:
+                return register
+            if self._failure is not None and self._clock() < self._failure[1]:
+                raise NotAvailableError(self._failure[0].message, self._failure[0].word)
+            return self._list(client)
 
-    def renew(self, client: Callable[[], Svc]) -> str | None:
+    def refresh(self, client: Callable[[], Svc]) -> str | None:
         """List it again, if any cell has used it; the old one stays where that fails.
 
         Returns:
             Why that failed; `None` where it did not.
         """
         with self._lock:
-            if self._listing is None and self._failed_at is None:
-                return None
-            return None if self._list(client) is not None else self._why[0]
+            if self._listing is not None or self._failure is not None:
+                try:
+                    self._list(client)
+                except NotAvailableError as error:
+                    return error.message
+            return None
 
     @property
     def _valid(self) -> Register | None:
         listing = self._listing
         return listing[0] if listing is not None and self._clock() < listing[1] else None
 
-    @property
-    def _just_failed(self) -> bool:
-        return self._failed_at is not None and self._clock() < self._failed_at + _PAUSE
-
-    def _list(self, client: Callable[[], Svc]) -> Register | None:
-        from svc_tools.nexus.register import RegisterError  # noqa: PLC0415 - few cells need it
-        from svc_tools.nexus.service import (  # noqa: PLC0415 - as above
+    def _list(self, client: Callable[[], Svc]) -> Register:
+        from svc_tools.nexus import (  # noqa: PLC0415 - few cells need it
             NotListedError,
+            RegisterError,
             list_register,
         )
 
         _, day_ends = self._days.of(self._clock())
         try:
             register = list_register(client())
-        except NotListedError as error:
-            self._fail(str(error), "UNSUPPORTED")
-        except RegisterError as error:
-            self._fail(str(error), "FAILED")
         except Exception as error:  # noqa: BLE001 - as above
-            self._fail(_explained(error, "the nexus records could not be listed"), "FAILED")
-        else:
-            self._listing = register, day_ends
-            return register
-        return None
-
-    def _fail(self, why: str, word: str) -> None:
-        self._failed_at, self._why = self._clock(), (why, word)
+            why = (
+                str(error)
+                if isinstance(error, NotListedError | RegisterError)
+                else _explained(error, "the nexus records could not be listed")
+            )
+            word = "UNSUPPORTED" if isinstance(error, NotListedError) else "FAILED"
+            failure = NotAvailableError(why, word)
+            self._failure = failure, self._clock() + _PAUSE
+            raise failure from None
+        self._listing = register, day_ends
+        return register

@@ -73,16 +73,21 @@ class Call(NamedTuple):
     arguments: tuple[Argument, ...] = ()
 
 
-def evaluate(desk: Desk, calls: Sequence[Call]) -> list[Result]:
+def evaluate(desk: Desk, calls: Sequence[Call], *, ahead: Sequence[Call] = ()) -> list[Result]:
     """The result of each formula: a value, rows of values, or a `CellError`. Raises nothing.
 
-    The places of all of them are looked up in one run, each once.
+    The places of all of them are looked up in one run, each once, and those of the calls `ahead`,
+    which will be computed later, with them.
     """
     formulas = [_guarded(call.name, _parse, desk, call) for call in calls]
+    others = (_guarded(call.name, _parse, desk, call) for call in ahead)
     places = dict.fromkeys(
-        place for one in formulas if not isinstance(one, CellError) for place in one.places
+        place
+        for one in (*formulas, *others)
+        if not isinstance(one, CellError)
+        for place in one.places
     )
-    outcomes = desk.ask(places) if places else {}
+    outcomes = desk.look_up(places) if places else {}
     return [
         one if isinstance(one, CellError) else _guarded(call.name, one.finish, outcomes)
         for one, call in zip(formulas, calls, strict=True)

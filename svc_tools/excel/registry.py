@@ -126,7 +126,7 @@ FUNCTIONS: tuple[Function, ...] = (
             *_ONE_ZIP,
             Parameter(
                 "rounding",
-                "half_up (left out), half_even, up or down: what becomes of a fraction of a cent.",
+                "half_up (left out), half_even, up or down: how a fraction of a cent is rounded.",
                 optional=True,
             ),
             _ACCEPT,
@@ -135,12 +135,12 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(
         "SVC_SUM",
         "The exact sum of amounts; an error where a cell holds an error or a text (also a number"
-        " kept as text), which SUM would pass over.",
-        (Parameter("range", "The amounts. Empty cells count as nothing."),),
+        " stored as text), which SUM would skip.",
+        (Parameter("range", "The amounts. Empty cells count as zero."),),
     ),
     Function(
         "SVC_LOOKUP",
-        "The fields of an answer for each row of a range, side by side.",
+        "The fields of the result for each row of a range, side by side.",
         (
             Parameter(
                 "range",
@@ -149,7 +149,7 @@ FUNCTIONS: tuple[Function, ...] = (
             ),
             Parameter(
                 "fields",
-                "Which fields, as a list in one text or as a range; SVC_FIELDS() shows them all.",
+                "Which fields, as a list in one text or as a range; SVC_FIELDS() lists them all.",
                 optional=True,
             ),
             Parameter("headers", "TRUE puts the names of the fields on top.", optional=True),
@@ -158,47 +158,47 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function(
         "SVC_FIELD",
-        "One field of the answer for a ZIP Code; SVC_FIELDS() shows which there are.",
+        "One field of the result for a ZIP Code; SVC_FIELDS() lists them all.",
         (Parameter("field", "The name of the field, such as county_rate."), *_ONE_ZIP),
     ),
     Function(
         "SVC_CONFIDENCE",
-        "How sure the service is of the rate: exact, high, medium or low.",
+        "The confidence of the rate: exact, high, medium or low.",
         _ONE_ZIP,
     ),
     Function(
         "SVC_WARNINGS",
-        "What to know of the rate, or why there is none, in sentences; empty where nothing is.",
+        "Warnings on the rate, or why it is missing, in sentences; empty without any.",
         _ONE_ZIP,
     ),
     Function(
         "SVC_STATUS",
-        "The result in one word to branch on: ok, review (a rate that requires review: SVC_WARNINGS"
+        "The status in one word to branch on: ok, review (a rate that requires review: SVC_WARNINGS"
         " says why), partial, unresolved, invalid, unsupported, failed or not_attempted.",
         _ONE_ZIP,
     ),
     Function(
         "SVC_FIELDS",
-        "The fields of an answer under headings, with their forms and meanings.",
+        "The fields of a result under headings, with their forms and meanings.",
         spills=True,
     ),
     Function(
         "SVC_ASOF",
-        "When the service gave the answer for a ZIP Code (UTC); without arguments, the oldest"
-        " answer that cells of this session show.",
+        "When the rate of a ZIP Code was looked up (UTC); without arguments, the oldest lookup of"
+        " this session.",
         tuple(Parameter(one.name, one.help, optional=True) for one in _ONE_ZIP),
         volatile=True,
     ),
     Function(
         "SVC_SOURCE",
-        "Which service and rate book answer; for a ZIP Code, where its rate comes from.",
+        "The service and its rate book; for a ZIP Code, the source of its rate.",
         tuple(Parameter(one.name, one.help, optional=True) for one in _ONE_ZIP),
         volatile=True,
     ),
     Function(
         "SVC_NEXUS",
-        "The nexus registrations of the account under headings: state, type, since when, address"
-        " and notes.",
+        "The nexus registrations of the account under headings: state, type, date, address and"
+        " notes.",
         (Parameter("state", "One state; all of them where left out.", optional=True),),
         spills=True,
     ),

@@ -66,7 +66,7 @@ def is_running() -> bool:
 
 
 def read() -> Server | None:
-    """The server that runs, or ran last; `None` where there was none.
+    """The server that runs, or ran last; `None` without one.
 
     Raises:
         ConfigurationError: the file cannot be read.
@@ -97,8 +97,7 @@ def publish(url: str, token: SecretStr, certificate: Path | None = None) -> None
 def renew() -> None:
     """Rewrite the file of this process, whereupon Calc drops its cached results."""
     with suppress(ConfigurationError):  # Calc caches them for a minute at most
-        server = read()
-        if server is not None and server.pid == os.getpid():
+        if (server := _own()) is not None:
             _write(server)
 
 
@@ -108,12 +107,11 @@ def withdraw() -> None:
     Raises:
         ConfigurationError: the file cannot be read or written.
     """
-    server = read()
-    if server is not None and server.pid == os.getpid():
+    if (server := _own()) is not None:
         _write(replace(server, pid=None))
 
 
-def known_token() -> SecretStr:
+def last_token() -> SecretStr:
     """The token of the last run, so that manifests stay valid; else a new one.
 
     Raises:
@@ -123,14 +121,19 @@ def known_token() -> SecretStr:
     return SecretStr(secrets.token_urlsafe(24)) if server is None else server.token
 
 
-def known_port() -> int | None:
-    """The port of the last run; `None` where there was none.
+def last_port() -> int | None:
+    """The port of the last run; `None` without one.
 
     Raises:
         ConfigurationError: the file cannot be read.
     """
     server = read()
     return None if server is None else httpx.URL(server.url).port
+
+
+def _own() -> Server | None:
+    server = read()
+    return server if server is not None and server.pid == os.getpid() else None
 
 
 def _write(server: Server) -> None:

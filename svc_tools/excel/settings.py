@@ -9,6 +9,7 @@ or KWallet of a Linux desktop. A keyring that would store it readable, or not at
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,6 +24,7 @@ from svc_tools.lookup.errors import is_foreign
 from svc_tools.nexus.service import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from keyring.backend import KeyringBackend
@@ -86,11 +88,11 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
             not open; the message says what to do.
         ImportError: a required package is not installed.
     """
-    found = _found()
-    if found.key is None:
+    _, service, key = _found()
+    if key is None:
         return config.connect("embedded")
     try:
-        return Svc(found.key, base_url=found.service, timeout=timeout, max_retries=max_retries)
+        return Svc(key, base_url=service, timeout=timeout, max_retries=max_retries)
     except ValueError as error:  # an address or a key that no request can hold
         raise ConfigurationError(f"The configuration cannot be used: {error}") from None
 
@@ -98,48 +100,34 @@ def client(*, timeout: float = 10.0, max_retries: int = 3) -> Svc:
 def describe() -> Description:
     """The configured service, without a request; an error becomes a sentence."""
     try:
-        found = _found()
+        known_from, service, key = _found()
     except (ConfigurationError, ImportError) as error:
-        return Description(_decider(), None, None, str(error))
-    if found.key is None:
-        return Description(found.known_from, found.service, "none needed")
-    from_environment = found.known_from == "environment"
+        try:
+            config.configured()
+        except ConfigurationError:
+            return Description("environment", None, None, str(error))
+        return Description("settings", None, None, str(error))
+    if key is None:
+        return Description(known_from, service, "none needed")
     return Description(
-        found.known_from, found.service, "environment" if from_environment else "keyring"
+        known_from, service, "environment" if known_from == "environment" else "keyring"
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A configuration with its key."""
-
-    known_from: _Origin
-    service: str
-    key: SecretStr | None
-
-
-def _found() -> _Found:
+def _found() -> tuple[_Origin, str, SecretStr | None]:
+    """What names the service, the service, and its key."""
     account = config.configured()
     if account is not None:
-        return _Found("environment", account[1], account[0])
+        return "environment", account[1], account[0]
     service = chosen()
     if service is None:
-        return _Found("nothing", EMBEDDED, None)
+        return "nothing", EMBEDDED, None
     if service == EMBEDDED:
-        return _Found("settings", EMBEDDED, None)
+        return "settings", EMBEDDED, None
     key = stored_key(service)
     if key is None:
         raise ConfigurationError(_NO_KEY.format(address=service))
-    return _Found("settings", service, key)
-
-
-def _decider() -> Literal["environment", "settings"]:
-    """Which of the two has the problem."""
-    try:
-        config.configured()
-    except ConfigurationError:
-        return "environment"
-    return "settings"
+    return "settings", service, key
 
 
 def remember(address: str, key: SecretStr) -> str:
@@ -204,7 +192,7 @@ def chosen() -> str | None:
     if not isinstance(service, str) or not service.strip():
         raise ConfigurationError(
             f'{settings_path()}: "{_SERVICE}" is {service!r}; expected an address, or'
-            f' "{EMBEDDED}". Say it again with svc-tools excel install'
+            f' "{EMBEDDED}". Choose it again with svc-tools excel install'
         )
     return service if service == EMBEDDED else checked_address(service)
 
@@ -257,31 +245,25 @@ def store_key(address: str, key: SecretStr) -> None:
         ConfigurationError: there is no safe keyring, it refuses, or the key is empty.
         ImportError: the package that reaches the keyring is not installed.
     """
-    secret = SecretStr(key.get_secret_value().strip())
-    if not secret.get_secret_value():
+    secret = key.get_secret_value().strip()
+    if not secret:
         raise ConfigurationError("The API key is empty; give the key of your account")
-    backend = _keyring()
-    try:
-        backend.set_password(_KEYRING_SERVICE, _user(address), secret.get_secret_value())
+    with _open_keyring("store") as (backend, name):
+        backend.set_password(_KEYRING_SERVICE, _user(address), secret)
         stored = backend.get_password(_KEYRING_SERVICE, _user(address))
-    except Exception as error:  # noqa: BLE001 - each keyring raises its own errors
-        raise ConfigurationError(_refusal("keep", error)) from None
-    if stored != secret.get_secret_value():
-        raise ConfigurationError(_NO_KEYRING.format(why=f"{_named(backend)} keeps nothing"))
+    if stored != secret:
+        raise ConfigurationError(_NO_KEYRING.format(why=f"{name} stores nothing"))
 
 
 def stored_key(address: str) -> SecretStr | None:
-    """The stored key of the service at an address; `None` where there is none.
+    """The stored key of the service at an address; `None` without one.
 
     Raises:
         ConfigurationError: there is no safe keyring, or it does not open.
         ImportError: the package that reaches the keyring is not installed.
     """
-    backend = _keyring()
-    try:
+    with _open_keyring("return") as (backend, _):
         stored = backend.get_password(_KEYRING_SERVICE, _user(address))
-    except Exception as error:  # noqa: BLE001 - the same
-        raise ConfigurationError(_refusal("give", error)) from None
     return SecretStr(stored) if stored else None
 
 
@@ -294,12 +276,22 @@ def forget_key_of(address: str) -> bool:
     """
     if stored_key(address) is None:
         return False
+    with _open_keyring("remove") as (backend, _):
+        backend.delete_password(_KEYRING_SERVICE, _user(address))
+    return True
+
+
+@contextmanager
+def _open_keyring(purpose: str) -> Iterator[tuple[KeyringBackend, str]]:
+    """The keyring and its name; an error of its own becomes a sentence without the key."""
     backend = _keyring()
     try:
-        backend.delete_password(_KEYRING_SERVICE, _user(address))
-    except Exception as error:  # noqa: BLE001 - the same
-        raise ConfigurationError(_refusal("remove", error)) from None
-    return True
+        yield backend, _named(backend)
+    except Exception as error:  # noqa: BLE001 - each keyring raises its own errors, perhaps with the key
+        raise ConfigurationError(
+            f"The keyring does not {purpose} the key ({type(error).__name__}): unlock it and try"
+            f" again, or set {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
+        ) from None
 
 
 def keyring_name() -> str:
@@ -349,17 +341,9 @@ def _why_not(backend: KeyringBackend) -> str:
     known = {
         "keyring.backends.fail": "no keyring was found",
         "keyring.backends.chainer": "no keyring was found",
-        "keyring.backends.null": "the keyring is set to keep nothing (null)",
+        "keyring.backends.null": "the keyring is set to store nothing (null)",
     }
-    return known.get(type(backend).__module__, f"{_named(backend)} does not keep keys safely")
-
-
-def _refusal(wanted: str, error: Exception) -> str:
-    # the message of the error may contain the key: its type is enough
-    return (
-        f"The keyring does not {wanted} the key ({type(error).__name__}): unlock it and try again,"
-        f" or set {URL_VARIABLE} and {KEY_VARIABLE} in the environment"
-    )
+    return known.get(type(backend).__module__, f"{_named(backend)} does not store keys safely")
 
 
 def _user(address: str) -> str:
@@ -400,6 +384,6 @@ def write_object(path: Path, content: dict[str, Any]) -> None:
 
 def _unusable(path: Path, why: str) -> str:
     return (
-        f"{path} cannot be read ({why}). Set it aside, then say again who answers:"
+        f"{path} cannot be read ({why}). Set it aside, then choose the service again:"
         " svc-tools excel install"
     )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 from support.browser import new_page
@@ -57,17 +60,17 @@ def give_key(page, address, key):
     page.get_by_text("Service and key", exact=True).click()
     page.get_by_label("Address of the service").fill(address)
     page.get_by_label("API key").fill(key)
-    button(page, "Check and keep").click()
+    button(page, "Check and store").click()
 
 
-def test_it_says_who_answers_and_what_is_kept(desk, pane):
+def test_it_shows_the_service_and_the_cached_results(desk, pane):
     expect(pane.locator("#state")).to_have_text("Connected")
     expect(pane.locator("#service")).to_have_text("Embedded service")
     expect(pane.locator("#source")).to_contain_text("Rate book of 20")
-    expect(pane.locator("#kept")).to_have_text("0")
+    expect(pane.locator("#cached")).to_have_text("0")
     run(desk, "SVC_RATE", *AUSTIN)
     button(pane, "Check again").click()
-    expect(pane.locator("#kept")).to_have_text("1")
+    expect(pane.locator("#cached")).to_have_text("1")
     year = desk.oldest.astimezone().strftime("%Y-%m-%d %H:%M")
     expect(pane.locator("#oldest")).to_have_text(year)
     assert not pane.locator("#freezing").is_visible(), "there is no workbook in a browser"
@@ -83,8 +86,8 @@ def test_a_refresh_says_what_changed_and_recalculates(chrome, keyring):
             pane_page(chrome, served, script=STAND_IN) as (page, _),
         ):
             button(page, "Refresh rates").click()
-            expect(page.locator("#said")).to_have_text(
-                "1 place asked again: 1 answer changed. The workbook is recalculated."
+            expect(page.locator("#message")).to_have_text(
+                "1 place looked up again: 1 result changed. The workbook is recalculated."
             )
             assert page.evaluate("standIn.calculated") == ["Full"]
         assert run(desk, "SVC_RATE", *AUSTIN) == 0.085
@@ -100,7 +103,7 @@ def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, 
     with pane.expect_request("**/excel/key") as sent:
         pane.keyboard.press("Enter")
     expect(pane.locator("#service")).to_have_text(account.url)
-    expect(pane.locator("#key-said")).to_contain_text("takes the key. It is kept in")
+    expect(pane.locator("#key-message")).to_contain_text("accepts the key. It is stored in")
     expect(pane.locator("#state")).to_have_text("Connected")
     assert pane.get_by_label("API key").input_value() == ""
     assert list(keyring.kept.values()) == [TYPED_KEY]
@@ -112,37 +115,37 @@ def test_a_key_is_given_with_the_keyboard_alone(pane, served, account, keyring, 
     )
     assert TYPED_KEY not in json.dumps(left)
     assert files_with(TYPED_KEY, tmp_path)[0] == []
-    button(pane, "Forget the key").click()
-    expect(pane.locator("#trouble")).to_contain_text("the keyring has no key for it")
+    button(pane, "Remove the key").click()
+    expect(pane.locator("#problem")).to_contain_text("the keyring has no key for it")
     assert keyring.kept == {}
     button(pane, "Use the embedded service").click()
     expect(pane.locator("#service")).to_have_text("Embedded service")
 
 
-def test_a_wrong_key_is_said_at_its_field_and_is_gone(pane, account, keyring):
-    give_key(pane, account.url, "wrong-key-0123456789")
-    field = pane.get_by_label("API key")
-    expect(pane.locator("#key-error")).to_contain_text("The service does not accept the key.")
-    expect(pane.locator("#key-error")).to_contain_text("For support: ")
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_be_focused()
-    expect(field).to_have_value("")
-    expect(field).to_have_attribute("autocomplete", "new-password")
-    assert keyring.kept == {}
-    expect(pane.locator("#service")).to_have_text("Embedded service")
-
-
-def test_what_is_missing_is_said_before_anything_is_sent(served, chrome):
+def test_a_key_that_is_missing_or_wrong_is_said_at_its_field_and_is_gone(
+    served, chrome, account, keyring
+):
     with pane_page(chrome, served) as (page, seen):
         give_key(page, "", TYPED_KEY)
+        address, key = page.get_by_label("Address of the service"), page.get_by_label("API key")
         expect(page.locator("#address-error")).to_contain_text("Give the address")
-        expect(page.get_by_label("Address of the service")).to_be_focused()
-        page.get_by_label("Address of the service").fill("https://rates.example")
-        page.get_by_label("API key").fill(" ")
-        button(page, "Check and keep").click()
+        expect(address).to_be_focused()
+        address.fill(account.url)
+        key.fill(" ")
+        button(page, "Check and store").click()
         expect(page.locator("#key-error")).to_have_text("Give the API key of your account.")
         expect(page.locator("#address-error")).to_have_text("")
-        assert not any(address.endswith("/key") for address in seen.asked)
+        assert not any(one.endswith("/key") for one in seen.asked)
+        key.fill("wrong-key-0123456789")
+        button(page, "Check and store").click()
+        expect(page.locator("#key-error")).to_contain_text("does not accept the key.")
+        expect(page.locator("#key-error")).to_contain_text("For support: ")
+        expect(key).to_have_attribute("aria-invalid", "true")
+        expect(key).to_be_focused()
+        expect(key).to_have_value("")
+        expect(key).to_have_attribute("autocomplete", "new-password")
+        assert keyring.kept == {}
+        expect(page.locator("#service")).to_have_text("Embedded service")
 
 
 def test_a_service_that_is_down_is_said_with_what_to_do(chrome, keyring):
@@ -155,37 +158,31 @@ def test_a_service_that_is_down_is_said_with_what_to_do(chrome, keyring):
         ):
             expect(page.locator("#state")).to_have_text("Not connected")
             trouble = page.get_by_role("alert")
-            expect(trouble).to_contain_text("The service has trouble of its own")
             expect(trouble).to_contain_text("It rests.")
             expect(trouble).to_contain_text("For support: req_9")
             expect(page.get_by_label("API key")).to_be_visible()
 
 
-def test_the_local_server_gone_is_said_with_the_command(served, chrome):
+def test_a_local_server_of_another_run_or_none_is_said_with_what_to_do(served, chrome):
     with pane_page(chrome, served) as (page, _):
-        served.stop()
-        button(page, "Refresh rates").click()
-        expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
-        expect(page.locator("#said")).to_have_text("")
-
-
-def test_a_pane_of_an_earlier_run_says_so(served, chrome):
-    with pane_page(chrome, served) as (page, _):
-        page.evaluate("history.replaceState(null, '', '?token=old')")
         page.route("**/status", lambda route: route.fulfill(status=401, body="{}"))
         button(page, "Check again").click()
         expect(page.get_by_role("alert")).to_contain_text("does not know this pane")
+        served.stop()
+        button(page, "Refresh rates").click()
+        expect(page.get_by_role("alert")).to_contain_text("svc-tools excel serve")
+        expect(page.locator("#message")).to_have_text("")
 
 
-@pytest.mark.parametrize(("width", "colours"), [(250, "dark"), (320, "light"), (600, "dark")])
-def test_it_fits_and_can_be_read_at_every_width_and_in_both_colours(served, chrome, width, colours):
-    with pane_page(chrome, served, width=width, colours=colours, script=STAND_IN) as (page, _):
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for ink, paper in PAIRS:
-            assert page.evaluate(CONTRAST, [f"--{ink}", f"--{paper}"]) >= 4.5, (ink, paper)
-        names = page.evaluate(UNNAMED)
-        assert names == [], "every field and button has a name of its own"
+def test_it_fits_and_can_be_read_at_every_width_and_in_both_colours(served, chrome):
+    for width, colours in ((250, "dark"), (600, "light")):
+        with pane_page(chrome, served, width=width, colours=colours, script=STAND_IN) as (page, _):
+            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            for ink, paper in PAIRS:
+                assert page.evaluate(CONTRAST, [f"--{ink}", f"--{paper}"]) >= 4.5, (ink, paper)
+            names = page.evaluate(UNNAMED)
+            assert names == [], "every field and button has a name of its own"
 
 
 def test_the_colours_are_those_of_the_office_theme(served, chrome):
@@ -197,20 +194,40 @@ def test_the_colours_are_those_of_the_office_theme(served, chrome):
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_in_excel_the_one_page_has_the_functions_and_the_pane(served, chrome):
+def test_the_page_that_the_manifest_names_computes_cells_and_shows_the_pane(chrome, served):
     host = f"""{STAND_IN}
-    globalThis.Office = {{ onReady: async () => ({{ host: "Excel" }}), context: {{}} }};
-    globalThis.associated = [];
-    globalThis.CustomFunctions = {{ associate: (id) => associated.push(id) }};
-    CustomFunctions.Error = class extends Error {{}};"""
+    globalThis.Office = {{ onReady: async (then) => then?.({{ host: "Excel" }}), context: {{}} }};
+    globalThis.made = {{}};
+    globalThis.CustomFunctions = {{ associate: (id, one) => (made[id] = one) }};
+    CustomFunctions.ErrorCode = {{ invalidValue: "#VALUE!", notAvailable: "#N/A" }};
+    CustomFunctions.Error = class extends Error {{
+      constructor(code, text) {{ super(text); this.code = code; }}
+    }};"""
+    manifest = httpx.get(f"{served.origin}/excel/manifest.xml?token={served.token}").text
+    address = unescape(re.search(r'id="Taskpane.Url" DefaultValue="([^"]+)"', manifest)[1])
     with new_page(chrome, width=320) as (page, seen):
         page.route(
-            OFFICE_JS, lambda route: route.fulfill(body=host, content_type="text/javascript")
+            f"{OFFICE_JS}*",
+            lambda route: route.fulfill(body=host, content_type="text/javascript"),
         )
-        page.goto(f"{served.origin}/excel/taskpane.html?token={served.token}&office=1")
+        page.goto(address)
         expect(page.locator("#state")).to_have_text("Connected")
         expect(button(page, "Freeze selection")).to_be_visible()
-        assert len(page.evaluate("associated")) == len(FUNCTIONS)
+        shown = page.evaluate(
+            """async () => {
+              const ask = (...a) => made.RATE(...a, {}).catch((e) => [[e.code, e.message]]);
+              return Promise.all([
+                ask([["CA"]], [["94105"]], [["2026-02-01"]]),
+                ask([["CA"]], [["94105"], ["x"]], [["2026-02-01"]]),
+                ask([["CA"]], [["94105"]], [[0]]),
+              ]);
+            }"""
+        )
+        assert len(page.evaluate("Object.keys(made)")) == len(FUNCTIONS)
+        assert shown[0] == [[0.08625]]
+        assert shown[1][0] == [0.08625]
+        assert shown[2][0][0] == "#VALUE!"
+        assert len([one for one in seen.asked if one.endswith("/excel/batch")]) == 1
         assert set(seen.outside(served.origin)) == {OFFICE_JS}
         assert seen.complaints == [], "the page's own policy allows what it needs"
 
@@ -219,7 +236,7 @@ def test_an_example_is_copied_where_there_is_no_workbook(pane):
     pane.locator("summary", has_text="SVC.RATE(").click()
     button(pane, "Example of SVC.RATE").click()
     formula = '=SVC.RATE("CA", "94105", DATE(2026, 2, 1))'
-    expect(pane.locator("#functions-said")).to_have_text(f"Copied: {formula}")
+    expect(pane.locator("#functions-message")).to_have_text(f"Copied: {formula}")
     assert pane.evaluate("navigator.clipboard.readText()") == formula
 
 
@@ -228,10 +245,10 @@ def test_an_example_goes_into_an_empty_cell_and_never_over_another(served, chrom
         page.evaluate("standIn.sheets = {Orders: {B2: 7}}; standIn.selected = ['Orders', 'B2']")
         page.locator("summary", has_text="SVC.SUM(").click()
         button(page, "Example of SVC.SUM").click()
-        expect(page.locator("#functions-said")).to_contain_text("Orders!B2 is not empty")
+        expect(page.locator("#functions-message")).to_contain_text("Orders!B2 is not empty")
         page.evaluate("standIn.selected = ['Orders', 'C3']")
         button(page, "Example of SVC.SUM").click()
-        expect(page.locator("#functions-said")).to_contain_text("is in Orders!C3.")
+        expect(page.locator("#functions-message")).to_contain_text("is in Orders!C3.")
         assert page.evaluate("standIn.sheets.Orders") == {"B2": 7, "C3": "=SVC.SUM({19.99; 4})"}
 
 

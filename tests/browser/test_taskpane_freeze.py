@@ -75,8 +75,8 @@ def noted(page):
 
 def test_formulas_become_values_and_their_source_and_date_are_noted(pane):
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_have_text(
-        "2 formulas frozen. 2 cells without a whole value stay formulas:"
+    expect(pane.locator("#freeze-message")).to_have_text(
+        "2 formulas frozen. 2 cells without a complete value stay formulas:"
     )
     expect(pane.locator("#freeze-left li")).to_have_text(
         ["Orders!B4 shows #N/A", "Orders!B5 shows #PARTIAL"]
@@ -101,7 +101,7 @@ def test_a_spilled_answer_is_frozen_as_a_whole(pane):
         [shown, SPILL],
     )
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_have_text("1 formula frozen.")
+    expect(pane.locator("#freeze-message")).to_have_text("1 formula frozen.")
     assert sheet(pane) == ORDERS | shown | {"D2": "02134"}
     assert noted(pane)[1][:2] == ["Orders", "D2:E3"]
 
@@ -119,18 +119,18 @@ def test_formulas_are_frozen_after_a_question_alone(pane, what):
     press(pane, f"Freeze {what}")
     pane.keyboard.press("Enter")
     whole = what == "workbook"
-    expect(pane.locator("#freeze-said")).to_contain_text(f"{3 if whole else 2} formulas frozen.")
+    expect(pane.locator("#freeze-message")).to_contain_text(f"{3 if whole else 2} formulas frozen.")
     assert sheet(pane, "More") == {"C9": 0.08625 if whole else RATE}
 
 
 def test_when_excel_stops_half_way_each_cell_has_its_formula_or_its_value(pane):
     pane.evaluate("standIn.breaksAfter = 5 + 5 + 1")  # headings, a row of the log, one cell
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("the sheet is protected")
+    expect(pane.locator("#freeze-message")).to_contain_text("the sheet is protected")
     assert sheet(pane) == ORDERS | {"B2": 0.08625}
     pane.evaluate("standIn.breaksAfter = Infinity")
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("1 formula frozen.")
+    expect(pane.locator("#freeze-message")).to_contain_text("1 formula frozen.")
     assert sheet(pane) == ORDERS | {"B2": 0.08625, "B3": "02134"}
     assert [row[1] for row in noted(pane)] == ["range", "B2:B3", "B3"]
 
@@ -138,7 +138,7 @@ def test_when_excel_stops_half_way_each_cell_has_its_formula_or_its_value(pane):
 def test_a_sheet_of_that_name_with_something_else_is_left_alone(pane):
     pane.evaluate("standIn.sheets['SVC frozen'] = {A1: 'my notes'}")
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("has other headings")
+    expect(pane.locator("#freeze-message")).to_contain_text("has other headings")
     assert sheet(pane) == ORDERS
     assert sheet(pane, "SVC frozen") == {"A1": "my notes"}
 
@@ -146,14 +146,14 @@ def test_a_sheet_of_that_name_with_something_else_is_left_alone(pane):
 def test_where_there_is_nothing_to_freeze_nothing_is_made(pane):
     pane.evaluate("standIn.selected = ['Orders', 'Z9', [1, 1]]")
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_have_text("0 formulas frozen.")
+    expect(pane.locator("#freeze-message")).to_have_text("0 formulas frozen.")
     assert sheet(pane, "SVC frozen") is None
 
 
 def test_what_waits_to_be_computed_is_not_frozen(pane):
     pane.evaluate("standIn.state = 'Pending'")
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("press F9, then freeze")
+    expect(pane.locator("#freeze-message")).to_contain_text("press F9, then freeze")
     assert sheet(pane) == ORDERS
     assert sheet(pane, "SVC frozen") is None
 
@@ -161,7 +161,7 @@ def test_what_waits_to_be_computed_is_not_frozen(pane):
 def test_a_cell_in_which_a_number_would_become_a_text_keeps_its_formula(pane):
     pane.evaluate("standIn.texts = ['Orders!B2']")
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("1 formula frozen.")
+    expect(pane.locator("#freeze-message")).to_contain_text("1 formula frozen.")
     expect(pane.locator("#freeze-left li").first).to_contain_text("Orders!B2 is formatted as text")
     assert sheet(pane) == ORDERS | {"B3": "02134"}
 
@@ -170,7 +170,7 @@ def test_a_text_that_reads_like_a_formula_stays_one(pane):
     text = "'" + RATE
     pane.evaluate("(text) => standIn.sheets.Orders.B2 = text", text)
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_contain_text("1 formula frozen.")
+    expect(pane.locator("#freeze-message")).to_contain_text("1 formula frozen.")
     assert sheet(pane)["B2"] == text
 
 
@@ -185,7 +185,7 @@ def test_a_large_sheet_is_frozen_in_steps_that_excel_takes(pane):
         [RATE],
     )
     freeze(pane)
-    expect(pane.locator("#freeze-said")).to_have_text("2,500 formulas frozen.")
+    expect(pane.locator("#freeze-message")).to_have_text("2,500 formulas frozen.")
     assert pane.evaluate(
         "Object.values(standIn.sheets.Orders).every((one) => one === 0.08625 || one === 'wide')"
     )

@@ -1,4 +1,4 @@
-"""The desk: each place is asked for once, whoever asks, and nobody waits for ever."""
+"""Each place is looked up once, and a service in trouble stops no sheet and mixes no results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.desks import Clock, desk_of, shown, zips_asked
-from support.faults import HANG, KEY, answer, echo, echoing
+from support.desks import Clock, as_shown, desk_of, shown, zips_asked
+from support.faults import HANG, KEY, RESET, answer, echo, echoing
 
 from svc_sdk import Svc
 from svc_tools.config import ConfigurationError
@@ -190,7 +190,7 @@ def test_refresh_asks_anew_and_shows_the_old_answers_until_the_new_ones_are_in(f
         assert held.wait(30)
         assert rates(desk, "75001", "75002") == [0.0825, 0.0825]
         go_on.set()
-        assert report.result(30).sentence == "2 places asked again: 2 answers changed."
+        assert report.result(30).changed == 2
     assert rates(desk, "75001", "75002") == [0.09, 0.09]
 
 
@@ -199,15 +199,13 @@ def test_refresh_keeps_an_old_answer_where_there_is_no_new_one(faults, scripted_
     faults.will(DOWN)
     (failed,) = rates(scripted_desk, "75002")
     report = scripted_desk.refresh()
-    assert (report.asked, report.changed, report.failed) == (2, 0, 2)
-    assert report.sentence.startswith(
-        "2 places asked again: none changed. 2 places got no answer ("
-    )
+    assert (report.requested, report.changed, report.failed) == (2, 0, 2)
+    assert "2 places without a result (" in report.sentence
     assert rates(scripted_desk, "75001") == [0.0825]
     assert rates(scripted_desk, "75002") == [failed]
     faults.will(echo)
     report = scripted_desk.refresh()
-    assert (report.asked, report.changed, report.failed) == (2, 1, 0)
+    assert (report.requested, report.changed, report.failed) == (2, 1, 0)
     assert rates(scripted_desk, "75001", "75002") == [0.0825, 0.0825]
 
 
@@ -226,12 +224,14 @@ def test_two_refreshes_at_once_ask_once(faults, scripted_desk):
         assert held.wait(30)
         second = threads.submit(scripted_desk.refresh)
         go_on.set()
-        assert first.result(30).asked == second.result(30).asked == 1
+        assert first.result(30).requested == second.result(30).requested == 1
     assert len(faults.seen) in {2, 3}  # 3 where the second came after the first had ended
 
 
 def test_refresh_of_nothing_says_so(scripted_desk):
-    assert scripted_desk.refresh().sentence == "There is nothing to ask again."
+    report = scripted_desk.refresh()
+    assert (report.requested, report.failed) == (0, 0)
+    assert report.sentence == "There is nothing to look up again."
 
 
 def test_answers_are_kept_for_the_next_session_and_a_refresh_passes_them_by(
@@ -254,7 +254,7 @@ def test_another_client_begins_anew(faults, scripted_desk):
     faults.will(echoing(rate={"combined_rate": "0.09000"}))
     with Svc(f"{KEY}2", base_url=faults.base_url, max_retries=0) as other:
         scripted_desk.use(other)
-        assert scripted_desk.answered == 0
+        assert scripted_desk.cached == 0
         assert scripted_desk.oldest is None
         assert rates(scripted_desk, "75001") == [0.09]
         assert scripted_desk.client is other
@@ -289,7 +289,7 @@ def test_the_oldest_answer_is_told(faults, scripted_desk):
     first = scripted_desk.oldest
     rates(scripted_desk, "75002")
     assert scripted_desk.oldest == first
-    assert scripted_desk.answered == 2
+    assert scripted_desk.cached == 2
 
 
 def test_many_threads_ask_for_each_place_once(faults, scripted_desk):
@@ -333,3 +333,227 @@ def test_a_cache_that_cannot_be_used_is_noted_and_the_cells_have_their_rates(scr
     assert rates(desk, "75001") == [0.0825]
     (note,) = desk.notes
     assert "cannot be used" in note
+
+
+REFUSED = answer(401, b'{"error": {"code": "UNAUTHORIZED", "message": "no such key"}}')
+NINE = echoing(rate={"combined_rate": "0.09000"})
+
+
+def rate(desk, zip_code):
+    return shown(desk, "SVC_RATE", "TX", zip_code, DAY)
+
+
+@pytest.mark.parametrize("trouble", [REFUSED, RESET, HANG])
+def test_cells_computed_one_after_the_other_do_not_each_wait_for_a_service_in_trouble(
+    trouble, faults, scripted
+):
+    faults.will(trouble)
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock, patience=0.1)
+    first = rate(desk, "75001")
+    asked = len(faults.seen)
+    told = {rate(desk, str(75002 + one)) for one in range(50)}
+    assert len(faults.seen) == asked
+    assert first.startswith(("#FAILED ", "#NOT_ATTEMPTED "))
+    (same,) = told
+    assert same.startswith("#NOT_ATTEMPTED ")
+    faults.will(echo)
+    clock.move(seconds=61)
+    assert rate(desk, "75001") == rate(desk, "75030") == 0.0825
+
+
+def test_what_the_cache_knows_is_told_while_the_service_is_in_trouble(faults, scripted, tmp_path):
+    cache = tmp_path / "answers.db"
+    rate(desk_of(scripted, cache=cache), "75001")
+    desk = desk_of(scripted, cache=cache)
+    faults.will(REFUSED)
+    assert rate(desk, "75002").startswith("#FAILED ")
+    assert rate(desk, "75001") == 0.0825
+
+
+def test_a_refresh_asks_a_service_in_trouble_and_its_answer_ends_the_calm(faults, scripted_desk):
+    faults.will(REFUSED)
+    rate(scripted_desk, "75001")
+    assert rate(scripted_desk, "75002").startswith("#NOT_ATTEMPTED ")
+    faults.will(echo)
+    assert scripted_desk.refresh().changed == 2
+    assert [rate(scripted_desk, one) for one in ("75001", "75002", "75003")] == [0.0825] * 3
+
+
+def test_a_key_refused_in_the_middle_keeps_what_came_before(faults, scripted_desk):
+    faults.will(*[echo] * 30, REFUSED)
+    calls = [Call("SVC_RATE", ("TX", float(75000 + row), DAY)) for row in range(300)]
+    results = [as_shown(one) for one in evaluate(scripted_desk, calls)]
+    assert results.count(0.0825) >= 14  # 16 at once may be refused together
+    others = [one for one in results if one != 0.0825]
+    assert all(one.startswith(("#FAILED ", "#NOT_ATTEMPTED ")) for one in others)
+    assert rate(scripted_desk, "75999").startswith(("#FAILED ", "#NOT_ATTEMPTED "))
+    asked = len(faults.seen)
+    assert [as_shown(one) for one in evaluate(scripted_desk, calls)] == results
+    assert len(faults.seen) == asked < 60
+
+
+def test_one_place_that_the_service_fails_says_nothing_of_the_others(faults, scripted_desk):
+    faults.will(answer(500, b"{}"))
+    assert rate(scripted_desk, "75001").startswith("#FAILED ")
+    faults.will(echo)
+    assert rate(scripted_desk, "75002") == 0.0825
+
+
+def test_the_minute_of_calm_begins_when_the_failures_came(faults, scripted):
+    """A burst of hundreds of places may hang for more than a minute."""
+    clock = Clock()
+
+    def slow(_):
+        clock.move(seconds=90)
+        return REFUSED
+
+    faults.will(slow)
+    desk = desk_of(scripted, clock=clock)
+    told = rate(desk, "75001")
+    faults.will(echo)
+    clock.move(seconds=59)
+    assert rate(desk, "75001") == told
+    assert len(faults.seen) == 1
+
+
+def test_an_answer_of_a_former_client_is_not_told_after_the_change(faults, scripted):
+    desk = desk_of(scripted)
+    held, go_on = threading.Event(), threading.Event()
+
+    def later(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen)
+
+    faults.will(later, NINE)
+    with (
+        Svc(f"{KEY}2", base_url=faults.base_url, max_retries=0) as other,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        asked = threads.submit(rate, desk, "75001")
+        assert held.wait(30)
+        desk.use(other)
+        go_on.set()
+        assert asked.result(30) == 0.09
+
+
+def test_a_refresh_is_not_taken_for_done_by_one_of_a_former_client(faults, scripted):
+    desk = desk_of(scripted)
+    rate(desk, "75001")
+    held, go_on = threading.Event(), threading.Event()
+
+    def later(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen)
+
+    faults.will(later, echo, NINE)
+    with (
+        Svc(f"{KEY}2", base_url=faults.base_url, max_retries=0) as other,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        former = threads.submit(desk.refresh)
+        assert held.wait(30)
+        desk.use(other)
+        rate(desk, "75001")
+        assert threads.submit(desk.refresh).result(30).changed == 1
+        go_on.set()
+        assert former.result(30).requested == 1
+        assert rate(desk, "75001") == 0.09
+
+
+def test_one_burst_that_hung_does_not_stop_cells_that_were_answered_meanwhile(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    held, go_on = threading.Event(), threading.Event()
+
+    def hangs(_):
+        held.set()
+        go_on.wait(30)
+        return b"no HTTP"
+
+    faults.will(hangs, echo)
+    with ThreadPoolExecutor(1) as threads:
+        hung = threads.submit(rate, desk, "75001")
+        assert held.wait(30)
+        clock.move(seconds=1)
+        assert rate(desk, "75002") == 0.0825
+        go_on.set()
+        assert hung.result(30).startswith("#FAILED ")
+    assert rate(desk, "75003") == 0.0825
+
+
+def test_a_late_answer_does_not_replace_that_of_a_refresh(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    shown(desk, "SVC_RATE", "TX", "75001")  # of today, so that it ends with the day
+    clock.move(days=1)
+    held, go_on = threading.Event(), threading.Event()
+
+    def late(seen):
+        held.set()
+        go_on.wait(30)
+        return echo(seen)
+
+    faults.will(late, NINE)
+    with ThreadPoolExecutor(1) as threads:
+        cell = threads.submit(shown, desk, "SVC_RATE", "TX", "75001")
+        assert held.wait(30)
+        clock.move(seconds=1)
+        assert desk.refresh().changed == 1
+        go_on.set()
+        cell.result(30)
+    assert shown(desk, "SVC_RATE", "TX", "75001") == 0.09
+
+
+def test_the_register_is_told_while_it_is_listed_anew(faults, scripted_desk):
+    faults.will(answer(body=b'{"nexus": [], "count": 0}'))
+    assert shown(scripted_desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
+    held, go_on = threading.Event(), threading.Event()
+
+    def later(_):
+        held.set()
+        go_on.wait(30)
+        return answer(body=b'{"nexus": [], "count": 0}')
+
+    faults.will(later)
+    with ThreadPoolExecutor(2) as threads:
+        renewed = threads.submit(scripted_desk.refresh_register)
+        assert held.wait(30)
+        told = threads.submit(shown, scripted_desk, "SVC_NEXUS_STATUS", "TX")
+        try:
+            assert told.result(10) == "not registered"
+        finally:
+            go_on.set()
+        assert renewed.result(30) is None
+
+
+def test_the_register_of_yesterday_is_not_told_today(faults, scripted):
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    faults.will(answer(body=b'{"nexus": [], "count": 0}'))
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
+    faults.will(
+        answer(body=b'{"nexus": [{"state": "TX", "nexus_type": "physical"}], "count": 1}'), REFUSED
+    )
+    clock.move(minutes=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "not registered"
+    clock.move(days=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX") == "registered"
+    clock.move(days=1)
+    assert shown(desk, "SVC_NEXUS_STATUS", "TX").startswith("#FAILED ")
+
+
+def test_the_days_of_last_week_are_not_paid_for_again(faults, scripted):
+    """As with TODAY() in every formula: each day asks about other places."""
+    clock = Clock()
+    desk = desk_of(scripted, clock=clock)
+    for day in range(20, 27):
+        shown(desk, "SVC_RATE", "TX", "75001", f"2026-05-{day}")
+        clock.move(days=1)
+    rate(desk, "75002")
+    faults.seen.clear()
+    assert desk.refresh().requested == 2
+    assert sorted(zips_asked(faults)) == ["75001", "75002"]
+    assert desk.cached == 2

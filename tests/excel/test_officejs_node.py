@@ -1,4 +1,4 @@
-"""The shipped JavaScript, run in Node by a stand-in for Excel, against the live server."""
+"""The shipped JavaScript in Node, over a stand-in for Excel."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from support.faults import KEY, answer, echoing
 
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.officejs.gate import Gate
 from svc_tools.excel.officejs.pages import functions_script
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.loopback import LocalGuard
 
 DAY = "2026-05-01"
 
@@ -204,7 +204,7 @@ def test_a_cancelled_call_is_not_asked_and_another_cell_still_gets_its_value(
 
 def test_a_stopped_server_is_said_and_nothing_is_sent_twice(scripted):
     with local_server(Desk(scripted, cache=False)) as server:
-        gate = Gate(int(server.origin.rpartition(":")[2]), SecretStr(server.token))
+        gate = LocalGuard(int(server.origin.rpartition(":")[2]), token=SecretStr(server.token))
         script = functions_script(gate)
         server.stop()
     host = in_excel(script, [called("RATE", "TX", "78701", DAY), called("FIELDS")])
@@ -213,14 +213,16 @@ def test_a_stopped_server_is_said_and_nothing_is_sent_twice(scripted):
         assert "start `svc-tools excel serve`, then" in one["message"]
     assert len(host["sent"]) == 1
     # a server without the certificate would not be the one that Excel asks
-    secure = functions_script(Gate(gate.port, gate.token, "https"))
+    secure = functions_script(LocalGuard(gate.port, "https", gate.token))
     (shown,) = in_excel(secure, [called("FIELDS")])["shown"][0]
     assert "start `svc-tools excel serve --cert FILE --key FILE`" in shown["message"]
 
 
 def test_the_token_of_another_server_has_a_sentence_of_its_own(scripted_server):
     port = int(scripted_server.origin.rpartition(":")[2])
-    host = in_excel(functions_script(Gate(port, SecretStr("stale"))), [called("FIELDS")])
+    host = in_excel(
+        functions_script(LocalGuard(port, token=SecretStr("stale"))), [called("FIELDS")]
+    )
     (shown,) = host["shown"][0]
     assert shown["error"] == "#N/A"
     assert "does not know this add-in: load the manifest" in shown["message"]
@@ -239,7 +241,7 @@ def test_an_answer_that_is_none_is_a_sentence_in_the_cell(faults):
     ]
     faults.will(*(body for body, _ in answers))
     port = int(faults.base_url.rpartition(":")[2])
-    script = functions_script(Gate(port, SecretStr("any")))
+    script = functions_script(LocalGuard(port, token=SecretStr("any")))
     host = in_excel(script, *([called("FIELDS")] for _ in answers))
     for (shown,), (_, said) in zip(host["shown"], answers, strict=True):
         assert shown["error"] == "#N/A"
@@ -250,7 +252,7 @@ def test_an_answer_that_is_none_is_a_sentence_in_the_cell(faults):
 def test_an_empty_result_is_never_handed_to_excel_as_null_which_it_shows_as_0(faults):
     faults.will(answer(body=b'{"results": [{"v": null}, {"v": [[1, null]]}]}'))
     port = int(faults.base_url.rpartition(":")[2])
-    script = functions_script(Gate(port, SecretStr("any")))
+    script = functions_script(LocalGuard(port, token=SecretStr("any")))
     host = in_excel(script, [called("FIELDS"), called("SOURCE")])
     assert host["shown"][0] == [[[""]], [[1, ""]]]
 
@@ -283,7 +285,7 @@ def test_two_sheets_that_ask_together_ask_the_service_once(scripted_server, faul
 
 
 def test_the_script_is_small_plain_and_without_addresses_of_others():
-    script = functions_script(Gate(1, SecretStr("t")))
+    script = functions_script(LocalGuard(1, token=SecretStr("t")))
     assert len(script.splitlines()) < 300
     assert "eval(" not in script
     outside = script.replace("http://localhost:1/excel/batch", "")

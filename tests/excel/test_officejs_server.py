@@ -1,4 +1,4 @@
-"""The local server over real HTTP: who gets an answer, which, and what is in none."""
+"""The local server over HTTP: who gets a response, which, and the JSON of calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import threading
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.responses import Response
 from support.excel_server import local_server
@@ -16,9 +18,21 @@ from support.faults import KEY, answer
 from support.keyrings import use_keyring
 
 from svc_tools.excel.desk import Desk
+from svc_tools.excel.functions import Call
 from svc_tools.excel.officejs import app as app_module
-from svc_tools.excel.officejs.gate import LARGEST_BODY, Gate, Guard
+from svc_tools.excel.officejs.app import MOST_CALLS, BadRequestError, read_calls, results_json
+from svc_tools.excel.officejs.guard import ACTIONS, LARGEST_BODY, Guard, judge, origin_of
 from svc_tools.excel.officejs.pages import metadata
+from svc_tools.excel.values import (
+    OMITTED,
+    BadValueError,
+    CellError,
+    ErrorCell,
+    NotAvailableError,
+    NumberOf1904,
+    day_in,
+)
+from svc_tools.loopback import LocalGuard
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
 
@@ -185,8 +199,8 @@ def test_the_pane_is_answered_and_a_key_that_is_none_is_refused(client, server, 
     use_keyring(monkeypatch)
     status = client.get("/excel/status", headers=server.headers)
     assert status.status_code == 200
-    assert "trouble" in status.json()
-    assert client.post("/excel/refresh", headers=server.headers).json()["asked"] == 0
+    assert "problem" in status.json()
+    assert client.post("/excel/refresh", headers=server.headers).json()["requested"] == 0
     address = b'"address": "https://rates.example"'
     for body in (b'{"address": "x"}', b'{%s, "key": null}' % address, b"[]", b"[" * 100_000):
         got = client.post("/excel/key", content=body, headers=server.headers)
@@ -229,7 +243,7 @@ def test_the_token_goes_no_further_than_the_gate():
         inside.append(scope)
         await Response()(scope, receive, send)
 
-    gate = Gate(1, SecretStr("the-token"))
+    gate = LocalGuard(1, token=SecretStr("the-token"))
     scope = {
         "type": "http",
         "method": "GET",
@@ -249,7 +263,7 @@ def test_the_token_goes_no_further_than_the_gate():
 
 
 def test_a_caller_who_leaves_is_no_failure_to_report(scripted, caplog):
-    gate = Gate(8643, SecretStr("t"))
+    gate = LocalGuard(8643, token=SecretStr("t"))
     scope = {
         "type": "http",
         "method": "POST",
@@ -266,3 +280,199 @@ def test_a_caller_who_leaves_is_no_failure_to_report(scripted, caplog):
 
     asyncio.run(app_module.make_app(Desk(scripted, cache=False), gate)(scope, receive, send))
     assert not caplog.records
+
+
+TOKEN = "the-token"
+GUARD = LocalGuard(8643, "https", SecretStr(TOKEN))
+BEARER = f"Bearer {TOKEN}"
+
+
+def judged(method="GET", path="/excel/functions.js", token="", **headers):
+    headers = {"host": "localhost:8643"} | headers
+    return judge(
+        GUARD,
+        {
+            "method": method,
+            "path": path,
+            "query_string": f"office=1&token={token}".encode(),
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        },
+    )
+
+
+@pytest.mark.parametrize("path", sorted(ACTIONS))
+def test_what_computes_or_changes_takes_the_token_in_its_header_alone(path):
+    for method in ("GET", "POST", "DELETE"):
+        assert judged(method, path, authorization=BEARER) is None
+        assert judged(method, path, authorization=f"bearer  {TOKEN}") is None
+        assert judged(method, path, token=TOKEN) == "UNKNOWN_TOKEN"
+        assert judged(method, path) == "UNKNOWN_TOKEN"
+
+
+@pytest.mark.parametrize(
+    "path", ["/excel/functions.js", "/excel/manifest.xml", "/excel/taskpane.html", "/other"]
+)
+def test_files_take_it_in_their_address_too_for_excel_sends_no_header(path):
+    assert judged(path=path, token=TOKEN) is None
+    assert judged(path=path, authorization=BEARER) is None
+    assert judged(path=path) == "UNKNOWN_TOKEN"
+    assert judged("POST", path, token=TOKEN) == "UNKNOWN_TOKEN"
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["", "Bearer", "Bearer ", "Bearer the-toke", "Bearer the-token1", f"Basic {TOKEN}", TOKEN],
+)
+def test_no_other_token_is_taken(authorization):
+    assert judged("POST", "/excel/batch", authorization=authorization) == "UNKNOWN_TOKEN"
+
+
+def test_a_wrong_token_is_refused_wherever_it_is():
+    assert judged(token="ü") == judged(token="%FF") == "UNKNOWN_TOKEN"
+    assert judged(token=TOKEN, authorization="Bearer wrong") == "UNKNOWN_TOKEN"
+
+
+def test_the_page_with_instructions_and_the_pictures_are_open():
+    assert judged(path="/excel/") is judged(path="/excel/icon-32.png") is None
+    assert judged("POST", "/excel/") == judged(path="/excel/icon-32.js") == "UNKNOWN_TOKEN"
+
+
+@pytest.mark.parametrize("host", ["", "evil.example:8643", "localhost", "127.0.0.1:8644"])
+def test_another_name_than_the_servers_own_is_foreign_whatever_it_brings(host):
+    assert judged(host=host, authorization=BEARER) == "FOREIGN"
+    assert judged(path="/excel/", host=host) == "FOREIGN"
+
+
+@pytest.mark.parametrize("host", ["localhost:8643", "127.0.0.1:8643", "[::1]:8643"])
+def test_pages_of_other_servers_are_foreign_even_with_the_token(host):
+    own = f"https://{host}"
+    assert judged("POST", host=host, authorization=BEARER, origin=own) is None
+    for origin in ("null", "https://evil.example", "http://localhost:8643", ""):
+        assert judged("POST", host=host, authorization=BEARER, origin=origin) == "FOREIGN"
+        assert judged(token=TOKEN, host=host, origin=origin) == "FOREIGN"
+
+
+def test_excel_on_the_web_reads_the_names_of_the_functions_from_its_own_page():
+    asked = {"path": "/excel/functions.json", "origin": "https://excel.officeapps.live.com"}
+    assert judged(token=TOKEN, **asked) is None
+    assert judged(**asked) == "UNKNOWN_TOKEN"
+    assert judged("POST", token=TOKEN, **asked) == "FOREIGN"
+    assert judged("OPTIONS", **asked) is None
+    assert judged("OPTIONS", host="evil.example", **asked) == "FOREIGN"
+
+
+def test_the_token_is_in_no_text_of_the_guard():
+    assert TOKEN not in repr(GUARD)
+    assert origin_of(GUARD) == "https://localhost:8643"
+
+
+def read(*calls):
+    return read_calls(json.dumps({"calls": calls}).encode())
+
+
+def told(*results):
+    return json.loads(results_json(results))["results"]
+
+
+def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
+    (call,) = read({"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]})
+    assert call == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!"), OMITTED))
+
+
+def test_a_call_of_a_workbook_that_counts_from_1904_has_numbers_that_are_no_days():
+    given = ["CA", [[94105, True]], 44592.5]
+    (call,) = read({"f": "SVC_RATE", "a": given, "from_1904": True})
+    assert call.arguments[:3] == ("CA", [[94105, True]], 44592.5)
+    ((zip_code, truth),), day = call.arguments[1:3]
+    assert isinstance(zip_code, NumberOf1904)
+    assert truth is True
+    with pytest.raises(BadValueError, match="counts dates from 1904"):
+        day_in(day)
+
+
+def test_ranges_are_rows_and_null_in_them_is_an_empty_cell():
+    (call,) = read({"f": "SVC_SUM", "a": [[[1, 2.5], [None, True], ["x", {"error": "#N/A"}]]]})
+    assert call.arguments == ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],)
+
+
+def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_their_cells():
+    found = read({"f": "SVC_FUTURE", "a": []}, {"f": "SVC_FIELDS", "a": [1]}, {"f": "SVC_FIELDS"})
+    assert isinstance(found[0], NotAvailableError)
+    assert "SVC_FUTURE" in found[0].message
+    assert isinstance(found[1], BadValueError)
+    assert found[2] == Call("SVC_FIELDS", ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"calls": {}}',
+        b'{"calls": [1]}',
+        b'{"calls": [{"f": 1, "a": []}]}',
+        b'{"calls": [{"f": "SVC_SUM", "a": {}}]}',
+        b'{"calls": [{"f": "SVC_SUM", "a": [NaN]}]}',
+        b'{"calls": [{"f": "SVC_SUM", "a": [Infinity]}]}',
+        b'{"calls": [{"f": "SVC_SUM", "a": [1' + b"0" * 5000 + b"]}]}",
+        b'{"calls": ' + b"[" * 100_000,
+        b'\xff\xfe{"calls": []}',
+        json.dumps({"calls": [0] * (MOST_CALLS + 1)}).encode(),
+    ],
+)
+def test_what_is_no_batch_is_refused_with_what_is_expected(body):
+    with pytest.raises(BadRequestError, match=r"\w+ .*\w"):
+        read_calls(body)
+
+
+@pytest.mark.parametrize("odd", [[1, 2], [[[1]]], {"error": 1}, 10**400, {"v": 1}])
+def test_one_odd_cell_is_the_matter_of_its_formula_alone(odd):
+    first, second = read({"f": "SVC_SUM", "a": [odd]}, {"f": "SVC_SUM", "a": [[[1]]]})
+    assert isinstance(first, BadValueError)
+    assert first.message.endswith(".")
+    assert second == Call("SVC_SUM", ([[1]],))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["calls", "f", "a", "error", "x"]), inner, max_size=3)
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_other_json_is_read_or_refused_and_nothing_else(body):
+    for asked in (body, {"calls": [{"f": "SVC_RATE", "a": body}]}):
+        try:
+            found = read_calls(json.dumps(asked).encode())
+        except BadRequestError:
+            continue
+        assert all(isinstance(one, Call | CellError) for one in found)
+
+
+def test_results_keep_their_kinds_and_an_empty_cell_never_becomes_a_zero():
+    rows = [[0.0825, None], ["x", NotAvailableError("not found", "UNRESOLVED")]]
+    assert told(0.0825, None, "#PARTIAL", rows, [[True]]) == [
+        {"v": 0.0825},
+        {"v": ""},
+        {"v": "#PARTIAL"},
+        {"v": [[0.0825, ""], ["x", {"e": "na", "m": "not found"}]]},
+        {"v": [[True]]},
+    ]
+
+
+def test_errors_are_two_kinds_with_their_sentences():
+    assert told(NotAvailableError("gone", "FAILED"), BadValueError("bad")) == [
+        {"e": "na", "m": "gone"},
+        {"e": "value", "m": "bad"},
+    ]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_come_through_to_the_last_digit(number):
+    assert told(number) == [{"v": number}]
+    (call,) = read({"f": "SVC_SUM", "a": [number]})
+    assert call.arguments == (number,)

@@ -45,10 +45,10 @@ def test_the_status_names_the_embedded_service_its_edition_and_what_is_kept(desk
     before = pages.status(desk)
     assert before["service"] == "Embedded service"
     assert before["source"].startswith("Rate book of 20")
-    assert (before["kept"], before["oldest"], before["trouble"]) == (0, None, None)
+    assert (before["cached"], before["oldest"], before["problem"]) == (0, None, None)
     run(desk, "SVC_RATE", *AUSTIN)
     after = json.loads(json.dumps(pages.status(desk)))
-    assert after["kept"] == 1
+    assert after["cached"] == 1
     assert after["oldest"].endswith("+00:00")
 
 
@@ -65,27 +65,27 @@ def test_the_status_of_a_service_says_what_is_wrong_with_its_reference(faults, s
     faults.will(answer(401, json.dumps(refused).encode()))
     told = pages.status(scripted_desk)
     assert told["service"] == faults.base_url
-    assert told["trouble"]["title"] == "The service does not accept the key"
-    assert told["trouble"]["reference"] == "req_7"
+    assert told["problem"]["title"] == "The service does not accept the key"
+    assert told["problem"]["reference"] == "req_7"
     assert len(faults.seen) == 1, "a person waits: it is asked once"
 
 
 def test_a_plan_without_nexus_has_accepted_the_key(faults, scripted_desk):
     faults.will(answer(403, b'{"error": {"code": "PLAN", "message": "x"}}'))
-    assert pages.status(scripted_desk)["trouble"] is None
+    assert pages.status(scripted_desk)["problem"] is None
 
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_that_lists_no_nexus_is_asked_for_its_health(faults, scripted_desk, status):
     faults.will(answer(status, b"{}"), answer(200, b'{"status": "ok"}'))
-    assert pages.status(scripted_desk)["trouble"] is None
+    assert pages.status(scripted_desk)["problem"] is None
     assert faults.seen[-1].target == "/healthz"
 
 
 @pytest.mark.parametrize("status", [200, 302, 403, 404])
 def test_a_page_of_something_else_is_not_taken_for_the_service(faults, scripted_desk, status):
     faults.will(answer(status, b"<html>sign in</html>"))
-    assert pages.status(scripted_desk)["trouble"]["title"] == "The answer is not the service's"
+    assert pages.status(scripted_desk)["problem"]["title"] == "The response is not from the service"
 
 
 def test_half_a_configuration_is_said_and_never_answered_by_another_service(service):
@@ -93,7 +93,7 @@ def test_half_a_configuration_is_said_and_never_answered_by_another_service(serv
     settings.forget_key()
     told = pages.status(Desk(cache=False))
     assert told["service"] == "No service"
-    assert service in told["trouble"]["text"]
+    assert service in told["problem"]["text"]
     assert told["address"] == service
     assert not told["embedded"]
 
@@ -101,12 +101,12 @@ def test_half_a_configuration_is_said_and_never_answered_by_another_service(serv
 def test_a_key_is_checked_kept_and_used(desk, service, keyring, folder):
     run(desk, "SVC_RATE", *AUSTIN)
     told = pages.use_key(desk, f" {service}/ ", SecretStr(KEY))
-    assert told["said"].startswith(f"{service} takes the key.")
+    assert told["message"].startswith(f"{service} accepts the key.")
     assert list(keyring.kept.values()) == [KEY]
     assert files_with(KEY, folder)[0] == []
     status = pages.status(desk)
-    assert (status["service"], status["has_key"], status["kept"]) == (service, True, 0)
-    assert status["trouble"] is None
+    assert (status["service"], status["has_key"], status["cached"]) == (service, True, 0)
+    assert status["problem"] is None
     assert KEY not in json.dumps([told, status])
     assert run(desk, "SVC_SOURCE") == service
 
@@ -114,8 +114,8 @@ def test_a_key_is_checked_kept_and_used(desk, service, keyring, folder):
 UNUSABLE = [
     ("{service}", "wrong-key-0123456789", "key", "does not accept the key"),
     ("{service}", "two\nlines", "key", "cannot be a key"),
-    ("rates.example", KEY, "address", "no address"),
-    ("http://127.0.0.1:9", KEY, "address", "does not answer"),
+    ("rates.example", KEY, "address", "not an address"),
+    ("http://127.0.0.1:9", KEY, "address", "does not respond"),
 ]
 
 
@@ -123,8 +123,8 @@ UNUSABLE = [
 def test_what_cannot_be_used_is_said_and_changes_nothing(desk, service, keyring, folder, given):
     address, key, field, words = given
     told = pages.use_key(desk, address.format(service=service), SecretStr(key))
-    assert words in told["trouble"]["title"]
-    assert told["trouble"]["field"] == field
+    assert words in told["problem"]["title"]
+    assert told["problem"]["field"] == field
     assert key not in json.dumps(told)
     assert keyring.kept == {}
     assert not folder.exists() or list(folder.iterdir()) == []
@@ -134,25 +134,25 @@ def test_what_cannot_be_used_is_said_and_changes_nothing(desk, service, keyring,
 def test_a_keyring_that_is_not_safe_keeps_no_key_and_none_is_used(desk, service, monkeypatch):
     plain = use_keyring(monkeypatch, PlainKeyring())
     told = pages.use_key(desk, service, SecretStr(KEY))
-    assert told["trouble"]["title"] == "The key cannot be kept"
-    assert "no safe place for a key" in told["trouble"]["text"]
+    assert told["problem"]["title"] == "The key cannot be stored"
+    assert "no safe place for a key" in told["problem"]["text"]
     assert plain.kept == {}
     assert pages.status(desk)["service"] == "Embedded service"
 
 
 def test_a_forgotten_key_leaves_the_cells_without_an_answer_and_says_so(desk, service, keyring):
     pages.use_key(desk, service, SecretStr(KEY))
-    assert service in pages.forget_key(desk)["said"]
+    assert service in pages.forget_key(desk)["message"]
     assert keyring.kept == {}
-    assert "keyring has no key" in pages.status(desk)["trouble"]["text"]
+    assert "keyring has no key" in pages.status(desk)["problem"]["text"]
     with pytest.raises(Exception, match="keyring has no key"):
         run(desk, "SVC_RATE", *AUSTIN)
-    assert pages.forget_key(desk)["said"] == "There was no key to forget."
+    assert pages.forget_key(desk)["message"] == "There was no key to remove."
 
 
 def test_the_embedded_service_answers_when_it_is_chosen(desk, service, keyring):
     pages.use_key(desk, service, SecretStr(KEY))
-    assert "The embedded service" in pages.use_embedded(desk)["said"]
+    assert "embedded service" in pages.use_embedded(desk)["message"]
     assert pages.status(desk)["embedded"]
     assert list(keyring.kept.values()) == [KEY], "another day it may be wanted"
 
@@ -167,18 +167,18 @@ def test_where_the_environment_decides_nothing_else_does(service, keyring, monke
         pages.forget_key(desk),
         pages.use_embedded(desk),
     ):
-        assert told["trouble"]["title"] == "The environment decides who answers"
+        assert told["problem"]["title"] == "The environment names the service"
     assert pages.status(desk)["service"] == service
     assert keyring.kept == {}
 
 
 def test_a_refresh_says_how_many_answers_changed(faults, scripted_desk):
-    assert pages.refresh(scripted_desk)["asked"] == 0
+    assert pages.refresh(scripted_desk)["requested"] == 0
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.0825
     faults.will(echoing(rate={"combined_rate": "0.08500", "city_rate": "0.01250"}))
     told = pages.refresh(scripted_desk)
-    assert (told["asked"], told["changed"], told["failed"]) == (1, 1, 0)
-    assert told["said"] == "1 place asked again: 1 answer changed."
+    assert (told["requested"], told["changed"], told["failed"]) == (1, 1, 0)
+    assert "1 result changed" in told["message"]
     assert run(scripted_desk, "SVC_RATE", *AUSTIN) == 0.085
 
 

@@ -14,11 +14,10 @@ import xlwings
 from openpyxl import load_workbook
 from support.command import svc_tools
 
-from svc_tools.excel.calc.extension import calc_name
+from svc_tools.excel.calc import calc_name
 from svc_tools.excel.com import macros
 from svc_tools.excel.registry import FUNCTIONS, function
-from svc_tools.excel.workbook import write_example, write_workbook, writing
-from svc_tools.excel.workbook.build import MODULE_TEXT
+from svc_tools.excel.workbook import MODULE_TEXT, write_example, write_workbook, writing
 from svc_tools.excel.workbook.sheets import MACROS
 
 DAY = date(2026, 8, 31)
@@ -165,7 +164,7 @@ def test_order_lines_are_a_table_whose_headings_are_those_of_the_cells(book):
         for one in table.tableColumns
         if one.calculatedColumnFormula
     }
-    assert set(computed) == {"Rate", "Tax", "Status", "Confidence", "What to know"}
+    assert set(computed) == {"Rate", "Tax", "Status", "Confidence", "Warnings"}
     last = orders[table.ref][-1]
     assert {cell.value for cell in last if cell.data_type == "f"} == {
         f"={one}" for one in computed.values()
@@ -190,7 +189,7 @@ def test_without_examples_the_lines_are_empty(tmp_path):
 def test_a_file_that_is_there_is_somebodys_work(tmp_path):
     path = tmp_path / "orders.xlsm"
     path.write_bytes(b"a month of work")
-    with pytest.raises(FileExistsError, match=r"orders\.xlsm is there.*--force"):
+    with pytest.raises(FileExistsError, match=r"orders\.xlsm exists.*--force"):
         write_workbook(path)
     assert [one.name for one in tmp_path.iterdir()] == ["orders.xlsm"]
     assert path.read_bytes() == b"a month of work"
@@ -201,7 +200,7 @@ def test_a_file_that_is_there_is_somebodys_work(tmp_path):
 def test_a_module_that_somebody_changed_is_not_replaced(tmp_path):
     module = tmp_path / "svc_udfs.py"
     module.write_text("my own functions", encoding="utf-8")
-    with pytest.raises(FileExistsError, match=r"svc_udfs\.py is there and is another one"):
+    with pytest.raises(FileExistsError, match=r"svc_udfs\.py exists"):
         write_workbook(tmp_path / "orders.xlsm")
     assert [one.name for one in tmp_path.iterdir()] == ["svc_udfs.py"]
     module.write_text(MODULE_TEXT, encoding="utf-8")

@@ -16,8 +16,8 @@ from openpyxl import load_workbook
 from support.tools import soffice
 from support.worked_out import worked_out
 
+from svc_tools.excel.workbook import excel
 from svc_tools.excel.workbook import sheets as orders_sheet
-from svc_tools.excel.workbook.build import excel
 from svc_tools.excel.workbook.sheets import EXAMPLES, lookup_sheet
 from svc_tools.excel.workbook.writing import write_sheets
 
@@ -113,7 +113,7 @@ def test_a_total_that_lacks_a_line_is_no_figure_and_a_sentence_says_so(computed,
     part = sum(map(Decimal, TAX))
     assert orders["A6"].value.startswith(
         f"2 lines have no tax, so there is no total of the tax. The others come to {part}: a part,"
-        " not the total. See the column What to know. 1 rate lacks a local part (#PARTIAL)."
+        " not the total. See the column Warnings. 1 rate lacks a local part (#PARTIAL)."
     )
     assert orders["A6"].value.endswith(" Examples are still among the lines.")
 

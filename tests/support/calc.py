@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import calc as running
 from support import tools
-from svc_tools.excel import calc
+from svc_tools.excel import calc, formulas
 
 _ADDIN = Path(calc.__file__).parent / "addin" / "pythonpath"
 
@@ -26,6 +26,7 @@ def running_calc(folder, addin, server_folder):
 def addin_module(name):
     """A module of the extension, as LibreOffice's Python finds it."""
     if name not in sys.modules:
+        sys.modules.setdefault("svc_formulas", formulas)
         sys.path.append(str(_ADDIN))
         try:
             return importlib.import_module(name)

@@ -17,7 +17,7 @@ import pytest
 
 from support.com_cells import MISSING, ComError
 from support.com_excel import App
-from svc_tools.excel.workbook.build import MODULE_TEXT
+from svc_tools.excel.workbook import MODULE_TEXT
 from svc_tools.excel.workbook.writing import MODULE
 
 _WINDOWS = (

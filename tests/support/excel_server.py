@@ -6,18 +6,16 @@ import contextlib
 import json
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import uvicorn
 from pydantic import SecretStr
 
 from support.tools import node
 from svc_tools.excel.officejs.app import make_app
-from svc_tools.excel.officejs.gate import Gate
-from svc_tools.excel.officejs.serving import bound
+from svc_tools.excel.officejs.guard import origin_of
+from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,25 +50,13 @@ class LocalServer:
 @contextlib.contextmanager
 def local_server(desk):
     """The app over a desk in a thread, for the length of the block."""
-    sockets = bound(0)
-    gate = Gate(port=sockets[0].getsockname()[1], token=SecretStr(TOKEN))
-    config = uvicorn.Config(
-        make_app(desk, gate), log_config=None, access_log=False, ws="none", lifespan="off"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": sockets})
-    thread.start()
-
-    def stop():
-        server.should_exit = True
-        thread.join()
-
+    sockets = listen_on_localhost(0)
+    guard = LocalGuard(sockets[0].getsockname()[1], token=SecretStr(TOKEN))
+    running = serve_in_thread(make_app(desk, guard), sockets)
     try:
-        yield LocalServer(gate.origin, TOKEN, stop)
+        yield LocalServer(origin_of(guard), TOKEN, running.close)
     finally:
-        stop()
-        for one in sockets:
-            one.close()
+        running.close()
 
 
 @contextlib.contextmanager

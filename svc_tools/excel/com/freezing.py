@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_tools.display import counted
-from svc_tools.excel.com.converting import Area
+from svc_tools.excel.com.workbook import Area
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.values import Scalar
 
 
-COLUMNS = ("sheet", "range", "source", "oldest answer", "frozen at")
+COLUMNS = ("sheet", "range", "source", "oldest result", "frozen at")
 """The headings of the log: one row per sheet and freeze. The task pane writes the same."""
 _WIDTHS = (14, 12, 40, 27, 27)
 _LISTED = 10

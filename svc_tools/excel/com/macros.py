@@ -21,9 +21,8 @@ import xlwings as xw
 from svc_sdk import SvcError
 from svc_tools import config
 from svc_tools.display import counted
-from svc_tools.excel.com.converting import Area
 from svc_tools.excel.com.freezing import find, freeze
-from svc_tools.excel.com.workbook import Workbook
+from svc_tools.excel.com.workbook import Area, Workbook
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.values import FIRST_DAY, FROM_1904, CellError, ErrorCell
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, NEXUS_MESSAGE
@@ -306,7 +305,7 @@ def _after(workbook: Workbook, desk: Desk, rows: _NexusRows, receipt: Receipt) -
     with suppress(Exception):  # the requests were sent: that has to be shown in any case
         rows.outcomes(receipt.items, path)
         rows.show(text)
-        desk.renew_register()
+        desk.refresh_register()
         workbook.calculate()
     return text
 

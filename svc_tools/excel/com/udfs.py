@@ -4,35 +4,50 @@ Excel calls one for each cell; xlwings makes a line of VBA for each from its sig
 of VBA decide what is here: some names of arguments are reserved; an error has to be a text, since
 an exception would reach the cell as one; and a function may be passed the cell that calls it.
 `call_in_wizard=False` is not used: where it ends early, the cell would show 0.
+
+Excel waits for each cell before it computes the next. So the first cell whose place is not cached
+reads the formulas of its column, and their places are looked up with its own.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
+import re
+from collections import defaultdict
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import xlwings as xw
 
 from svc_tools.config import ConfigurationError
-from svc_tools.excel.com.converting import from_com, to_com
-from svc_tools.excel.com.formulas import calls_filled_down
+from svc_tools.excel.com.workbook import Area, from_com, scalar_from_com, to_com
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
+from svc_tools.excel.functions import Call, evaluate, uncached_places
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, NotAvailableError, of_1904
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from svc_tools.excel.com.converting import ComResult
+    from svc_tools.excel.com.workbook import ComResult
+    from svc_tools.excel.desk import Desk
     from svc_tools.excel.registry import Function
+    from svc_tools.excel.values import Argument
 
 __all__ = [one.name for one in FUNCTIONS]  # what `import *` of the workbook's module brings
 _CALLER = "calling_cell"
 _RESERVED = frozenset({"type", "range"})
 """Names that VBA reserves, or that its generated code uses."""
+_FUNCTIONS = {one.name: one for one in FUNCTIONS}
+_FIXED = re.compile(r"=.*!R[0-9]+C[0-9]+")
+"""The reference of a workbook name that is the same cell everywhere."""
+_MOST_ROWS = 50_000
+"""How far above and below the calling cell its column is read."""
+_patience: defaultdict[tuple[str, str, int], Patience] = defaultdict(partial(Patience, eager=True))
+"""By book, sheet and column."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,7 +56,7 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
 
     Args:
         one: the function.
-        arguments: as xlwings hands them over; `OMITTED` for what the formula leaves out.
+        arguments: as xlwings passes them; `OMITTED` where the formula leaves one out.
         cell: the calling cell; `None` where a program calls.
     """
     try:
@@ -50,8 +65,8 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
             call = Call(one.name, tuple(map(of_1904, call.arguments)))
             cell = None  # the other rows of the column are refused as well
-        more = calls_filled_down(desk, one, call, cell)
-        return to_com(evaluate(desk, [call, *more])[0])
+        ahead = () if cell is None else _calls_ahead(desk, one, call, cell)
+        return to_com(evaluate(desk, [call], ahead=ahead)[0])
     except CellError as error:
         return to_com(error)
     except ConfigurationError as error:
@@ -71,24 +86,153 @@ def _may_hold_day(one: Function, call: Call) -> bool:
     return False
 
 
+def _calls_ahead(desk: Desk, one: Function, call: Call, cell: xw.Range) -> Sequence[Call]:
+    """The calls that the other formulas of the column are certain to make."""
+    is_single = not any(isinstance(argument, list) for argument in call.arguments)
+    if one.spills or one.volatile or not is_single or not uncached_places(desk, call):
+        return ()
+    found: Sequence[Call] = ()
+    try:
+        patience = _patience[cell.sheet.book.name, cell.sheet.name, cell.column]
+        if cell.shape == (1, 1) and patience.is_due():
+            try:
+                found = _Column(cell, call).others()
+            finally:
+                patience.read(helped=bool(found))
+        patience.missed()
+    except Exception as error:  # noqa: BLE001 - Excel may be busy; the cell itself still gets its value
+        _log.info("a column was not read: %s", type(error).__name__)
+    return found
+
+
+class _Column(Book):
+    """The column of a calling cell, and the constants of its sheet that its formulas refer to."""
+
+    omitted = OMITTED
+
+    def __init__(self, cell: xw.Range, call: Call) -> None:
+        used = cell.sheet.used_range
+        self._cell = cell
+        self._call = call
+        self._first = max(used.row, cell.row - _MOST_ROWS)
+        self._last = min(used.row + used.shape[0] - 1, cell.row + _MOST_ROWS)
+        self._columns: dict[int, tuple[Sequence[object], Sequence[object]]] = {}
+        self._passed = self._arguments_as_written()
+        self._shown_will_do = False
+
+    def _arguments_as_written(self) -> Mapping[str, Argument]:
+        """What this cell was passed, by the text of the argument: also results of formulas."""
+        calls = [
+            one for one in calls_in(str(self._cell.api.Formula)) if one.name == self._call.name
+        ]
+        if len(calls) != 1:
+            return {}
+        written = (text.replace("$", "") for text in calls[0].arguments)
+        return dict(zip(written, self._call.arguments, strict=False))
+
+    def others(self) -> list[Call]:
+        """The calls of the other rows; none where this cell's own call is not among those read."""
+        if not self._first < self._last:
+            return []
+        own, others = False, []
+        for _, row, name, arguments in self.calls():
+            call = Call(name, tuple(arguments))
+            function = _FUNCTIONS.get(name)
+            if row == self._cell.row and _without_omitted(call) == _without_omitted(self._call):
+                own = True
+            elif function is not None and not (function.spills or function.volatile):
+                others.append(call)
+        return others if own else []
+
+    def formulas(self) -> Iterator[tuple[Any, int, str]]:
+        """The formulas of the column."""
+        texts, _ = self._read(self._cell.column)
+        for row, text in enumerate(texts, self._first):
+            if _is_formula(text):
+                yield None, row, str(text)
+
+    def cell(self, sheet: Any, column: int, row: int) -> Argument:  # noqa: ANN401, ARG002 - of one sheet
+        """The value of a constant, or of what this cell was passed."""
+        if self._first <= row <= self._last:
+            texts, values = self._read(column)
+            if self._shown_will_do or not _is_formula(texts[row - self._first]):
+                return scalar_from_com(values[row - self._first])
+        return self._passed_as(Area(row, column).address)
+
+    def amount(self, text: str, sheet: Any, row: int) -> Argument:  # noqa: ANN401 - the base's
+        """The amount: a row whose formula shows a number now will need its rate."""
+        self._shown_will_do = True
+        try:
+            found: Argument = self.value(text, sheet, row)
+            return found
+        finally:
+            self._shown_will_do = False
+
+    def named(self, name: str) -> Argument:
+        """What this cell was passed under a name, if that is one fixed cell."""
+        refers = self._cell.sheet.book.api.Names(name).RefersToR1C1
+        if not _FIXED.fullmatch(refers):
+            raise Unknown
+        return self._passed_as(name)
+
+    def sheet(self, name: str) -> None:
+        """No sheet but the own one is read."""
+        if name != self._cell.sheet.name:
+            raise Unknown
+
+    def in_table(self, table: str, heading: str, sheet: Any, row: int) -> Argument:  # noqa: ANN401 - the base's
+        """The value in a column of the table around the calling cell."""
+        around = self._cell.api.ListObject
+        if around is None or table not in {"", around.Name}:
+            raise Unknown
+        return self.cell(sheet, int(around.ListColumns(heading).Range.Column), row)
+
+    def _passed_as(self, written: str) -> Argument:
+        if written not in self._passed:
+            raise Unknown
+        return self._passed[written]
+
+    def _read(self, column: int) -> tuple[Sequence[object], Sequence[object]]:
+        """The formulas and the values of a column, from the first row to the last."""
+        if column not in self._columns:
+            cells = self._cell.sheet.range((self._first, column), (self._last, column))
+            texts = [text for (text,) in cells.api.Formula]
+            values = [value for (value,) in cells.options(ndim=2, err_to_str=True).value]
+            self._columns[column] = texts, values
+        return self._columns[column]
+
+
+def _is_formula(text: object) -> bool:
+    return isinstance(text, str) and text.startswith("=")
+
+
+def _without_omitted(call: Call) -> Call:
+    """The call without the arguments at its end that are left out."""
+    arguments = call.arguments
+    while arguments and arguments[-1] is OMITTED:
+        arguments = arguments[:-1]
+    return Call(call.name, arguments)
+
+
 def _function(one: Function) -> Callable[..., Any]:
     """A function with the signature, help and decorators from which xlwings makes VBA."""
     count = len(one.parameters)
+    wants_cell = one.name == "SVC_LOOKUP" or any(p.name == "as_of" for p in one.parameters)
 
-    def function(*arguments: Any) -> ComResult:  # noqa: ANN401 - what xlwings hands over
+    def function(*arguments: Any) -> ComResult:  # noqa: ANN401 - what xlwings passes
         cell = arguments[count] if len(arguments) > count else None
         return _computed(one, arguments[:count], cell)
 
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [
         inspect.Parameter(
             _vba_name(parameter.name),
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            kind,
             default=OMITTED if parameter.optional else inspect.Parameter.empty,
         )
         for parameter in one.parameters
     ]
-    if _wants_cell(one):
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if wants_cell:
         parameters.append(inspect.Parameter(_CALLER, kind, default=None))
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = one.name
@@ -98,17 +242,11 @@ def _function(one: Function) -> Callable[..., Any]:
     for parameter in one.parameters:
         name = _vba_name(parameter.name)
         marked = xw.arg(name, ndim=2, err_to_str=True, doc=parameter.help)(marked)
-    if _wants_cell(one):
+    if wants_cell:
         # not the argument `caller` of xlwings: that needs early binding, which is often broken
         marked = xw.arg(_CALLER, xw.Range, vba="Application.Caller")(marked)
     made: Callable[..., Any] = xw.func(category=CATEGORY, volatile=one.volatile)(marked)
     return made
-
-
-def _wants_cell(one: Function) -> bool:
-    """Whether a function gets the calling cell: those that look a place up on a day."""
-    names = {parameter.name for parameter in one.parameters}
-    return "as_of" in names or one.name == "SVC_LOOKUP"
 
 
 def _vba_name(name: str) -> str:

@@ -1,37 +1,176 @@
-"""A workbook that is open in Excel: the part of COM that the macros need.
+"""Excel through COM: values and addresses of cells, and the workbook whose macro runs.
 
-Values are read and written as `Value2`: a number is a double, also where the cell shows a currency
-or a date. A text is written with an apostrophe before it, else Excel would read "02134" as a number
-and "2026-05-01" as a date.
+COM has traps: an error value arrives as an integer, so that an error that xlwings does not know
+would be a number around minus two billion; a Decimal sent out is cut to four places; an integer
+beyond 32 bits is refused; a text in an array is refused beyond 255 characters. Macros read and
+write `Value2`: a number is a double, also where the cell shows a currency or a date. A text is
+written with an apostrophe before it, else Excel would read "02134" as a number and "2026-05-01" as
+a date.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from svc_tools.excel.com.converting import TEXT_LIMIT, Area, cut, scalar_from_com
-from svc_tools.excel.com.formulas import has_calls
+from svc_tools.excel.formulas import calls_in
+from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import xlwings as xw
 
-    from svc_tools.excel.values import Scalar
+    from svc_tools.excel.values import Argument, Result, Scalar
 
+ComCell = str | float | bool
+"""A cell of a result; an empty one is ""."""
+ComResult = ComCell | list[list[ComCell]]
+TEXT_LIMIT = 32_767
+"""The most characters that a cell can hold."""
+_LIMIT_IN_ARRAY = 255
+_ERRORS_FROM = -2146828288
+"""COM sends an error value as this plus its number in VBA."""
+_ERRORS = {
+    2000: "#NULL!",
+    2007: "#DIV/0!",
+    2015: "#VALUE!",
+    2023: "#REF!",
+    2029: "#NAME?",
+    2036: "#NUM!",
+    2042: "#N/A",
+    2043: "#GETTING_DATA",
+    2045: "#SPILL!",
+    2046: "#CONNECT!",
+    2047: "#BLOCKED!",
+    2048: "#UNKNOWN!",
+    2049: "#FIELD!",
+    2050: "#CALC!",
+}
 Com: TypeAlias = Any
 """A COM object of Excel; its properties have no types here."""
 _MANUAL = -4135  # xlCalculationManual
 _DONE = 0  # xlDone
 _TEXT_INPUT = 2  # what an input box returns
-_LONG = 255
 _AS_TEXT = "@"
 """The number format that makes a typed number a text."""
 _BOX = 4_000
 """Characters that a message box shows in full."""
 _INPUT_BOX = 250
 _TITLE = "Sales tax"
+_NAMES = frozenset(one.name for one in FUNCTIONS)
+
+
+def from_com(value: object) -> Argument:
+    """An argument as `evaluate` takes it: omitted, one cell, or rows of cells."""
+    if value is OMITTED:
+        return OMITTED
+    if not isinstance(value, list | tuple):
+        return scalar_from_com(value)
+    rows = [list(row) if isinstance(row, list | tuple) else [row] for row in value]
+    if [len(row) for row in rows] == [1]:
+        return scalar_from_com(rows[0][0])
+    return [[scalar_from_com(cell) for cell in row] for row in rows]
+
+
+def scalar_from_com(value: object) -> Scalar:
+    """One cell; an integer that is an error's code becomes that error.
+
+    Raises:
+        BadValueError: it is of a kind that no cell has.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value - _ERRORS_FROM
+        if 2000 <= number < 3000:  # noqa: PLR2004 - the range of error numbers
+            return ErrorCell(_ERRORS.get(number, f"#ERROR{number}"))
+        return float(value)
+    return scalar(value)
+
+
+def to_com(result: Result) -> ComResult:
+    """A result as COM carries it: text, float and bool alone, or in rows.
+
+    Raises:
+        TypeError: it holds what a cell cannot hold, such as a Decimal.
+    """
+    if isinstance(result, list):
+        return [[_cell(cell, _LIMIT_IN_ARRAY) for cell in row] for row in result]
+    return _cell(result, TEXT_LIMIT)
+
+
+def _cell(value: object, limit: int) -> ComCell:
+    if value is None:
+        return ""
+    if isinstance(value, CellError):
+        return cut(value.text, limit)
+    if isinstance(value, str):
+        return cut(value, limit)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(f"a cell of Excel cannot be given a {type(value).__name__}")
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters as Excel counts them (UTF-16), with "…" where cut."""
+    data = text.encode("utf-16-le", "replace")
+    if len(data) <= 2 * limit:
+        return text
+    return data[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
+
+
+class Area(NamedTuple):
+    """A block of cells on a sheet; rows and columns count from 1."""
+
+    row: int
+    column: int
+    height: int = 1
+    width: int = 1
+
+    @classmethod
+    def around(cls, areas: Iterable[Area]) -> Area:
+        """The smallest block that contains all of them."""
+        rows, columns, bottoms, rights = zip(
+            *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
+            strict=True,
+        )
+        top, left = min(rows), min(columns)
+        return cls(top, left, max(bottoms) - top, max(rights) - left)
+
+    @property
+    def address(self) -> str:
+        """The address, such as B2 or B2:C9."""
+        first = f"{_name(self.column)}{self.row}"
+        if (self.height, self.width) == (1, 1):
+            return first
+        last = f"{_name(self.column + self.width - 1)}{self.row + self.height - 1}"
+        return f"{first}:{last}"
+
+    def cells(self) -> Iterator[Area]:
+        """Its cells, row after row."""
+        for row in range(self.row, self.row + self.height):
+            for column in range(self.column, self.column + self.width):
+                yield Area(row, column)
+
+    def within(self, other: Area) -> Area | None:
+        """The intersection with another block; `None` where they do not overlap."""
+        top, left = max(self.row, other.row), max(self.column, other.column)
+        bottom = min(self.row + self.height, other.row + other.height)
+        right = min(self.column + self.width, other.column + other.width)
+        if bottom <= top or right <= left:
+            return None
+        return Area(top, left, bottom - top, right - left)
+
+
+def _name(column: int) -> str:
+    """The letters of a column."""
+    name = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        name = chr(ord("A") + rest) + name
+    return name
 
 
 class Workbook:
@@ -153,7 +292,7 @@ class Sheet:
             Area(used.row + down, used.column + across): value
             for down, (texts, values) in enumerate(zip(rows, self.values(used), strict=True))
             for across, (text, value) in enumerate(zip(texts, values, strict=True))
-            if has_calls(text) and value != text
+            if _has_calls(text) and value != text
         }
 
     def is_text(self, area: Area) -> bool:
@@ -187,7 +326,7 @@ class Sheet:
         long = []  # older versions refuse a long text within a block
         for down, row in enumerate(shown):
             for across, cell in enumerate(row):
-                if isinstance(cell, str) and len(cell) > _LONG:
+                if isinstance(cell, str) and len(cell) > _LIMIT_IN_ARRAY:
                     long.append((Area(area.row + down, area.column + across), cell))
                     row[across] = ""
         self._range(area).Value2 = tuple(map(tuple, shown))
@@ -211,6 +350,13 @@ class Sheet:
 
     def _range(self, area: Area) -> Com:
         return self.api.Range(area.address)
+
+
+def _has_calls(formula: object) -> bool:
+    """Whether a formula calls one of the registry's functions."""
+    if not isinstance(formula, str) or not formula.startswith("="):
+        return False
+    return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
 
 
 def _rows(found: Com, area: Area) -> Sequence[Sequence[Com]]:

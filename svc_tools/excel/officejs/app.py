@@ -24,14 +24,7 @@ from starlette.responses import Response
 from svc_tools.excel import server_file
 from svc_tools.excel.functions import Call, evaluate
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.officejs.gate import (
-    Guard,
-    TooLargeError,
-    failed,
-    in_thread,
-    refusal,
-    too_large,
-)
+from svc_tools.excel.officejs.guard import Guard, TooLargeError, in_thread, refusal
 from svc_tools.excel.officejs.pages import (
     OFFICE_JS,
     functions_script,
@@ -56,8 +49,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.officejs.gate import Gate
     from svc_tools.excel.values import Argument, Result, Scalar
+    from svc_tools.loopback import LocalGuard
 
 MOST_CALLS = 100_000
 """The most calls in a request."""
@@ -85,35 +78,30 @@ _OWN_PAGE = (
 )
 
 
-def make_app(desk: Desk, gate: Gate) -> ASGIApp:
-    """The app over a desk, behind its gate.
-
-    Args:
-        desk: the lookups that all cells share, whatever program they are in.
-        gate: the requests that are allowed, and the address and token for Excel.
-    """
+def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
+    """The app over a desk, behind its guard, which has the address and token for Excel."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.add_exception_handler(HTTPException, _no_such_page)
     app.add_exception_handler(TooLargeError, _too_large)
     app.add_exception_handler(Exception, _failed)
-    _add_files(app, gate)
+    _add_files(app, guard)
     _add_cells(app, desk)
     _add_pane(app, desk)
     _add_static(app)  # last, since it matches every name
-    return Guard(app, gate)
+    return Guard(app, guard)
 
 
-def _add_files(app: FastAPI, gate: Gate) -> None:
+def _add_files(app: FastAPI, guard: LocalGuard) -> None:
     """The files and pages that Excel, and the user who sets it up, load."""
 
     @app.get("/excel/")
     async def instructions() -> Response:
-        return _page(help_page(gate), _OWN_PAGE)
+        return _page(help_page(guard), _OWN_PAGE)
 
     @app.get("/excel/manifest.xml")
     async def manifest_xml() -> Response:
         name = {"content-disposition": 'attachment; filename="svc-tools-manifest.xml"'}
-        return Response(manifest(gate), media_type="application/xml", headers=name)
+        return Response(manifest(guard), media_type="application/xml", headers=name)
 
     @app.get("/excel/functions.json")
     async def functions_json() -> Response:
@@ -125,13 +113,12 @@ def _add_files(app: FastAPI, gate: Gate) -> None:
 
     @app.get("/excel/functions.js")
     async def functions_js() -> Response:
-        return Response(functions_script(gate), media_type="text/javascript")
+        return Response(functions_script(guard), media_type="text/javascript")
 
     @app.get("/excel/taskpane.html")
     async def task_pane(office: str = "") -> Response:
-        token = gate.token.get_secret_value()
         in_office = office == "1"
-        return _page(page(token, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
+        return _page(page(guard, office=in_office), _OFFICE_PAGE if in_office else _OWN_PAGE)
 
 
 def _add_cells(app: FastAPI, desk: Desk) -> None:
@@ -143,7 +130,7 @@ def _add_cells(app: FastAPI, desk: Desk) -> None:
         try:
             results = await in_thread(functools.partial(_computed, desk, body))
         except BadRequestError as error:
-            return refusal(400, "INVALID_INPUT", str(error))
+            return refusal("INVALID_INPUT", str(error))
         return Response(results, media_type="application/json")
 
 
@@ -173,9 +160,7 @@ def _add_pane(app: FastAPI, desk: Desk) -> None:
             given = None
         address, key = map(given.get, ("address", "key")) if isinstance(given, dict) else ("", 0)
         if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
-            return refusal(
-                400, "INVALID_INPUT", 'expected {"address": the service\'s, "key": the account\'s}'
-            )
+            return refusal("INVALID_INPUT", 'expected {"address": ..., "key": ...}')
         secret = SecretStr(key)
         return await _changed(lambda: pages.use_key(desk, address, secret))
 
@@ -216,17 +201,16 @@ def _page(html: str, policy: str) -> Response:
 
 
 async def _no_such_page(_request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    code = "METHOD_NOT_ALLOWED" if status == 405 else "NOT_FOUND"  # noqa: PLR2004 - HTTP's number
-    return refusal(status, code, "There is no such page here; see /excel/")
+    is_method = isinstance(error, HTTPException) and error.status_code == 405  # noqa: PLR2004 - HTTP's number
+    return refusal("METHOD_NOT_ALLOWED" if is_method else "NOT_FOUND")
 
 
 async def _too_large(_request: Request, _error: Exception) -> Response:
-    return too_large()
+    return refusal("TOO_LARGE")
 
 
 async def _failed(_request: Request, _error: Exception) -> Response:
-    return failed()
+    return refusal("FAILED")
 
 
 class BadRequestError(ValueError):

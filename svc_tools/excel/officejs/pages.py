@@ -5,7 +5,7 @@ before every name, so SVC_RATE is `=SVC.RATE(...)` there. The id of a function i
 workbooks: it never changes once released. The manifest contains the server's address and token, so
 it is made for one user of one machine; both stay the same from run to run.
 
-The task pane's results are JSON objects; an error is one, too: `{"trouble": {title, text,
+The task pane's results are JSON objects; an error is one, too: `{"problem": {title, text,
 what_to_do, reference}}`, with the `field` of the form that is wrong, if any. They contain no key.
 The page with instructions (`help_page`) contains no secrets.
 """
@@ -27,7 +27,7 @@ from svc_tools.atomic import whole_file
 from svc_tools.config import ConfigurationError
 from svc_tools.display import capital
 from svc_tools.excel import settings
-from svc_tools.excel.officejs.gate import ROOT
+from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.lookup.errors import Trouble, explained, is_foreign
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.officejs.gate import Gate
     from svc_tools.excel.registry import Function, Parameter
+    from svc_tools.loopback import LocalGuard
 
 NAMESPACE = "SVC"
 """The part before the dot in the name of every function in Excel."""
@@ -96,12 +96,12 @@ def _described(function: Function) -> dict[str, Any]:
     }
 
 
-def functions_script(gate: Gate) -> str:
+def functions_script(guard: LocalGuard) -> str:
     """The JavaScript that registers every function and sends its calls to this server."""
     settings = {
-        "url": f"{gate.origin}{ROOT}batch",
-        "token": gate.token.get_secret_value(),
-        "start": _STARTS[gate.scheme],
+        "url": f"{origin_of(guard)}{ROOT}batch",
+        "token": _token(guard),
+        "start": _STARTS[guard.scheme],
         "functions": [
             {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
         ],
@@ -110,20 +110,20 @@ def functions_script(gate: Gate) -> str:
     return script.replace("__CONFIG__", json.dumps(settings), 1)
 
 
-def manifest(gate: Gate) -> str:
+def manifest(guard: LocalGuard) -> str:
     """The manifest of the add-in, as XML."""
     values = {
         "version": _version(),
-        "origin": gate.origin,
-        "root": f"{gate.origin}{ROOT}".rstrip("/"),
-        "token": quote(gate.token.get_secret_value(), safe=""),
+        "origin": origin_of(guard),
+        "root": f"{origin_of(guard)}{ROOT}".rstrip("/"),
+        "token": quote(_token(guard), safe=""),
         "namespace": NAMESPACE,
     }
     template = _FOLDER / "templates" / "manifest.xml"
     return Template(template.read_text(encoding="utf-8")).substitute(values)
 
 
-def write_manifest(path: Path, gate: Gate) -> None:
+def write_manifest(path: Path, guard: LocalGuard) -> None:
     """Write the manifest to a file that only its owner can read, since it contains the token.
 
     Raises:
@@ -131,7 +131,11 @@ def write_manifest(path: Path, gate: Gate) -> None:
     """
     with whole_file(path) as draft:
         draft.chmod(0o600)  # before anything is in it
-        draft.write_text(manifest(gate), encoding="utf-8")
+        draft.write_text(manifest(guard), encoding="utf-8")
+
+
+def _token(guard: LocalGuard) -> str:
+    return "" if guard.token is None else guard.token.get_secret_value()
 
 
 def _version() -> str:
@@ -140,15 +144,15 @@ def _version() -> str:
     return ".".join([*numbers, "0", "0", "0", "0"][:4])
 
 
-def page(token: str, *, office: bool) -> str:
+def page(guard: LocalGuard, *, office: bool) -> str:
     """The page of the task pane, as HTML.
 
     Args:
-        token: the token in the addresses of its files.
+        guard: has the token in the addresses of its files.
         office: whether an Office host opens it: then it also loads the host's library and the
             functions, and is the page of the shared runtime.
     """
-    quoted = quote(token, safe="")
+    quoted = quote(_token(guard), safe="")
     scripts = (OFFICE_JS, f"functions.js?token={quoted}") if office else ()
     text = (_FOLDER / "static" / "taskpane.html").read_text(encoding="utf-8")
     for name, content in (
@@ -181,13 +185,13 @@ def _argument(one: Parameter) -> str:
     return f"<div><dt>{escape(one.name)}{optional}</dt><dd>{escape(host_text(one.help))}</dd></div>"
 
 
-def help_page(gate: Gate) -> str:
+def help_page(guard: LocalGuard) -> str:
     """The page with instructions, as HTML; anybody on this machine may read it."""
     template = _FOLDER / "templates" / "help.html"
     return Template(template.read_text(encoding="utf-8")).substitute(
-        origin=escape(gate.origin),
-        scheme=gate.scheme,
-        state=_STATES[gate.scheme],
+        origin=escape(origin_of(guard)),
+        scheme=guard.scheme,
+        state=_STATES[guard.scheme],
         functions="\n".join(map(_row, FUNCTIONS)),
     )
 
@@ -225,9 +229,9 @@ def status(desk: Desk) -> Json:
         "has_key": described.key == "keyring",
         "locked": _LOCKED if described.known_from == "environment" else None,
         "address": _address(),
-        "kept": desk.answered,
+        "cached": desk.cached,
         "oldest": desk.oldest.isoformat() if desk.oldest else None,
-        "trouble": None,
+        "problem": None,
     }
     try:
         client = desk.client
@@ -250,8 +254,8 @@ def refresh(desk: Desk) -> Json:
     """Refresh every place of the session; the report as a sentence and numbers."""
     report = desk.refresh()
     return {
-        "said": report.sentence,
-        "asked": report.asked,
+        "message": report.sentence,
+        "requested": report.requested,
         "changed": report.changed,
         "failed": report.failed,
     }
@@ -269,7 +273,7 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         address = settings.checked_address(address)
     except ConfigurationError as error:
         text = str(error).removeprefix("The address cannot be used: ")
-        return _trouble(Trouble("This is no address", text, "Correct it."), "address")
+        return _trouble(Trouble("This is not an address", text, "Correct it."), "address")
     try:
         with Svc(key, base_url=address, max_retries=0) as client:
             settings.check_key(client)
@@ -283,9 +287,9 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
         address = settings.remember(address, key)
         keyring = settings.keyring_name()
     except (ConfigurationError, ImportError) as error:
-        return _trouble(Trouble("The key cannot be kept", str(error), "It was not used."), "key")
+        return _trouble(Trouble("The key cannot be stored", str(error), "It was not used."), "key")
     desk.use(None)
-    return {"said": f"{address} takes the key. It is kept in {keyring}, and cells ask there now."}
+    return {"message": f"{address} accepts the key. It is stored in {keyring}."}
 
 
 def forget_key(desk: Desk) -> Json:
@@ -298,8 +302,8 @@ def forget_key(desk: Desk) -> Json:
         return _trouble(Trouble("The key cannot be removed", str(error), "Then try again."))
     desk.use(None)
     if address is None:
-        return {"said": "There was no key to forget."}
-    return {"said": f"The key for {address} is removed. Cells say so until there is another."}
+        return {"message": "There was no key to remove."}
+    return {"message": f"The key for {address} was removed. The cells have no service now."}
 
 
 def use_embedded(desk: Desk) -> Json:
@@ -313,7 +317,7 @@ def use_embedded(desk: Desk) -> Json:
     except (ConfigurationError, ImportError) as error:
         title = "The embedded service cannot be used"
         return _trouble(Trouble(title, str(error), "Or give address and key."))
-    return {"said": f"The {source} answers now."}
+    return {"message": f"The cells use the {source} from now on."}
 
 
 def _address() -> str:
@@ -334,8 +338,8 @@ def _field_at_fault(error: SvcError) -> str:
 
 
 def _locked() -> Json:
-    return _trouble(Trouble("The environment decides who answers", _LOCKED, "Nothing was changed."))
+    return _trouble(Trouble("The environment names the service", _LOCKED, "Nothing was changed."))
 
 
 def _trouble(trouble: Trouble, field: str | None = None) -> Json:
-    return {"trouble": asdict(trouble) | {"field": field}}
+    return {"problem": asdict(trouble) | {"field": field}}

@@ -1,47 +1,36 @@
-"""`svc-tools excel serve`: the process, sockets and certificate of the local server.
+"""`svc-tools excel serve`: the process and the certificate of the local server.
 
-It listens on `localhost` in both address families: a browser may try ::1 or 127.0.0.1, and another
-user of the machine could take a free one and be sent the token. The certificate is tried before
-anything starts, by a handshake in memory: a browser inside Excel shows no reason where one does not
-fit, the add-in just does not load.
+The certificate is tried before anything starts, by a handshake in memory: a browser inside Excel
+shows no reason where one does not fit, the add-in just does not load.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
 import signal
-import socket
 import ssl
-import sys
 import threading
 import webbrowser
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
-import uvicorn
 from filelock import FileLock, Timeout
 
 from svc_tools import config
 from svc_tools.excel import server_file, settings
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.app import make_app
-from svc_tools.excel.officejs.gate import ROOT, Gate
+from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import write_manifest
+from svc_tools.loopback import LocalGuard, listen_on_localhost, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from starlette.types import ASGIApp
-
 DEFAULT_PORT = 8643
 """The port of the first run; then that of the last run."""
-
-
-def manifest_path() -> Path:
-    """The default path of the manifest."""
-    return config.excel_folder() / "svc-tools-manifest.xml"
+_SHUTDOWN_SECONDS = 2
 
 
 def serve(
@@ -81,10 +70,14 @@ def serve(
     try:
         lock.acquire(timeout=1)  # `excel check` holds it for a moment
     except Timeout:
-        _say_running(say)
+        running = server_file.read()
+        where = f"on {running.url} (process {running.pid})" if running else "at the moment"
+        say(f"A server already runs {where}; it serves Excel and Calc alike.")
+        say("To change its options, stop it with Ctrl+C first.")
         return
     try:
-        _serve_alone(port, cert, key, manifest or manifest_path(), say, browser=browser)
+        path = manifest or folder / "svc-tools-manifest.xml"
+        _serve_alone(port, cert, key, path, say, browser=browser)
     finally:
         lock.release()
 
@@ -99,72 +92,37 @@ def _serve_alone(
     browser: bool,
 ) -> None:
     before = server_file.read()
-    wanted = (server_file.known_port() or DEFAULT_PORT) if port is None else port
-    scheme: Literal["http", "https"] = "http" if cert is None else "https"
-    sockets = bound(wanted)
+    wanted = (server_file.last_port() or DEFAULT_PORT) if port is None else port
+    sockets = listen_on_localhost(wanted)
     try:
-        gate = Gate(sockets[0].getsockname()[1], server_file.known_token(), scheme)
-        write_manifest(manifest, gate)
+        token = server_file.last_token()
+        scheme: Literal["http", "https"] = "http" if cert is None else "https"
+        guard = LocalGuard(sockets[0].getsockname()[1], scheme, token)
+        write_manifest(manifest, guard)
 
         def started() -> None:
-            server_file.publish(gate.origin, gate.token, cert)
-            _say_started(gate, manifest, say, "" if before is None else before.url)
+            server_file.publish(origin_of(guard), token, cert)
+            _say_started(guard, manifest, say, "" if before is None else before.url)
             if browser:
-                page = f"{gate.origin}{ROOT}"
+                page = f"{origin_of(guard)}{ROOT}"
                 threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
-        server = _Server(make_app(the_desk(), gate), cert, key, started)
+        server = make_server(
+            make_app(the_desk(), guard),
+            started,
+            ssl_certfile=cert,
+            ssl_keyfile=key,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
         with _interruptible(), suppress(KeyboardInterrupt):
             server.run(sockets)
-        logging.getLogger("svc_tools").setLevel(
-            logging.CRITICAL
-        )  # no errors of lookups that end with it
+        # no errors of lookups that end with it
+        logging.getLogger("svc_tools").setLevel(logging.CRITICAL)
     finally:
         server_file.withdraw()
         for one in sockets:
             one.close()
-    say("The server has ended; cells show #N/A until it runs again.")
-
-
-class _Server(uvicorn.Server):
-    """A server without access log, since addresses contain the token; it calls `started`."""
-
-    def __init__(
-        self, app: ASGIApp, cert: Path | None, key: Path | None, started: Callable[[], None]
-    ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                log_level="critical",  # the app logs its failures, without what the user typed
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=75,
-                timeout_graceful_shutdown=2,
-                ssl_certfile=cert,
-                ssl_keyfile=key,
-            )
-        )
-        self._on_started = started
-        self._failure: BaseException | None = None
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until stopped."""
-        super().run(sockets)
-        if self._failure is not None:
-            raise self._failure
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, then call `started`."""
-        await super().startup(sockets)
-        try:
-            self._on_started()
-        except BaseException as error:  # noqa: BLE001 - raised again once all is shut down
-            self._failure = error
-            self.should_exit = True
+    say("The server has stopped; cells show #N/A until it runs again.")
 
 
 @contextmanager
@@ -180,80 +138,24 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_started(gate: Gate, manifest: Path, say: Callable[[str], None], before: str) -> None:
-    say(f"Serving the add-ins on {gate.origin} (this machine only)")
+def _say_started(
+    guard: LocalGuard, manifest: Path, say: Callable[[str], None], before: str
+) -> None:
+    origin = origin_of(guard)
+    say(f"Serving the add-ins on {origin} (this machine only)")
     described = settings.describe()
-    say(f"Who answers: {described.problem or _named(described.service)}")
-    if before != gate.origin and before.startswith("https:"):  # Excel may know it
+    embedded = described.service == settings.EMBEDDED
+    say(f"Service: {described.problem or ('embedded' if embedded else described.service)}")
+    if before != origin and before.startswith("https:"):  # Excel may know it
         todo = "load the manifest into Excel again"
-        if gate.scheme == "http":
+        if guard.scheme == "http":
             todo = "for Excel start it with that certificate, --cert and --key, as then"
         say(f"The last run served on {before}: {todo}.")
     say(f"Manifest for Excel: {manifest}")
-    say(f"How it is loaded, and how https is set up: {gate.origin}{ROOT}")
-    if gate.scheme == "http":
-        say("This is plain http: Calc takes it; Excel asks for https (--cert and --key).")
-    say("The manifest holds the token of this server: give it to nobody. Stop with Ctrl+C.")
-
-
-def _say_running(say: Callable[[str], None]) -> None:
-    running = server_file.read()
-    where = f"on {running.url} (process {running.pid})" if running else "in this moment"
-    say(f"A server runs already {where}; it serves Excel and Calc alike, so none is started.")
-    say("Stop that one with Ctrl+C where other options are to hold.")
-
-
-def _named(service: str | None) -> str:
-    return "the embedded service" if service == settings.EMBEDDED else str(service)
-
-
-def bound(port: int) -> list[socket.socket]:
-    """Listening sockets on one port of loopback; port 0 takes a free one.
-
-    Raises:
-        OSError: the port is taken, or does not exist.
-    """
-    if not 0 <= port < 2**16:
-        raise OSError(f"The port {port} does not exist; ports go from 1 to 65535")
-    tries = 1 if port else 20
-    while True:
-        first = _listening(socket.AF_INET, "127.0.0.1", port)
-        found: int = first.getsockname()[1]
-        try:
-            return [first, _listening(socket.AF_INET6, "::1", found)]
-        except OSError as error:
-            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
-                return [first]  # this machine has no IPv6
-            first.close()
-            tries -= 1
-            if not tries:
-                raise _taken(found) from None
-
-
-def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        if sys.platform == "win32":  # there, another program could share the port
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        else:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
-        made.listen(socket.SOMAXCONN)
-    except OSError as error:
-        made.close()
-        if family == socket.AF_INET and error.errno in {errno.EADDRINUSE, errno.EACCES}:
-            raise _taken(port) from None
-        raise
-    return made
-
-
-def _taken(port: int) -> OSError:
-    return OSError(
-        f"Port {port} on this machine is used by another program; stop it, or choose another with"
-        " --port (Excel then needs the new manifest)"
-    )
+    say(f"How to load it, and how to set up https: {origin}{ROOT}")
+    if guard.scheme == "http":
+        say("This is plain http, which Calc accepts; Excel requires https (--cert and --key).")
+    say("The manifest contains the token of this server: do not share it. Stop with Ctrl+C.")
 
 
 _HOST = "localhost"
@@ -279,23 +181,24 @@ def check_certificate(cert: Path, key: Path) -> None:
         ) from None
     except _PasswordError:
         raise ValueError(
-            f"The key {key} asks for a password; give one without, readable by you alone"
+            f"The key {key} has a password; give one without, readable by you alone"
         ) from None
     except (ssl.SSLError, OSError) as error:
-        why = (
-            "they do not belong together"
-            if "MISMATCH" in str(error).upper()
-            else "PEM files are expected"
-        )
+        is_mismatch = "MISMATCH" in str(error).upper()
+        why = "they do not belong together" if is_mismatch else "PEM files are expected"
         raise ValueError(f"{cert} and {key} cannot be used: {why}") from None
     client = ssl.create_default_context(cafile=cert)
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # its issuer is not checked
     try:
         _shake_hands(server, client)
-    except ssl.SSLCertVerificationError as error:
-        raise ValueError(_why_not(cert, error.verify_code)) from None
-    except ssl.SSLError:
-        raise ValueError(f"{cert} cannot be used for https by a server") from None
+    except ssl.SSLError as error:
+        code = getattr(error, "verify_code", None)
+        why = "cannot be used for https by a server"
+        if code == _WRONG_NAME:
+            why = f"is not for {_HOST}: make one whose subjectAltName names DNS:{_HOST}"
+        elif code in {_EXPIRED, _NOT_YET_VALID}:
+            why = "is not valid today: make a new one"
+        raise ValueError(f"{cert} {why}") from None
 
 
 class _PasswordError(Exception):
@@ -320,11 +223,3 @@ def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
             except ssl.SSLWantReadError:
                 continue
             sides.remove(side)
-
-
-def _why_not(cert: Path, code: int) -> str:
-    if code == _WRONG_NAME:
-        return f"{cert} is not for {_HOST}: make one whose subjectAltName names DNS:{_HOST}"
-    if code in {_EXPIRED, _NOT_YET_VALID}:
-        return f"{cert} is not valid today: make a new one"
-    return f"{cert} cannot be used for https by a server"

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import zipfile
 from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from svc_tools.atomic import whole_file
+from svc_tools.excel.workbook import writing
+from svc_tools.excel.workbook.writing import Host, Sheet, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svc_tools.excel.workbook.build import Host
-    from svc_tools.excel.workbook.writing import Sheet
-
 __all__ = ["write_example", "write_workbook"]
+
+MODULE_TEXT = '''\
+"""The functions and macros of this workbook: SVC_RATE, SVC_TAX, SVC_REFRESH and the others.
+
+Keep this file next to the workbook, under this name; nothing in it needs to be changed. Excel reads
+it when the functions are imported: once, and again after an update of svc-tools.
+"""
+
+from svc_tools.excel.com.macros import *  # noqa: F403 - what Alt+F8 shows
+from svc_tools.excel.com.udfs import *  # noqa: F403 - what a formula can call
+'''
+"""The module in the workbook's folder: it brings the functions and the macros."""
+_TEMPLATE = "quickstart_standalone.xlsm"
+_PROJECT = "xl/vbaProject.bin"
+_MISSING = (
+    "the workbook is made from the template of xlwings, which is not installed: pip install"
+    " 'svc-tax-tools[excel]'"
+)
 
 
 def write_workbook(
@@ -35,9 +57,6 @@ def write_workbook(
         ImportError: xlwings or XlsxWriter is not installed.
         OSError: they cannot be written (the workbook is open in Excel).
     """
-    from svc_tools.atomic import whole_file  # noqa: PLC0415 - when a workbook is made
-    from svc_tools.excel.workbook import build, writing  # noqa: PLC0415 - as above
-
     book = Path(path).expanduser()
     if book.suffix.lower() != ".xlsm":
         raise ValueError(
@@ -45,12 +64,12 @@ def write_workbook(
         )
     module = book.with_name(f"{writing.MODULE}.py")
     if not force:
-        _refuse_to_replace(book, module, build.MODULE_TEXT)
-    host = build.excel(build.xlwings_version())
+        _refuse_to_replace(book, module, MODULE_TEXT)
+    host = excel(_xlwings_version())
     sheets = [*_sheets(host, as_of, example=example), _xlwings_settings()]
-    writing.write_sheets(book, sheets, host, vba=build.vba_project())
+    writing.write_sheets(book, sheets, host, vba=_vba_project())
     with whole_file(module) as draft:
-        draft.write_text(build.MODULE_TEXT, encoding="utf-8")
+        draft.write_text(MODULE_TEXT, encoding="utf-8")
     return [book, module]
 
 
@@ -68,12 +87,9 @@ def write_example(
         ImportError: XlsxWriter is not installed.
         OSError: it cannot be written.
     """
-    from svc_tools.excel.workbook.build import calc  # noqa: PLC0415 - when a workbook is made
-    from svc_tools.excel.workbook.writing import write_sheets  # noqa: PLC0415 - as above
-
     path = Path(path).expanduser()
     host = calc(naming)
-    write_sheets(path, _sheets(host, as_of, example=True), host)
+    writing.write_sheets(path, _sheets(host, as_of, example=True), host)
     return path
 
 
@@ -85,13 +101,13 @@ def _refuse_to_replace(book: Path, module: Path, content: str) -> None:
     """
     if book.exists():
         raise FileExistsError(
-            f"{book} is there, and may hold somebody's work; give another name, or --force to"
+            f"{book} exists, and may contain your work; choose another name, or --force to"
             " replace it"
         )
     if module.exists() and module.read_text(encoding="utf-8", errors="replace") != content:
         raise FileExistsError(
-            f"{module} is there and is another one than this workbook's; choose another folder, or"
-            " --force to replace it"
+            f"{module} exists and differs from the module of this workbook; choose another folder,"
+            " or --force to replace it"
         )
 
 
@@ -109,15 +125,107 @@ def _sheets(host: Host, as_of: date | None, *, example: bool) -> list[Sheet]:
 
 def _xlwings_settings() -> Sheet:
     """The sheet with the workbook's own settings of xlwings; all others are the computer's."""
-    from svc_tools.excel.workbook.writing import CONFIG, MODULE, Sheet  # noqa: PLC0415 - as above
-
-    sheet = Sheet(CONFIG, (20, 20, 90))
+    sheet = Sheet(writing.CONFIG, (20, 20, 90))
     sheet.put("A1", "UDF Modules", "code")
-    sheet.put("B1", MODULE, "code")
+    sheet.put("B1", writing.MODULE, "code")
     sheet.put(
         "C1",
-        "Read by xlwings: where the functions are. What is not said here is taken from the settings"
+        "Read by xlwings: where the functions are. Other settings are those"
         " that `svc-tools excel install` writes.",
         "muted",
     )
     return sheet
+
+
+_LAST_STEP = Step(
+    "Then work",
+    "Look a place up, replace the example orders by your own lines, and check your nexus register."
+    " Type into yellow cells; all others are computed.",
+)
+
+
+def excel(version: str) -> Host:
+    """Excel on Windows with xlwings; the workbook has the VBA of that version."""
+    return Host(
+        name="Excel",
+        naming=str,
+        macros=True,
+        spills=True,
+        empty_is_zero=False,
+        steps=(
+            Step(
+                "Once on this computer",
+                "Run `svc-tools excel install` in a terminal; `svc-tools excel check` shows any"
+                " problem. Then in Excel, under File > Options > Trust Center >"
+                " Trust Center Settings > Macro Settings, tick “Trust access to the VBA project"
+                " object model”: the import of step 2 needs it.",
+            ),
+            Step(
+                "Once in this workbook",
+                "Enable the content if Excel asks, press the button, then Ctrl+Alt+F9. Until then"
+                " cells with SVC functions show #NAME?. Keep the file svc_udfs.py in the folder of"
+                " the workbook; a copy of the workbook needs a copy of it. The workbook"
+                f" is made for xlwings {version}; after an update of xlwings make a new one.",
+                ("Import functions", "ImportPythonUDFs"),
+            ),
+            _LAST_STEP,
+        ),
+        refresh="the macro SVC_REFRESH",
+    )
+
+
+def calc(naming: Callable[[str], str]) -> Host:
+    """LibreOffice Calc with the add-in; functions have the names they have in its files."""
+    return Host(
+        name="LibreOffice Calc",
+        naming=naming,
+        macros=False,
+        spills=False,
+        empty_is_zero=True,
+        steps=(
+            Step(
+                "Once on this computer",
+                "Run `svc-tools excel calc-addin` in a terminal: it writes the extension. Install"
+                " it under Tools > Extension Manager > Add, and start LibreOffice again.",
+            ),
+            Step(
+                "Before you open this file",
+                "Run `svc-tools excel serve` in a terminal and leave it running: the cells need it."
+                " Then compute everything once with Ctrl+Shift+F9.",
+            ),
+            _LAST_STEP,
+        ),
+        refresh="the menu of the extension",
+    )
+
+
+def _xlwings_version() -> str:
+    """The version of the installed xlwings, the only one that the VBA of its template works with.
+
+    Raises:
+        ImportError: xlwings is not installed.
+    """
+    try:
+        return version("xlwings")
+    except PackageNotFoundError:
+        raise ImportError(_MISSING) from None
+
+
+def _vba_project() -> bytes:
+    """The unchanged VBA of xlwings' template for a workbook that works without its add-in.
+
+    Raises:
+        ImportError: xlwings is not installed, or has no such template.
+    """
+    found = find_spec("xlwings")  # importing it would take most of a second
+    if found is None or found.origin is None:
+        raise ImportError(_MISSING)
+    path = Path(found.origin).with_name(_TEMPLATE)
+    try:
+        with zipfile.ZipFile(path) as template:
+            return template.read(_PROJECT)
+    except (OSError, KeyError, zipfile.BadZipFile):
+        raise ImportError(
+            f"the installed xlwings ({_xlwings_version()}) has no template {_TEMPLATE} with VBA in"
+            " it; install another version: pip install --upgrade 'svc-tax-tools[excel]'"
+        ) from None

@@ -45,7 +45,7 @@ from svc_tools.nexus.register import NEXUS_TYPES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from svc_tools.excel.workbook.build import Host
+    from svc_tools.excel.workbook.writing import Host
 
 
 def start_sheet(host: Host) -> Sheet:
@@ -56,9 +56,9 @@ def start_sheet(host: Host) -> Sheet:
     example = '=SVC_RATE("NY", 10001, SVC_AS_OF)'
     sheet.put(
         "A2",
-        f"Rates and tax come from formulas such as {example}. They are asked for once, however many"
-        " cells use them, and stay the same until you refresh. Each rate has its day; a cell that"
-        " has none says why, and no total passes over it in silence.",
+        f"Rates and tax come from formulas such as {example}. Each place is looked up once,"
+        " however many cells use it, and its rate stays the same until you refresh. Each rate has"
+        " its day; a cell without one shows why, and no total skips it silently.",
         "lead",
         to="C2",
     )
@@ -104,8 +104,11 @@ def _steps(sheet: Sheet, host: Host, row: int) -> int:
 def _sheets(sheet: Sheet, row: int) -> int:
     row = _section(sheet, row, "The sheets")
     for name, text in (
-        (LOOKUP, "One place on one day: its rate, the parts, how sure, what to know."),
-        (ORDERS, "Order lines with rate and tax, totals beside the number of lines without a tax."),
+        (LOOKUP, "One place on one day: its rate, the parts, the confidence, and warnings."),
+        (
+            ORDERS,
+            "Order lines with rate and tax, and totals next to the number of lines without tax.",
+        ),
         (NEXUS, "Where the account is registered, and the cleanup of the register."),
     ):
         sheet.put(f"B{row}", f"internal:'{name}'!A1|{name}", "link")
@@ -115,10 +118,10 @@ def _sheets(sheet: Sheet, row: int) -> int:
 
 
 def _sources(sheet: Sheet, host: Host, row: int) -> int:
-    row = _section(sheet, row, "Where the figures are from")
+    row = _section(sheet, row, "Source of the figures")
     for label, formula, look in (
-        ("Who answers", "=SVC_SOURCE()", "fact"),
-        ("Oldest answer (UTC)", "=SVC_ASOF()", "fact"),
+        ("Service", "=SVC_SOURCE()", "fact"),
+        ("Oldest lookup (UTC)", "=SVC_ASOF()", "fact"),
         ("The day, SVC_AS_OF", f"={AS_OF}", "fact_day"),
     ):
         sheet.put(f"B{row}", label, "strong_top")
@@ -128,14 +131,14 @@ def _sources(sheet: Sheet, host: Host, row: int) -> int:
     _text(
         sheet,
         row,
-        f"Rates are asked for anew by {host.refresh} only. In a viewer that does not compute, or"
+        f"Only {host.refresh} looks rates up again. In a viewer that does not compute, or"
         " before the first computation, the cells of formulas are empty.",
     )
     return row + 1
 
 
 def _meanings(sheet: Sheet, host: Host, row: int) -> int:
-    row = _section(sheet, row, "What the cells say")
+    row = _section(sheet, row, "What the cells show")
     errors = _ERROR_TEXTS if host.macros else _ERROR_VALUES
     for value, look, text in (*_SAMPLES, *errors, _NOT_LOADED):
         sheet.put(f"B{row}", value, look)
@@ -158,22 +161,22 @@ _SAMPLES = (
     _Sample(
         0.08625,
         "rate_sample",
-        "A rate with all its digits: 8.625% is the fraction 0.08625. 0.000% is a rate of zero; a"
-        " rate that is not known never looks like one.",
+        "A rate with all its digits: 8.625% is the fraction 0.08625. 0.000% is a rate of zero; an"
+        " unknown rate never looks like one.",
     ),
-    _Sample("(empty)", "muted_sample", "The line is empty: nothing was asked."),
+    _Sample("(empty)", "muted_sample", "The line is empty: nothing was looked up."),
     _Sample(
         PARTIAL,
         "partial_sample",
-        "The answer lacks the local or district part of the rate. A street address may bring the"
-        ' whole; "partial" as the last argument takes the known part, on your word.',
+        "The result lacks the local or district part of the rate. A street address may give the"
+        ' complete rate; "partial" as the last argument accepts the known part.',
     ),
     _Sample(
         "review",
         "partial_sample",
         "There is a rate, and it requires review: another date, several rates, a low confidence.",
     ),
-    _Sample("low", "low_sample", "A low confidence: look at the line before you rely on its rate."),
+    _Sample("low", "low_sample", "A low confidence: check the line before you rely on its rate."),
 )
 """What cells may show in every host."""
 _ERROR_TEXTS = (
@@ -185,43 +188,41 @@ _ERROR_TEXTS = (
     _Sample(
         "#INVALID …",
         "error_sample",
-        "What was given cannot be used: a date that can be read two ways, an amount with a fraction"
-        " of a cent. The text says what is expected.",
+        "An argument cannot be used: a date with two meanings, an amount with a fraction of a cent."
+        " The text says what is expected.",
     ),
     _Sample("#UNSUPPORTED …", "error_sample", "The service does not cover it."),
     _Sample(
         "#FAILED …",
         "error_sample",
-        "No answer came: the network, the key, the plan. Compute again in a minute, or refresh.",
+        "No response: the network, the key, the plan. Compute again in a minute, or refresh.",
     ),
     _Sample(
         "#NOT_ATTEMPTED …",
         "error_sample",
-        "Not asked yet, because an earlier failure concerns all of them. Compute again in a"
+        "Not looked up yet, because an earlier failure concerns all of them. Compute again in a"
         " minute, or refresh.",
     ),
 )
 """Errors of hosts where they are texts."""
 _ERROR_VALUES = (
-    _Sample(
-        "#N/A", "error_sample", "There is no answer. =SVC_STATUS(…) says which kind, in a word."
-    ),
+    _Sample("#N/A", "error_sample", "There is no result. =SVC_STATUS(…) shows the status."),
     _Sample(
         "#VALUE!",
         "error_sample",
-        "What was given cannot be used. =SVC_WARNINGS(…) says what is expected.",
+        "An argument cannot be used. =SVC_WARNINGS(…) says what is expected.",
     ),
-    _Sample("Err:504", "error_sample", "A cell that was given is an error itself: mend it first."),
+    _Sample("Err:504", "error_sample", "An argument is an error itself: fix that cell first."),
 )
 """Errors of hosts where they are error values."""
-_NOT_LOADED = _Sample("#NAME?", "error_sample", "The functions are not known here yet: see above.")
+_NOT_LOADED = _Sample("#NAME?", "error_sample", "The functions are not set up here yet: see above.")
 
 
 def _macros(sheet: Sheet, row: int) -> int:
     row = _section(sheet, row, "The macros")
     sheet.put(
         f"B{row}",
-        "Run them with the buttons on the sheets, or with Alt+F8. None runs by itself.",
+        "Run them with the buttons on the sheets, or with Alt+F8. They never run by themselves.",
         "muted",
     )
     row += 1
@@ -235,16 +236,16 @@ def _macros(sheet: Sheet, row: int) -> int:
 
 
 MACROS = {
-    "SVC_REFRESH": "Asks the service anew for every place in use, computes everything again and"
-    " says how many rates changed. Recalculation alone asks for nothing twice.",
-    "SVC_FREEZE": "Turns the formulas of the selected cells, or of the whole workbook, into their"
+    "SVC_REFRESH": "Looks up every place in use again, recalculates the workbook and reports how"
+    " many rates changed. Recalculation alone looks nothing up twice.",
+    "SVC_FREEZE": "Replaces the formulas of the selected cells, or of the whole workbook, by their"
     f" values; the sheet {FROZEN} notes their source and date. Cells without a rate stay formulas"
     " and are listed. The formulas do not come back: keep a copy of the workbook.",
-    "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and with what a plan suggests.",
-    "SVC_NEXUS_PREVIEW": "Shows the exact requests that your ticks mean. Sends none of them.",
-    "SVC_NEXUS_REMOVE": "Removes what is ticked, after you confirmed it; each request is noted in a"
-    " receipt.",
-    "SVC_NEXUS_RESTORE": "Adds removed records again from a receipt, where the service can add.",
+    "SVC_NEXUS_LIST": f"Fills the sheet {NEXUS} with the register and the suggestions of a plan.",
+    "SVC_NEXUS_PREVIEW": "Shows the exact requests for the ticked rows. Sends none of them.",
+    "SVC_NEXUS_REMOVE": "Removes the ticked records after your confirmation; each request is"
+    " recorded in a receipt.",
+    "SVC_NEXUS_RESTORE": "Adds the records of a receipt again, if the service can add them.",
 }
 """The macros of the workbook and what each does."""
 
@@ -293,8 +294,8 @@ def lookup_sheet(host: Host, as_of: date) -> Sheet:
     sheet.put(
         "A2",
         "Type into the yellow cells: a state, and a ZIP, or a street address with its city or ZIP,"
-        " or the name of a city or county. The day is passed on by every formula that has no date"
-        " of its own: the cell is named SVC_AS_OF. Keep it, and a closed month stays as it was.",
+        " or the name of a city or county. The cell of the day is named SVC_AS_OF; every formula"
+        " without another date uses it. Keep it, and a closed month stays as it was.",
         "lead",
         to="F2",
     )
@@ -328,7 +329,7 @@ def _result(sheet: Sheet) -> None:
     ]
     sheet.put("A11", "Field", "head")
     sheet.put("B11", "Value", "head", to="C11")
-    sheet.put("D11", "What it is", "head", to="F11")
+    sheet.put("D11", "Meaning", "head", to="F11")
     last = _FIRST_FIELD + len(_FIELDS) - 1
     for row, field in enumerate(_FIELDS, _FIRST_FIELD):
         sheet.put(f"A{row}", field, "field_name")
@@ -352,7 +353,7 @@ def _places(sheet: Sheet) -> None:
     top = _FIRST_FIELD + len(_FIELDS) + 2
     sheet.put(f"A{top}", "Rates of more places on that day", "section", to=f"F{top}")
     head = top + 1
-    for column, heading in zip("ABCD", ("State", "ZIP", "Rate", "What to know"), strict=True):
+    for column, heading in zip("ABCD", ("State", "ZIP", "Rate", "Warnings"), strict=True):
         sheet.put(f"{column}{head}", heading, "head", to=f"F{head}" if column == "D" else "")
     sheet.heights |= {top: 24, head: 20}
     first, last = head + 1, head + len(_PLACES) + _EMPTY_LOOKUP_ROWS
@@ -400,7 +401,7 @@ _ORDER_LOOKS = {
     "Tax": "shown_money",
     "Status": "shown",
     "Confidence": "shown",
-    "What to know": "shown",
+    "Warnings": "shown",
 }
 _ORDER_COLUMNS = tuple(_ORDER_LOOKS)
 _RIGHT = {"Amount", "Rate", "Tax"}
@@ -420,7 +421,7 @@ _ORDER_FORMULAS = {
     "Tax": Formula(f"=SVC_TAX({_this_row('Amount')},{_PLACE},{ROUNDING})"),
     "Status": Formula(f"=SVC_STATUS({_PLACE})"),
     "Confidence": Formula(f"=SVC_CONFIDENCE({_PLACE})"),
-    "What to know": Formula(f"=SVC_WARNINGS({_PLACE})"),
+    "Warnings": Formula(f"=SVC_WARNINGS({_PLACE})"),
 }
 # amounts without a tax formula: in a row where it was cleared, or below the table
 _BARE = f"SUMPRODUCT(--NOT(ISBLANK({_column('Amount')})),--ISBLANK({_column('Tax')}))"
@@ -437,13 +438,13 @@ _TO_REVIEW = f'COUNTIF({_column("Status")},"review")'
 _VERDICT = (
     f'=IF(H5=0,IF(COUNT({_column("Tax")})=0,"No lines yet.","Every amount has its tax."),'
     'H5&IF(H5=1," line has"," lines have")&" no tax, so there is no total of the tax. The others'
-    f' come to "&{_WITH_TAX}&": a part, not the total. See the column What to know.")'
+    f' come to "&{_WITH_TAX}&": a part, not the total. See the column Warnings.")'
     f'&IF({_BARE}>0," "&{_BARE}&IF({_BARE}=1," line has"," lines have")'
     '&" an amount but no formula: fill the formulas down.","")'
     f'&IF({_BELOW}>0," "&{_BELOW}&IF({_BELOW}=1," amount stands"," amounts stand")'
     '&" below the table: move the lines into it.","")'
     '&IF(I5>0," "&I5&IF(I5=1," rate lacks"," rates lack")&" a local part (#PARTIAL).","")'
-    '&IF(F5>0," "&F5&IF(F5=1," rate requires"," rates require")&" review: see What to know.","")'
+    '&IF(F5>0," "&F5&IF(F5=1," rate requires"," rates require")&" review: see Warnings.","")'
     f'&IF({_UNTAXED}>0," "&{_UNTAXED}&IF({_UNTAXED}=1," line has"," lines have")'
     '&" a ZIP but no amount.","")'
     f'&IF(COUNTIF({_column("Order")},"{_MARK}*")>0," Examples are still among the lines.","")'
@@ -490,14 +491,14 @@ def _order_formulas(host: Host) -> dict[str, Formula]:
 
 def _totals(sheet: Sheet, host: Host) -> None:
     """The title, and the totals, each above its column."""
-    more = "Type or paste below the last line: formulas and totals come along."
+    more = "Type or paste below the last line: the table and its totals grow."
     if not host.spills:  # where tables do not grow by themselves
         more = "For more lines insert rows above the last one, and fill the formulas down."
     sheet.put("A1", "Orders", "title")
     sheet.put(
         "A2",
-        "One line each: yellow cells are yours, the others are computed. A line takes the rate of"
-        f" its own date. {more}",
+        "One line each: type into the yellow cells, the others are computed. A line has the rate of"
+        f" its date. {more}",
         "muted",
     )
     sheet.heights |= {1: 30, 5: 22, 6: 36, _ORDER_HEAD: 20}
@@ -507,7 +508,7 @@ def _totals(sheet: Sheet, host: Host) -> None:
     sheet.put("F4", "To review", "label_right")
     sheet.put("G4", "Tax", "label_right")
     sheet.put("I4", "of them partial", "label_right")
-    sheet.put("J4", "Where the rates are from", "label")
+    sheet.put("J4", "Source of the rates", "label")
     sheet.put("A5", Formula(f"=COUNTA({_column('Amount')})"), "total_count_left")
     sheet.put("B5", None, "total")
     sheet.put("C5", "half_up", "typed_text")
@@ -525,7 +526,7 @@ def _totals(sheet: Sheet, host: Host) -> None:
             "C5",
             ("half_up", "half_even", "up", "down"),
             "Rounding",
-            "half_up, half_even, up or down is expected. Keep it as it is?",
+            "half_up, half_even, up or down is expected. Use it anyway?",
         )
     )
 
@@ -612,7 +613,7 @@ def nexus_sheet(host: Host) -> Sheet:
     sheet.put("A1", "Nexus", "title")
     sheet.put(
         "A2",
-        "What the account's register says. Formulas only read it"
+        "The account's register. Formulas only read it"
         + ("; nothing is removed unless you tick it and confirm." if host.macros else "."),
         "muted",
     )
@@ -641,7 +642,7 @@ def _status_of_state(sheet: Sheet) -> None:
     sheet.put("E6", Formula(_STATUS), "shown")
     sheet.choices += [
         state_choice("A6"),
-        Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Keep it?"),
+        Choice("C6", NEXUS_TYPES, "Type", f"{', '.join(NEXUS_TYPES)} or nothing. Use it anyway?"),
     ]
     sheet.rules.append(error_rule("E6", "$E$6"))
 
@@ -653,8 +654,8 @@ def _cleanup(sheet: Sheet) -> None:
         sheet.buttons.append(Button("A9", caption, macro, shift=160 * place + 2, width=150))
     sheet.put(
         "A10",
-        f"{NOT_TICKED_NOTE} List the records, put an x beside those to remove, preview the exact"
-        " requests, then remove. Each removal is noted in a receipt that survives a crash.",
+        f"{NOT_TICKED_NOTE} List the records, put an x next to those to remove, preview the exact"
+        " requests, then remove. Each removal is recorded in a receipt that survives a crash.",
         to="K10",
         look="lead",
     )
@@ -678,7 +679,7 @@ def _cleanup(sheet: Sheet) -> None:
             ("x", "replace"),
             "Remove",
             "x removes all records of this state and type; replace removes them and adds this one"
-            " again. Keep what you typed?",
+            " again. Use what you typed anyway?",
         )
     )
     sheet.rules += [

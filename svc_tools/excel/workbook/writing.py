@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from svc_tools.excel.workbook.build import Host
-
 START, LOOKUP, ORDERS, NEXUS = "Start", "Lookup", "Orders", "Nexus"
 """The sheets, in order."""
 FROZEN = "SVC frozen"
@@ -63,6 +61,38 @@ NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One of the first steps: when, what to do, and the caption and macro of a button for it."""
+
+    title: str
+    text: str
+    button: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A spreadsheet program, as far as the sheets differ in it.
+
+    Attributes:
+        name: its name in a sentence.
+        naming: gives the name of a function of the registry in a formula.
+        macros: whether it has the macros, and buttons for them.
+        spills: whether arrays spill.
+        empty_is_zero: whether an empty cell reaches a function as 0.
+        steps: what to do before the first formula computes.
+        refresh: how the rates are refreshed, in words.
+    """
+
+    name: str
+    naming: Callable[[str], str]
+    macros: bool
+    spills: bool
+    empty_is_zero: bool
+    steps: tuple[Step, ...]
+    refresh: str
+
+
+@dataclass(frozen=True, slots=True)
 class Formula:
     """A formula, with the functions under the names of the registry.
 
@@ -77,14 +107,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell, or several merged into one.
-
-    Attributes:
-        at: its address.
-        value: its content; `None` for a cell that is only formatted.
-        look: a key of `LOOKS`.
-        to: the last cell, where several are merged.
-    """
+    """One cell with a look of `LOOKS`; with `to` the first of several that are merged."""
 
     at: str
     value: str | float | date | Formula | None = None
@@ -94,14 +117,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list to choose from in cells; anything else is accepted after a question.
-
-    Attributes:
-        area: the cells.
-        values: the choices.
-        title: the title of the question, at most 32 characters.
-        message: the question.
-    """
+    """A list of choices in cells; for anything else, a message with a title asks what to do."""
 
     area: str
     values: tuple[str, ...]
@@ -111,13 +127,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditional formatting.
-
-    Attributes:
-        area: the cells.
-        condition: a formula for the first cell of the area.
-        look: a key of `LOOKS`.
-    """
+    """Conditional formatting: a formula for the first cell of the area, and a look of `LOOKS`."""
 
     area: str
     condition: str
@@ -126,14 +136,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that grows with what is typed below it.
-
-    Attributes:
-        name: its name in formulas.
-        area: its headings and rows.
-        headings: the names of its columns.
-        formulas: the formulas of computed columns, by heading.
-    """
+    """A table that grows with what is typed below it; some columns are computed by a formula."""
 
     name: str
     area: str
@@ -143,16 +146,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button that runs a macro, for hosts with macros.
-
-    Attributes:
-        at: the cell under its upper left corner.
-        caption: its caption.
-        macro: the name of the macro.
-        shift: its distance from the left edge of the cell, in pixels.
-        drop: its distance from the top of the cell, in pixels.
-        width: in pixels.
-    """
+    """A button at a cell that runs a macro; its offset and width are in pixels."""
 
     at: str
     caption: str
@@ -230,8 +224,8 @@ def state_choice(area: str) -> Choice:
         area,
         tuple(sorted(STATES)),
         "State",
-        "Postal codes such as TX are expected; names such as Texas are understood as well."
-        " Keep it?",
+        "Postal codes such as TX are expected; names such as Texas are accepted as well."
+        " Use it anyway?",
     )
 
 

@@ -1,29 +1,29 @@
-// The functions of the add-in: every call of a moment travels in one question to the local server.
+// The functions of the add-in: the calls of a moment are sent in one request to the local server.
 //
-// Excel hands over what stands in the cells; nothing is computed here. The server fills in its address,
-// its token and the list of functions.
+// Excel passes the contents of cells; nothing is computed here. The server fills in its address, its
+// token and the list of functions.
 (() => {
   "use strict";
 
   const config = __CONFIG__;
 
   const WINDOW_MS = 20; // how long calls are gathered
-  const MOST_CALLS = 20_000; // of one question
-  const MOST_CHARACTERS = 4_000_000; // of one question; a single larger call travels alone
+  const MOST_CALLS = 20_000; // of one request
+  const MOST_CHARACTERS = 4_000_000; // of one request; a single larger call is sent alone
 
   const NO_SERVER =
-    `The local server does not answer: start \`${config.start}\`, then recalculate`;
+    `The local server does not respond: start \`${config.start}\`, then recalculate`;
   const NO_TOKEN =
     "The local server does not know this add-in: load the manifest that" +
     " `svc-tools excel serve` names into Excel again";
-  const NO_SENSE = "The local server gave an answer that cannot be read: are two versions mixed?";
+  const NO_SENSE = "The response of the local server cannot be read: are two versions mixed?";
 
-  let waiting = new Map(); // the text of a call -> those who wait for its result
+  let waiting = new Map(); // the text of a call -> the cells that wait for its result
   let timer = null;
 
   // --- from the cells -----------------------------------------------------------------------------
 
-  /** An error value of the sheet, in whichever of its forms Excel hands it over; else null. */
+  /** An error value of the sheet, in any of the forms that Excel passes; else null. */
   function errorIn(value) {
     if (typeof value.code === "string") return value.code; // CustomFunctions.Error
     if (value.basicType === "Error" || value.type === "Error") {
@@ -78,26 +78,26 @@
     }
   }
 
-  // --- questions ----------------------------------------------------------------------------------
+  // --- requests -----------------------------------------------------------------------------------
 
-  /** Ask the server; each question once: what failed is asked again by recalculating, not here. */
-  async function ask(calls) {
+  /** Send calls, once: a recalculation sends again what failed. */
+  async function request(calls) {
     try {
-      const results = await answered(calls.map(([text]) => text));
-      if (results.length !== calls.length) throw new Error(NO_SENSE);
-      calls.forEach(([, callers], at) => settle(callers, results[at]));
+      const found = await results(calls.map(([text]) => text));
+      if (found.length !== calls.length) throw new Error(NO_SENSE);
+      calls.forEach(([, callers], at) => settle(callers, found[at]));
     } catch (error) {
       for (const [, callers] of calls) settle(callers, { e: "na", m: error.message });
     }
   }
 
-  async function answered(asked) {
+  async function results(texts) {
     let response;
     try {
       response = await fetch(config.url, {
         method: "POST",
         headers: { "Content-Type": "application/json", Authorization: `Bearer ${config.token}` },
-        body: `{"calls":[${asked.join(",")}]}`,
+        body: `{"calls":[${texts.join(",")}]}`,
         cache: "no-store",
         credentials: "omit",
         referrerPolicy: "no-referrer",
@@ -106,20 +106,20 @@
       throw new Error(NO_SERVER);
     }
     if (response.status === 401 || response.status === 403) throw new Error(NO_TOKEN);
-    let answer;
+    let content;
     try {
-      answer = await response.json();
+      content = await response.json();
     } catch {
       throw new Error(response.ok ? NO_SENSE : `The local server failed (${response.status})`);
     }
-    if (!response.ok) throw new Error(answer?.error?.message ?? NO_SENSE);
-    if (!Array.isArray(answer?.results)) throw new Error(NO_SENSE);
-    return answer.results;
+    if (!response.ok) throw new Error(content?.error?.message ?? NO_SENSE);
+    if (!Array.isArray(content?.results)) throw new Error(NO_SENSE);
+    return content.results;
   }
 
-  /** Send what waits: one question, or a few where it is too much for one. */
+  /** Send the waiting calls: one request, or a few where they are too large for one. */
   function send() {
-    const calls = [...waiting].filter(([, callers]) => callers.size > 0); // some were cancelled
+    const calls = [...waiting].filter(([, callers]) => callers.size > 0); // some were canceled
     waiting = new Map();
     timer = null;
     let part = [];
@@ -127,14 +127,14 @@
     for (const call of calls) {
       const full = part.length === MOST_CALLS || characters + call[0].length > MOST_CHARACTERS;
       if (part.length > 0 && full) {
-        ask(part);
+        request(part);
         part = [];
         characters = 0;
       }
       part.push(call);
       characters += call[0].length;
     }
-    if (part.length > 0) ask(part);
+    if (part.length > 0) request(part);
   }
 
   function call(described, given, invocation) {
@@ -149,8 +149,8 @@
       timer ??= setTimeout(send, WINDOW_MS);
       if (!invocation) return;
       invocation.onCanceled = () => {
-        callers.delete(caller); // nobody looks at the result any more
-        reject(failure("na", "Cancelled"));
+        callers.delete(caller);
+        reject(failure("na", "Canceled"));
       };
     });
   }

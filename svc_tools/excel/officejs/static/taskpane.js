@@ -1,60 +1,60 @@
-// The pane: who answers, refresh, the key, and the functions. It asks this computer's own server
-// alone; the key leaves its field in one message, and the field is emptied before that is sent.
+// The task pane: the service, refresh, the key, and the functions. Requests go to the local server
+// only; the key is sent once, and its field is emptied before that.
 "use strict";
 
 const svcPane = (() => {
   const TOKEN = new URLSearchParams(location.search).get("token") ?? "";
   const FILES = location.protocol === "https:" ? " --cert FILE --key FILE" : "";
   const GONE = {
-    title: "The local server does not answer",
+    title: "The local server does not respond",
     text: "The functions and this pane need it.",
     what_to_do: `Start it with: svc-tools excel serve${FILES}. Then press Check again.`,
   };
   const STRANGE = {
     title: "The local server does not know this pane",
-    text: "Its address is of an earlier run of the server.",
+    text: "Its address is that of an earlier run of the server.",
     what_to_do: "Close the pane and open it from the ribbon, or from the address that is printed.",
   };
   const $ = (id) => document.getElementById(id);
   const excel = () => globalThis.Excel?.run !== undefined;
 
-  async function ask(method, path, body) {
-    let answer;
+  async function request(method, path, body) {
+    let response;
     try {
-      answer = await fetch(path, {
+      response = await fetch(path, {
         method,
         headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
         body: body === undefined ? undefined : JSON.stringify(body),
         cache: "no-store",
       });
     } catch {
-      return { trouble: GONE };
+      return { problem: GONE };
     }
-    if (answer.status === 401 || answer.status === 403) return { trouble: STRANGE };
+    if (response.status === 401 || response.status === 403) return { problem: STRANGE };
     try {
-      return await answer.json();
+      return await response.json();
     } catch {
-      return { trouble: { ...GONE, text: `It answered with the status ${answer.status}.` } };
+      return { problem: { ...GONE, text: `The response has status ${response.status}.` } };
     }
   }
 
   // a live region is read out when its text changes: the same words twice are no change
   const later = {};
-  function say(id, text) {
+  function show(id, text) {
     clearTimeout(later[id]);
     $(id).textContent = "";
     if (text) later[id] = setTimeout(() => ($(id).textContent = text), 30);
   }
 
-  function complain(trouble) {
-    const box = $("trouble");
-    box.hidden = !trouble;
-    if (!trouble) return;
-    box.querySelector(".title").textContent = trouble.title;
-    box.querySelector(".text").textContent = trouble.text;
-    box.querySelector(".what").textContent = trouble.what_to_do;
-    box.querySelector(".reference").hidden = !trouble.reference;
-    box.querySelector(".reference code").textContent = trouble.reference ?? "";
+  function showProblem(problem) {
+    const box = $("problem");
+    box.hidden = !problem;
+    if (!problem) return;
+    box.querySelector(".title").textContent = problem.title;
+    box.querySelector(".text").textContent = problem.text;
+    box.querySelector(".what").textContent = problem.what_to_do;
+    box.querySelector(".reference").hidden = !problem.reference;
+    box.querySelector(".reference code").textContent = problem.reference ?? "";
   }
 
   function moment(iso) {
@@ -63,15 +63,15 @@ const svcPane = (() => {
   }
 
   function draw(status) {
-    const ok = !status.trouble;
+    const ok = !status.problem;
     $("state").textContent = ok ? "Connected" : "Not connected";
     $("state").dataset.state = ok ? "good" : "bad";
-    complain(status.trouble);
+    showProblem(status.problem);
     if (status.service === undefined) return; // the local server itself is gone
     $("service").textContent = status.service;
     $("source").textContent = status.source;
     $("source").hidden = !status.source;
-    $("kept").textContent = status.kept.toLocaleString("en-US");
+    $("cached").textContent = status.cached.toLocaleString("en-US");
     $("oldest").textContent = moment(status.oldest);
     $("notes").textContent = status.notes;
     $("notes").hidden = !status.notes;
@@ -86,11 +86,11 @@ const svcPane = (() => {
   }
 
   async function check() {
-    $("state").textContent = "Asking the service …";
+    $("state").textContent = "Checking …";
     delete $("state").dataset.state;
     const source = document.querySelector(".source");
     source.setAttribute("aria-busy", "true");
-    const status = await ask("GET", "status");
+    const status = await request("GET", "status");
     source.setAttribute("aria-busy", "false");
     draw(status);
     return status;
@@ -127,15 +127,15 @@ const svcPane = (() => {
   }
 
   async function refresh() {
-    say("said", "Asking anew …");
-    const answer = await ask("POST", "refresh");
-    if (answer.trouble) {
-      say("said", "");
-      draw({ ...answer });
+    show("message", "Refreshing …");
+    const result = await request("POST", "refresh");
+    if (result.problem) {
+      show("message", "");
+      draw({ ...result });
       return;
     }
     const done = await recalculate();
-    say("said", `${answer.said} ${done}`);
+    show("message", `${result.message} ${done}`);
     await check();
   }
 
@@ -155,25 +155,25 @@ const svcPane = (() => {
       return;
     }
     $("key").value = "";
-    say("key-said", "Asking the service …");
-    const sent = ask("POST", "key", { address, key });
+    show("key-message", "Checking …");
+    const sent = request("POST", "key", { address, key });
     key = "";
     await settled(await sent);
   }
 
-  // what came of another key, or of none
-  async function settled(answer) {
-    const { trouble } = answer;
-    if (trouble) {
-      say("key-said", "");
-      const field = trouble.field ?? "key";
-      const reference = trouble.reference ? `For support: ${trouble.reference}` : "";
-      const told = [trouble.title, trouble.text, reference, trouble.what_to_do].filter(Boolean);
-      fault(field, told.map((one) => (one.endsWith(".") ? one : `${one}.`)).join(" "));
+  // the result of a change of the service or key
+  async function settled(result) {
+    const { problem } = result;
+    if (problem) {
+      show("key-message", "");
+      const field = problem.field ?? "key";
+      const reference = problem.reference ? `For support: ${problem.reference}` : "";
+      const lines = [problem.title, problem.text, reference, problem.what_to_do].filter(Boolean);
+      fault(field, lines.map((one) => (one.endsWith(".") ? one : `${one}.`)).join(" "));
       $(field).focus();
       return;
     }
-    say("key-said", `${answer.said} ${await recalculate()}`);
+    show("key-message", `${result.message} ${await recalculate()}`);
     $("address").value = "";
     await check();
   }
@@ -181,21 +181,21 @@ const svcPane = (() => {
   async function chosen(method, path) {
     fault("address", "");
     fault("key", "");
-    await settled(await ask(method, path));
+    await settled(await request(method, path));
   }
 
   async function example(formula) {
     if (!excel()) {
       try {
         await navigator.clipboard.writeText(formula);
-        say("functions-said", `Copied: ${formula}`);
+        show("functions-message", `Copied: ${formula}`);
       } catch {
-        say("functions-said", `Copy it by hand: ${formula}`);
+        show("functions-message", `Copy it by hand: ${formula}`);
       }
       return;
     }
     try {
-      const told = await Excel.run(async (context) => {
+      const text = await Excel.run(async (context) => {
         const cell = context.workbook.getSelectedRange().getCell(0, 0);
         cell.load("address,formulas");
         await context.sync();
@@ -204,9 +204,9 @@ const svcPane = (() => {
         await context.sync();
         return `${formula} is in ${cell.address}.`;
       });
-      say("functions-said", told);
+      show("functions-message", text);
     } catch {
-      say("functions-said", "Excel did not take the formula: choose one empty cell, then try again.");
+      show("functions-message", "Excel did not take the formula: choose one empty cell, then try again.");
     }
   }
 
@@ -231,7 +231,7 @@ const svcPane = (() => {
   function start() {
     onPress("refresh", refresh);
     onPress("again", async () => {
-      say("said", "");
+      show("message", "");
       await check();
     });
     onPress("use-key", useKey);
@@ -241,11 +241,11 @@ const svcPane = (() => {
     for (const one of document.querySelectorAll("[data-formula]")) {
       one.addEventListener("click", () => example(one.dataset.formula));
     }
-    svcFreeze.start({ onPress, say, ask });
+    svcFreeze.start({ onPress, show, request });
     inHost();
     globalThis.Office?.onReady?.().then(inHost);
     check().then((status) => {
-      if (status.trouble && status.service !== undefined) $("account").open = true;
+      if (status.problem && status.service !== undefined) $("account").open = true;
     });
   }
   return { start };

@@ -1,18 +1,18 @@
-// Freeze: formulas with our functions become the values that they show. The sheet "SVC frozen" notes
+// Freeze: formulas with SVC functions are replaced by their values. The sheet "SVC frozen" notes
 // source and date first. Each value was read from its own cell: a freeze that stops loses nothing.
 "use strict";
 
 const svcFreeze = (() => {
   const SHEET = "SVC frozen";
-  const HEADS = ["sheet", "range", "source", "oldest answer", "frozen at"];
+  const HEADS = ["sheet", "range", "source", "oldest result", "frozen at"];
   const FACTS = ["values", "valueTypes", "numberFormat"];
-  const OURS = /\bSVC[._][A-Z_]+\s*\(/i;
-  const MOST_CELLS = 20_000; // of one question
+  const SVC_CALL = /\bSVC[._][A-Z_]+\s*\(/i;
+  const MOST_CELLS = 20_000; // of one read
   const MOST_WRITES = 1_000; // of one step
   const $ = (id) => document.getElementById(id);
 
   const calls = (text) =>
-    typeof text === "string" && text.startsWith("=") && OURS.test(text.replace(/"[^"]*"/g, '""'));
+    typeof text === "string" && text.startsWith("=") && SVC_CALL.test(text.replace(/"[^"]*"/g, '""'));
   // Excel would read "02134" as a number again
   const asText = (value) => (typeof value === "string" && value !== "" ? `'${value}` : value);
 
@@ -24,7 +24,7 @@ const svcFreeze = (() => {
     return `${letters}${row + 1}`;
   }
 
-  // Excel on the web answers no question of more than 5 MB: large ranges are read in blocks
+  // Excel on the web limits a response to 5 MB: large ranges are read in blocks
   async function read(context, sheet, used, names) {
     const blocks = [];
     const step = Math.max(1, Math.floor(MOST_CELLS / used.columnCount));
@@ -64,7 +64,7 @@ const svcFreeze = (() => {
     return blocks;
   }
 
-  // each formula of ours with the block that it fills; those without a whole value have a reason
+  // each SVC formula with the block that it fills; those without a complete value have a reason
   async function found(context, whole) {
     const cells = [];
     for (const [sheet, range] of await usedRanges(context, whole)) {
@@ -102,7 +102,7 @@ const svcFreeze = (() => {
     return numberFormat.flat().includes("@") ? "is formatted as text, in which a number would become a text" : "";
   }
 
-  /** The sheet of the log, made where there is none, and its first free row. */
+  /** The sheet of the log, added where it is missing, and its first free row. */
   async function log(context) {
     let sheet = context.workbook.worksheets.getItemOrNullObject(SHEET);
     sheet.load("name");
@@ -174,30 +174,30 @@ const svcFreeze = (() => {
 
   const counted = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
-  function start({ onPress, say, ask }) {
+  function start({ onPress, show, request }) {
     async function begin(whole) {
-      const status = await ask("GET", "status");
+      const status = await request("GET", "status");
       if (status.service === undefined) {
-        say("freeze-said", `${status.trouble.title}: nothing was frozen. ${status.trouble.what_to_do}`);
+        show("freeze-message", `${status.problem.title}: nothing was frozen. ${status.problem.what_to_do}`);
         return;
       }
       try {
         const { frozen, left, waits } = await Excel.run((context) => freeze(context, whole, status));
         if (waits) {
-          say("freeze-said", "Excel has not computed everything yet: press F9, then freeze. Nothing was changed.");
+          show("freeze-message", "Excel has not computed everything yet: press F9, then freeze. Nothing was changed.");
           return;
         }
         const stay = left.length === 1 ? "stays a formula" : "stay formulas";
-        const rest = left.length ? ` ${counted(left.length, "cell")} without a whole value ${stay}:` : "";
-        say("freeze-said", `${counted(frozen, "formula")} frozen.${rest}`);
+        const rest = left.length ? ` ${counted(left.length, "cell")} without a complete value ${stay}:` : "";
+        show("freeze-message", `${counted(frozen, "formula")} frozen.${rest}`);
         list(left.map((at) => `${at.sheet.name}!${name(at.row, at.column)} ${at.why}`));
       } catch (error) {
         const why = error?.message ?? "no reason given";
-        say("freeze-said", `Excel stopped: ${why}. Each cell holds its formula or its value.`);
+        show("freeze-message", `Excel stopped: ${why}. Each cell has either its formula or its value.`);
       }
     }
 
-    let pressed = null; // the button whose question is open
+    let pressed = null; // the button whose confirmation is open
     function question(button) {
       (button ? $("confirm-yes") : pressed).focus();
       pressed = button;
@@ -205,9 +205,9 @@ const svcFreeze = (() => {
     for (const [id, what] of [["freeze", "the selected cells"], ["freeze-all", "the whole workbook"]]) {
       onPress(id, () => {
         list([]);
-        say("freeze-said", "");
+        show("freeze-message", "");
         $("confirm-text").textContent =
-          `Freeze every formula of ours in ${what}? The formulas do not come back: keep a copy of the workbook.`;
+          `Freeze every SVC formula in ${what}? The formulas do not come back: keep a copy of the workbook.`;
         $("confirm").hidden = false;
         question($(id));
       });

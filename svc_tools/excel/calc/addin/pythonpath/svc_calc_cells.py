@@ -1,8 +1,8 @@
 # ruff: noqa: INP001, UP006, UP035 - a file of the extension, for Python 3.8 as well
-"""What Calc's cells ask and get: values in and out, answers kept for a moment, bursts foreseen.
+"""Values between Calc's cells and the local server, results cached for a moment, and batches.
 
-Calc computes cell after cell and waits for each. So a second question soon after the first begins
-a burst: all formulas of the document are read, and what they will ask is asked in one request.
+Calc computes cell after cell and waits for each. So the second request soon after the first begins
+a burst: all formulas of the document are read, and their calls are sent in one request.
 """
 
 from __future__ import annotations
@@ -14,38 +14,35 @@ from collections import OrderedDict
 from datetime import date
 from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
 
-_KEPT = 60.0
-"""Seconds for which an answer serves identical calls. The server keeps answers until refresh: this
-is for a recalculation of many cells, and short enough that a change over there is soon seen."""
-_KEPT_ERRORS = 20.0
+from svc_formulas import Patience  # type: ignore[import-not-found]
+
+_CACHED = 60.0
+"""Seconds for which a result serves identical calls: long enough for a recalculation of many cells,
+and short enough that a change on the server, which caches until a refresh, is soon shown."""
+_CACHED_ERRORS = 20.0
 _MOST = 100_000
-"""The most answers that are kept."""
+"""The most cached results."""
 _MOST_CALLS = 50_000
 """The most calls of one request."""
-_BURST = 0.5
-"""Seconds between two questions within which the second belongs to a burst."""
 _SPILLED = 200
 """Rows of what would spill elsewhere: in a range that is larger, Calc repeats a single row, and
 shows #N/A below several."""
-_MOST_PATIENCE = 1_024
-_NOT_AVAILABLE, _NO_VALUE = 32767, 519
-"""Calc's numbers of #N/A and #VALUE!."""
 
 
-Foreseen = Callable[[], Iterable[Tuple[str, List[object]]]]
-"""Reads the calls of a document: names, and arguments as Calc hands them over."""
+Ahead = Callable[[], Iterable[Tuple[str, List[object]]]]
+"""Reads the calls of a document: names, and arguments as Calc passes them."""
 
 
-class BadValue(Exception):  # noqa: N818 - what the cell shows is #VALUE!
+class BadValue(Exception):  # noqa: N818 - the cell shows #VALUE!
     """An argument cannot be used; the message says why."""
 
 
 class Function(NamedTuple):
-    """What the add-in has to know of a function; the registry says it."""
+    """A function, as the registry describes it."""
 
     name: str
     zeros: tuple[int, ...]
-    """Positions of arguments where a 0 is a number, and no empty cell."""
+    """Positions of arguments where a 0 is a number, and not an empty cell."""
     volatile: bool
     spills: bool
 
@@ -59,49 +56,49 @@ def functions_of(content: str) -> dict[str, Function]:
 
 
 def error_number(code: int) -> float:
-    """An error inside rows: Calc has it as a number that is none, with the error's number in it."""
+    """An error inside rows: Calc has it as a NaN with the error's number in it."""
     number: float = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000000 | code))[0]
     return number
 
 
-_IN_ROWS = {"na": error_number(_NOT_AVAILABLE), "value": error_number(_NO_VALUE)}
+_IN_ROWS = {"na": error_number(32767), "value": error_number(519)}
+"""#N/A and #VALUE!, with Calc's numbers."""
 
 
-def asked(function: Function, arguments: Iterable[object]) -> list[Any]:
+def request_arguments(function: Function, arguments: Iterable[object]) -> list[Any]:
     """The arguments as the server reads them: null is left out, "" an empty cell.
 
-    Calc hands a reference to one empty cell over as the number 0, and cells of a range that are
-    empty as "". No state, ZIP, day or name is 0; beside an empty one of them an amount of 0 is an
-    empty cell as well.
+    Calc passes a reference to one empty cell as the number 0, and empty cells of a range as "". No
+    state, ZIP, day or name is 0; next to an empty one of them an amount of 0 is an empty cell too.
     """
-    told: list[Any] = []
+    given: list[Any] = []
     for at, one in enumerate(arguments):
         if isinstance(one, tuple):
-            told.append([list(row) for row in one])
+            given.append([list(row) for row in one])
         elif one == 0 and at not in function.zeros:
-            told.append("")
+            given.append("")
         else:
-            told.append(one)
-    while told and told[-1] is None:
-        told.pop()
-    if len(told) > 1 and "" in told[1:3]:
-        told = ["" if at in function.zeros and one == 0 else one for at, one in enumerate(told)]
-    return told
+            given.append(one)
+    while given and given[-1] is None:
+        given.pop()
+    if len(given) > 1 and "" in given[1:3]:
+        given = ["" if at in function.zeros and one == 0 else one for at, one in enumerate(given)]
+    return given
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     result: Any
     until: float
     day: date
 
 
 class Cells:
-    """Answers to cells, from memory or from the server.
+    """Results of formulas, from the cache or from the server.
 
     Args:
         functions: by name.
-        post: sends `{"calls": ...}` and gives the results; raises what the cell cannot show.
-        source: a number that changes when another server answers.
+        post: sends calls and returns their results; raises what the cell cannot show.
+        source: a number that changes with the server.
         clock: seconds.
     """
 
@@ -116,50 +113,47 @@ class Cells:
         self._post = post
         self._source = source
         self._clock = clock
-        self._memory: OrderedDict[str, _Kept] = OrderedDict()
-        self._from = 0
-        self._missed = float("-inf")
+        self._cache: OrderedDict[str, _Cached] = OrderedDict()
+        self._cached_from = 0
+        self._patience = Patience(eager=False, clock=clock)
+        self._session_patience = Patience(eager=True, clock=clock)
         self._from_1904 = False
-        self._patience = 1
-        self._waited = 0
-        self._read = float("-inf")
 
     def forget(self) -> None:
-        """Ask anew for everything."""
-        self._memory.clear()
+        """Request everything again."""
+        self._cache.clear()
 
     def value(
         self,
         name: str,
         arguments: Iterable[object],
-        foreseen: Foreseen | None = None,
+        ahead: Ahead | None = None,
         *,
         from_1904: bool = False,
     ) -> Any:  # noqa: ANN401 - a cell's value, or rows of them
         """What a cell shows: a value, `None` for #N/A, or rows with errors as Calc has them.
 
         Args:
-            name: of the function.
-            arguments: as Calc hands them over.
-            foreseen: reads the calls of the document; used when a burst begins.
+            name: the function.
+            arguments: as Calc passes them.
+            ahead: reads the calls of the document; used when a burst begins.
             from_1904: whether the document counts dates from 1904; the server refuses its dates.
 
         Raises:
             BadValue: the cell shows #VALUE!.
         """
         function = self._functions[name]
-        given = asked(function, arguments)
+        given = request_arguments(function, arguments)
         self._from_1904 = from_1904
         source = self._source()
-        if source != self._from:
+        if source != self._cached_from:
             self.forget()
-            self._from = source
+            self._cached_from = source
         call = self._call(name, given)
         key = _key(call)
-        found = self._kept(key)
+        found = self._known(key)
         if found is None:
-            of_session = function.volatile and not given
-            found = (self._ask_last if of_session else self._ask)(key, call, foreseen)
+            found = self._requested(key, call, ahead, of_session=function.volatile and not given)
         return _shown(function, found.result)
 
     def _call(self, name: str, given: list[Any]) -> dict[str, Any]:
@@ -168,68 +162,59 @@ class Cells:
             call["from_1904"] = True
         return call
 
-    def _kept(self, key: str) -> _Kept | None:
-        found = self._memory.get(key)
-        if found is None or self._clock() > found.until or found.day != date.today():  # noqa: DTZ011 - the person's day
+    def _known(self, key: str) -> _Cached | None:
+        found = self._cache.get(key)
+        if found is None or self._clock() > found.until or found.day != date.today():  # noqa: DTZ011 - the user's day
             return None
         return found
 
-    def _ask(self, key: str, call: dict[str, Any], foreseen: Foreseen | None) -> _Kept:
-        """Ask for a cell, and in a burst for what the document will ask next."""
-        calls = {key: call}
-        if self._clock() - self._missed > _BURST:
-            self._patience, self._waited = 1, 0
-        elif foreseen is not None:
-            self._waited += 1
-            if self._waited >= self._patience:
-                self._look_ahead(calls, foreseen)
-                # where reading the document found nothing, it is read again ever more seldom
-                self._patience = 1 if len(calls) > 1 else min(2 * self._patience, _MOST_PATIENCE)
-                self._waited = 0
-        self._sent(calls)
-        self._missed = self._clock()
-        return self._memory[key]
+    def _requested(
+        self, key: str, call: dict[str, Any], ahead: Ahead | None, *, of_session: bool
+    ) -> _Cached:
+        """The result of a call, requested in a burst with the other calls of the document.
 
-    def _ask_last(self, key: str, call: dict[str, Any], foreseen: Foreseen | None) -> _Kept:
-        """Ask what is true of the whole session: after all that the document will ask."""
-        calls: dict[str, dict[str, Any]] = {}
-        if foreseen is not None and self._clock() - self._read > _BURST:
-            self._look_ahead(calls, foreseen)
-        self._sent({**calls, key: call})
-        return self._memory.pop(key)
+        What concerns the whole session goes last, after all that the document requests, and is not
+        cached.
+        """
+        patience = self._session_patience if of_session else self._patience
+        calls: dict[str, dict[str, Any]] = {} if of_session else {key: call}
+        if ahead is not None and patience.is_due():
+            before = len(calls)
+            self._add_calls(calls, ahead)
+            patience.read(helped=len(calls) > before)
+        calls[key] = call
+        self._send(calls)
+        patience.missed()
+        return self._cache.pop(key) if of_session else self._cache[key]
 
-    def _sent(self, calls: dict[str, dict[str, Any]]) -> None:
+    def _send(self, calls: dict[str, dict[str, Any]]) -> None:
         results = self._post(list(calls.values()))
-        now, day = self._clock(), date.today()  # noqa: DTZ011 - the person's day
+        now, day = self._clock(), date.today()  # noqa: DTZ011 - the user's day
         for one, result in zip(calls, results):  # noqa: B905 - as many, by the contract
-            kept = _KEPT_ERRORS if "e" in result else _KEPT
-            self._memory.pop(one, None)
-            self._memory[one] = _Kept(result, now + kept, day)
-        while len(self._memory) > _MOST:
-            self._memory.popitem(last=False)
+            valid = _CACHED_ERRORS if "e" in result else _CACHED
+            self._cache.pop(one, None)
+            self._cache[one] = _Cached(result, now + valid, day)
+        while len(self._cache) > _MOST:
+            self._cache.popitem(last=False)
 
-    def _look_ahead(
-        self,
-        calls: dict[str, dict[str, Any]],
-        foreseen: Foreseen,
-    ) -> None:
+    def _add_calls(self, calls: dict[str, dict[str, Any]], ahead: Ahead) -> None:
+        """Add the other calls of the document that are not cached."""
         try:
-            for name, arguments in foreseen():
+            for name, arguments in ahead():
                 function = self._functions.get(name)
                 if function is None:
                     continue
-                given = asked(function, arguments)
+                given = request_arguments(function, arguments)
                 if function.volatile and not given:
                     continue
                 call = self._call(name, given)
                 key = _key(call)
-                if self._kept(key) is None:
+                if self._known(key) is None:
                     calls.setdefault(key, call)
                 if len(calls) >= _MOST_CALLS:
                     break
-        except Exception:  # noqa: BLE001, S110 - cells that were not foreseen ask for themselves
+        except Exception:  # noqa: BLE001, S110 - the other cells request their own results
             pass
-        self._read = self._clock()
 
 
 def _key(call: dict[str, Any]) -> str:

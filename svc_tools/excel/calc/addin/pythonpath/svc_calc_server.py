@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a file of the extension, no module of a package
-"""The local server of the spreadsheets, as Calc's add-in asks it: `svc-tools excel serve`.
+"""Requests of Calc's add-in to the local server, `svc-tools excel serve`.
 
 Standard library alone, Python 3.8 and later: LibreOffice brings its own Python.
 """
@@ -21,40 +21,40 @@ _VARIABLE = "SVC_EXCEL"
 """The folder of the server's file, where it is not the user's own."""
 _START = "Start it in a terminal: svc-tools excel serve"
 _WAIT, _LONG_WAIT = 120.0, 900.0
-"""Seconds for an answer, and for one behind which thousands of lookups are made anew. What comes
-too late is kept by the server: the next recalculation shows it."""
+"""Seconds for a response, and for that of a refresh with thousands of lookups. What comes too late
+is cached by the server: the next recalculation shows it."""
 _CALM = 2.0
-"""Seconds after a failure in which cells are not asked for again: each would fail on its own."""
+"""Seconds after a failure in which no request is sent: each cell would wait for its own failure."""
 _TRIES = 2
 _OK, _UNAUTHORIZED = 200, 401
 
 
 class ServerError(Exception):
-    """The server gave no answer; the message says why, and what to do."""
+    """There is no response of the server; the message says why, and what to do."""
 
 
 def server_file() -> Path:
-    """Where `svc-tools excel serve` says its address; the rule is that of `config.excel_folder`."""
-    told = os.environ.get(_VARIABLE, "").strip()
-    folder = Path(told).expanduser() if told else _own_folder() / "svc-tools" / "excel"
+    """The file with the address of the server; the rule is that of `config.excel_folder`."""
+    named = os.environ.get(_VARIABLE, "").strip()
+    folder = Path(named).expanduser() if named else _own_folder() / "svc-tools" / "excel"
     return folder / "server.json"
 
 
 def _own_folder() -> Path:
-    """The folder of a user's settings, by the system's custom."""
+    """The folder of the user's settings on this system."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA", "").strip()
         return Path(local) if local else Path.home() / "AppData" / "Local"
-    told = os.environ.get("XDG_CONFIG_HOME", "").strip()
-    if told and Path(told).is_absolute():
-        return Path(told)
+    base = os.environ.get("XDG_CONFIG_HOME", "").strip()
+    if base and Path(base).is_absolute():
+        return Path(base)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     return Path.home() / ".config"
 
 
 class Server:
-    """The server that runs now: it is found anew whenever its file changes."""
+    """The running server; its file is read again whenever it changes."""
 
     def __init__(self) -> None:
         self._stamp: object = None
@@ -88,51 +88,51 @@ class Server:
             raise ServerError(f"{path} cannot be read. {_START}") from None
         return self.starts
 
-    def ask(self, method: str, path: str, content: Any = None, *, long: bool = False) -> Any:  # noqa: ANN401 - JSON
-        """The JSON that a request gives.
+    def request(self, method: str, path: str, content: Any = None, *, long: bool = False) -> Any:  # noqa: ANN401 - JSON
+        """The JSON of the response to a request.
 
         Args:
             method: of HTTP.
             path: on the server.
-            content: what is sent, as JSON.
-            long: it may take minutes, and must not be sent twice.
+            content: the body, as JSON.
+            long: whether it may take minutes, and must not be sent twice.
 
         Raises:
-            ServerError: there is no answer.
+            ServerError: there is no response.
         """
         if self._failed is not None and time.monotonic() - self._failed[0] < _CALM:
             before = self.starts
             if self.find() == before:
                 raise ServerError(self._failed[1])
         try:
-            answer = self._answer(method, path, content, long=long)
+            response = self._response(method, path, content, long=long)
         except ServerError as error:
             self._failed = (time.monotonic(), str(error))
             raise
         self._failed = None
-        return answer
+        return response
 
     def forget_failure(self) -> None:
-        """Let the next request be sent, however short a time ago one failed."""
+        """Let the next request be sent, even right after a failure."""
         self._failed = None
 
-    def _answer(self, method: str, path: str, content: Any, *, long: bool) -> Any:  # noqa: ANN401 - JSON
+    def _response(self, method: str, path: str, content: Any, *, long: bool) -> Any:  # noqa: ANN401 - JSON
         self.find()
         if long:
             self._close()
         body = None if content is None else json.dumps(content, allow_nan=False).encode()
-        status, answer = self._sent(method, path, body, _LONG_WAIT if long else _WAIT)
+        status, data = self._sent(method, path, body, _LONG_WAIT if long else _WAIT)
         if status == _UNAUTHORIZED:
             raise ServerError(f"The local server does not know this add-in's token. {_START}")
         if status != _OK:
-            raise ServerError(f"The local server refused the question: {_reason(status, answer)}")
+            raise ServerError(f"The local server refused the request: {_reason(status, data)}")
         try:
-            return json.loads(answer)
+            return json.loads(data)
         except ValueError:
-            raise ServerError(f"{self._url} is no server of svc-tools. {_START}") from None
+            raise ServerError(f"{self._url} is not a server of svc-tools. {_START}") from None
 
     def _sent(self, method: str, path: str, body: bytes | None, wait: float) -> tuple[int, bytes]:
-        """Send it: once more where a connection that was kept had been closed meanwhile."""
+        """Send it; once more where an open connection was closed meanwhile."""
         for _ in range(_TRIES):
             fresh = self._connection is None
             try:
@@ -153,12 +153,12 @@ class Server:
                 raise ServerError(f"{self._url} cannot be trusted: {reason}. {_START}") from None
             except socket.timeout:  # noqa: UP041 - another one than TimeoutError before 3.10
                 self._close()
-                raise ServerError(f"{self._url} did not answer in {wait:.0f} s.") from None
+                raise ServerError(f"{self._url} did not respond in {wait:.0f} s.") from None
             except (OSError, http.client.HTTPException):
                 self._close()
                 if fresh:
                     break
-        raise ServerError(f"The local server does not answer. {_START}")
+        raise ServerError(f"The local server does not respond. {_START}")
 
     def _connected(self) -> http.client.HTTPConnection:
         parts = urllib.parse.urlsplit(self._url)
@@ -166,7 +166,7 @@ class Server:
         if parts.scheme != "https":
             return http.client.HTTPConnection(host, port)
         trusted = ssl.create_default_context(cafile=self._certificate)
-        if self._certificate is not None:  # that very certificate, whoever signed it
+        if self._certificate is not None:  # that very certificate
             trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return http.client.HTTPSConnection(host, port, context=trusted)
 
@@ -189,9 +189,9 @@ class Server:
         self._connection = None
 
 
-def _reason(status: int, answer: bytes) -> str:
-    """The server's own sentence, where it says one."""
+def _reason(status: int, data: bytes) -> str:
+    """The server's own message, if it has one."""
     try:
-        return str(json.loads(answer)["error"]["message"])
+        return str(json.loads(data)["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return f"status {status}."

@@ -1,12 +1,82 @@
-"""Freezing: formulas become the values that they show, and their source is noted."""
+"""Macros: refresh, freeze, and the workbook that svc-tools makes."""
 
 from __future__ import annotations
 
+import importlib
+from datetime import date
+
 import pytest
 from support.com_cells import Cell, ComError
-from support.faults import answer, echoing
+from support.com_excel import loaded
+from support.faults import RESET, answer, echo, echoing
+from support.nexus_service import NexusService
 
+from svc_tools.excel import desk
+from svc_tools.excel.com import udfs
 from svc_tools.excel.com.freezing import COLUMNS
+from svc_tools.excel.workbook import write_workbook
+from svc_tools.excel.workbook.sheets import MACROS
+from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS, ORDERS
+
+
+def two_rates(excel):
+    sheet = excel.book.add("Orders")
+    sheet["A1"], sheet["B1"], sheet["B2"] = "TX", "'78701", "'78702"
+    for row in (1, 2):
+        sheet[f"C{row}"] = f'=SVC_RATE(A1,B{row},"2026-02-01")'
+    return sheet
+
+
+def test_a_refresh_asks_again_and_names_the_cells_that_changed(excel, faults):
+    sheet = two_rates(excel)
+    faults.will(
+        lambda seen: echoing(
+            rate={"combined_rate": "0.08350" if "78702" in seen.target else "0.08250"}
+        )(seen)
+    )
+    told = excel.macro("SVC_REFRESH").splitlines()
+    assert told[0].startswith("2 places looked up again: 1 result changed.")
+    assert told[1:] == ["Orders!C2: 0.0825 -> 0.0835"]
+    assert sheet["C2"].value == 0.0835
+
+
+def test_recalculation_alone_asks_nothing(excel, faults):
+    two_rates(excel)
+    before = len(faults.seen)
+    excel.app.CalculateFull()
+    assert len(faults.seen) == before
+
+
+def test_a_service_that_is_away_changes_no_cell(excel, faults):
+    sheet = two_rates(excel)
+    faults.will(RESET)
+    told = excel.macro("SVC_REFRESH")
+    assert "2 places without a result" in told
+    assert told.endswith("No cell changed.")
+    assert [sheet["C1"].value, sheet["C2"].value] == [0.0825, 0.0825]
+
+
+def test_where_excel_cannot_compute_now_it_is_said_how_to(excel, monkeypatch):
+    two_rates(excel)
+
+    def busy(_):
+        raise ComError("busy")
+
+    monkeypatch.setattr(type(excel.app), "CalculateFull", busy)
+    told = excel.macro("SVC_REFRESH")
+    assert told.startswith("2 places looked up again")
+    assert told.endswith("press Ctrl+Alt+F9.")
+
+
+def test_a_macro_that_fails_says_so_and_no_more(excel, monkeypatch):
+    two_rates(excel)
+
+    def broken(_):
+        raise ComError("internals of Excel")
+
+    monkeypatch.setattr("svc_tools.excel.com.macros._shown", broken)
+    assert excel.macro("SVC_REFRESH") == "SVC_REFRESH could not be finished (ComError)."
+
 
 NOT_FOUND = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}')
 
@@ -46,7 +116,7 @@ def test_formulas_become_their_values_and_the_log_says_their_source_and_date(exc
     (line,) = logged(excel)
     assert (line["sheet"], line["range"]) == ("Orders", "D2:E3")
     assert line["source"]
-    assert line["oldest answer"].startswith("20")
+    assert line["oldest result"].startswith("20")
     assert line["frozen at"].endswith("+00:00")
     assert excel.app.Calculation == -4105  # automatic, as it was
 
@@ -111,9 +181,15 @@ def test_a_picture_that_is_selected_means_the_whole_workbook(excel, orders):
 
 def test_errors_and_partial_rates_stay_formulas_and_are_listed(excel, orders, faults):
     faults.will(NOT_FOUND)
-    orders["B5"], orders["D5"] = "'00501", '=SVC_RATE("TX",B5,"2026-02-01")'
+    orders["B5"], orders["D5"] = (
+        "'00501",
+        '=SVC_RATE("TX",B5,"2026-02-01")',
+    )
     faults.will(echoing(warnings=[{"code": "local_rates_not_covered"}]))
-    orders["B6"], orders["D6"] = "'78799", '=SVC_RATE("TX",B6,"2026-02-01")'
+    orders["B6"], orders["D6"] = (
+        "'78799",
+        '=SVC_RATE("TX",B6,"2026-02-01")',
+    )
     orders["D7"] = Cell(-2146826246, "=1*SVC_RATE(A7,B7)")
     excel.app.pressed = ["yes"]
     told = excel.macro("SVC_FREEZE").splitlines()
@@ -239,3 +315,95 @@ def test_a_text_that_shows_a_formula_is_no_formula(excel, orders):
 def test_a_workbook_without_our_functions_is_told_so(excel):
     excel.book.add("Other")["A1"] = 1.0
     assert excel.macro("SVC_FREEZE").startswith("No formula of the workbook has an SVC function.")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("workbook") / "orders.xlsm"
+    return write_workbook(path, example=True, as_of=date(2026, 2, 1))[0]
+
+
+@pytest.fixture
+def book(excel, file, faults, monkeypatch):
+    """The workbook, over a service with rates and records."""
+    service = NexusService(faults)
+    service.put("DE", "economic", registered_at="2021-01-01")
+    service.put("TX", "economic", registered_at="2022-05-01")
+    faults.will(lambda seen: service._ask(seen) if "nexus" in seen.target else echo(seen))
+    udfs._patience.clear()
+    loaded(excel.book, file)
+    return excel.book
+
+
+def shown_by_sheet(book):
+    return {
+        (sheet.Name, key): (cell.value, cell.formula)
+        for sheet in book.sheets
+        for key, cell in sheet.cells.items()
+        if sheet.Name != "SVC frozen" and cell.value not in {None, ""}
+    }
+
+
+def orders_of(book, heading):
+    """What a column of the table of orders shows."""
+    (table,) = book.sheet(ORDERS).tables
+    column = table.ListColumns(heading).Range.column
+    rows = range(table.row + 1, table.row + table.height + 1)
+    return [(table.sheet.cells.get((row, column)) or _Empty).value for row in rows]
+
+
+class _Empty:
+    value = None
+
+
+def test_the_macros_that_the_sheets_speak_of_are_those_there_are(excel):
+    macros = importlib.import_module("svc_tools.excel.com.macros")
+    assert set(MACROS) == set(macros.__all__)
+
+
+def test_every_order_has_its_rate_and_tax_after_one_batch(excel, book, monkeypatch):
+    batches = []
+
+    def counted(*arguments, **options):
+        batches.append(len(arguments[1]))
+        return look_up(*arguments, **options)
+
+    look_up = desk.look_up
+    monkeypatch.setattr(desk, "look_up", counted)
+    excel.app.CalculateFull()
+    zips, taxes = orders_of(book, "ZIP"), orders_of(book, "Tax")
+    asked = [row for row, zip_code in enumerate(zips) if zip_code]
+    assert len(asked) > 3
+    assert all(isinstance(taxes[row], float) for row in asked)
+    # one for the cells of the sheet Lookup, one for the whole table
+    assert max(batches) > 3
+    assert len(batches) <= 4
+
+
+def test_the_whole_workbook_is_frozen_to_what_it_showed(excel, book):
+    for _ in range(2):  # totals stand above what they add up
+        excel.app.CalculateFull()
+    before = shown_by_sheet(book)
+    excel.app.pressed = ["yes"]
+    assert excel.macro("SVC_FREEZE").startswith("Frozen: ")
+    after = shown_by_sheet(book)
+    assert {key: value for key, (value, _) in after.items()} == {
+        key: value for key, (value, _) in before.items()
+    }
+    rates = [key for key, (_, formula) in before.items() if formula.startswith("=SVC_RATE(")]
+    assert rates
+    assert all(after[key][1] == "" for key in rates)
+
+
+def test_the_macros_find_their_place_on_the_sheet_of_the_register(excel, book):
+    excel.app.CalculateFull()
+    told = excel.macro("SVC_NEXUS_LIST")
+    assert told.startswith("2 records")
+    sheet = book.sheet(NEXUS)
+    assert sheet["A12"].value == told
+    headings = [sheet.cells[14, column].value for column in range(1, 16)]
+    assert tuple(headings) == NEXUS_COLUMNS + NEXUS_MARKS
+    assert [sheet.cells[row, 2].value for row in (15, 16)] == ["DE", "TX"]
+    assert sheet["Q15"].value == "DE"  # the register as the formula lists it, untouched
+    sheet["A15"] = "x"
+    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in excel.macro("SVC_NEXUS_PREVIEW")

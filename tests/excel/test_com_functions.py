@@ -1,22 +1,29 @@
-"""The functions as Excel calls them: the VBA that xlwings makes, and the way of each argument."""
+"""Functions in Excel through xlwings: arguments, results, and one batch for a column."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import re
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from support.com_cells import MISSING, NOT_AVAILABLE, SPILL, Cell
-from support.faults import answer, echoing
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl.utils.cell import range_boundaries
+from support.com_cells import MISSING, NOT_AVAILABLE, SPILL, Cell, Table
+from support.desks import zips_asked
+from support.faults import RESET, answer, echoing
 
+from svc_tools.excel import desk
 from svc_tools.excel import desk as desks
+from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, from_com, to_com
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
-from svc_tools.excel.workbook.build import MODULE_TEXT
+from svc_tools.excel.values import OMITTED, BadValueError, ErrorCell, NotAvailableError
+from svc_tools.excel.workbook import MODULE_TEXT
 
 DAY = "2026-02-01"
 NOT_FOUND = answer(404, b'{"error": {"code": "NOT_FOUND", "message": "no such ZIP"}}')
@@ -38,23 +45,6 @@ VBA_KEYWORDS = {
 @pytest.fixture
 def sheet(excel):
     return excel.book.add("Orders")
-
-
-def test_every_function_of_the_registry_is_one_of_excel_with_its_help(excel):
-    for one in FUNCTIONS:
-        marks = getattr(excel.module, one.name).__xlfunc__
-        own = [argument for argument in marks["args"] if not argument["vba"]]
-        assert marks["category"] == CATEGORY
-        assert marks["ret"]["doc"] == one.help
-        assert marks["volatile"] is one.volatile
-        assert [argument["name"].rstrip("_") for argument in own] == [
-            parameter.name for parameter in one.parameters
-        ]
-        assert [argument["doc"] for argument in own] == [
-            parameter.help for parameter in one.parameters
-        ]
-        # Excel shows no more, and xlwings would cut it without a word
-        assert max(map(len, [one.help, *(argument["doc"] for argument in own)])) <= 255
 
 
 def test_the_vba_has_a_function_for_each_with_the_optional_arguments_marked(excel):
@@ -291,3 +281,273 @@ def test_a_program_on_any_system_can_call_the_functions(scripted_desk, monkeypat
     assert set(udfs.__all__) == {one.name for one in FUNCTIONS}
     assert udfs.SVC_RATE("TX", "78701", DAY) == 0.0825
     assert udfs.SVC_RATE("TX", [["78701"], ["78702"]], DAY) == [[0.0825], [0.0825]]
+
+
+FIRST_ERROR = -2146828288
+NOON = datetime(2026, 5, 1, 12)  # noqa: DTZ001 - a cell's day has no zone
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(2007, "#DIV/0!"), (2042, "#N/A"), (2045, "#SPILL!"), (2050, "#CALC!"), (2099, "#ERROR2099")],
+)
+def test_an_error_value_is_an_error_also_where_xlwings_does_not_know_it(number, text):
+    assert from_com([[FIRST_ERROR + number]]) == ErrorCell(text)
+
+
+def test_one_cell_is_a_scalar_and_several_are_rows():
+    assert from_com([["TX"]]) == "TX"
+    assert from_com([["TX", None]]) == [["TX", None]]
+    assert from_com([["TX"], [94105.0]]) == [["TX"], [94105.0]]
+    assert from_com(OMITTED) is OMITTED
+
+
+def test_what_a_cell_holds_arrives_as_it_is():
+    assert from_com([[True]]) is True
+    assert from_com([[NOON]]) == NOON
+    assert from_com([[7]]) == 7.0
+    amount = from_com([[Decimal("19.9900")]])  # of a cell formatted as currency
+    assert (amount, type(amount)) == (19.99, float)
+
+
+def test_an_empty_cell_goes_out_as_an_empty_text_and_never_as_0():
+    assert to_com(None) == ""
+    assert to_com([[None, 0.0825]]) == [["", 0.0825]]
+
+
+def test_errors_go_out_as_their_text():
+    assert to_com(NotAvailableError("nothing found.", "UNRESOLVED")) == "#UNRESOLVED nothing found."
+    assert to_com([[BadValueError("no state.")]]) == [["#INVALID no state."]]
+
+
+def test_numbers_go_out_as_doubles_and_truth_values_as_they_are():
+    assert [type(cell) for cell in to_com([[1, True, 2.5]])[0]] == [float, bool, float]
+
+
+@pytest.mark.parametrize("value", [Decimal("0.08625"), NOON.date(), b"x"])
+def test_what_com_would_change_is_refused(value):
+    with pytest.raises(TypeError, match=type(value).__name__):
+        to_com([[value]])
+
+
+def test_a_long_text_is_cut_where_excel_would_refuse_it():
+    assert to_com("a" * 300) == "a" * 300
+    assert to_com([["a" * 300]]) == [["a" * 254 + "…"]]
+    assert len(to_com("a" * 40_000)) == TEXT_LIMIT
+
+
+@given(st.text(max_size=40), st.integers(1, 20))
+def test_a_cut_text_has_at_most_as_many_characters_as_excel_counts(text, limit):
+    found = cut(text, limit)
+    assert len(found.encode("utf-16-le", "replace")) <= 2 * limit
+    assert found == text or (found.endswith("…") and text.startswith(found[:-1]))
+
+
+@given(st.integers(1, 9999), st.integers(1, 700), st.integers(1, 9), st.integers(1, 9))
+def test_an_area_is_the_one_of_its_address(row, column, height, width):
+    area = Area(row, column, height, width)
+    assert range_boundaries(area.address) == (column, row, column + width - 1, row + height - 1)
+    assert len(list(area.cells())) == height * width
+    assert Area.around(area.cells()) == area
+
+
+FEBRUARY = date(2026, 2, 1)
+
+
+@pytest.fixture
+def udfs(com):
+    """The module as imported over the stand-ins, with nothing read yet."""
+    found = importlib.import_module("svc_tools.excel.com.udfs")
+    found._patience.clear()
+    return found
+
+
+@pytest.fixture
+def batches(monkeypatch, udfs):
+    """How many places each run asked for."""
+    found = []
+
+    def counted(*arguments, **options):
+        found.append(len(arguments[1]))
+        return look_up(*arguments, **options)
+
+    look_up = desk.look_up
+    monkeypatch.setattr(desk, "look_up", counted)
+    return found
+
+
+def fill(sheet, rows, formula="=SVC_RATE(A{row},B{row})", zips=None):
+    """State, ZIP and a formula in each row, none of them computed yet."""
+    for row in range(1, rows + 1):
+        sheet.cells[row, 1] = Cell("TX")
+        sheet.cells[row, 2] = Cell(str(75000 + (row - 1) % (zips or rows)))
+        sheet.cells[row, 3] = Cell(None, formula.format(row=row))
+
+
+def compute(excel, sheet, rows):
+    for row in rows:
+        excel.app.calculate(sheet, (row, 3))
+    return [sheet.cells[row, 3].value for row in rows]
+
+
+def test_5000_formulas_of_500_places_cost_one_batch_of_500(excel, sheet, batches, faults):
+    fill(sheet, 5000, zips=500)
+    assert compute(excel, sheet, range(1, 5001)) == [0.0825] * 5000
+    assert batches == [500]
+    assert len(faults.seen) == 500
+    # the column was looked at once: three blocks were read, whatever the number of rows
+    blocks = [name for name, address in excel.app.reads if ":" in address]
+    assert len(blocks) < 10
+
+
+def test_whichever_row_excel_computes_first_the_whole_column_comes_with_it(excel, sheet, batches):
+    fill(sheet, 40)
+    assert compute(excel, sheet, range(40, 0, -1)) == [0.0825] * 40
+    assert batches == [40]
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        '=SVC_RATE("TX",B{row})',
+        "=SVC_RATE($A{row},$B{row},SVC_AS_OF)",
+        "=SVC_RATE(A{row},B{row},$E$1)",
+        '=SVC_RATE(A{row},B{row},,"partial")',
+    ],
+)
+def test_what_is_the_same_in_every_row_is_taken_as_this_cell_was_given_it(
+    excel, sheet, batches, faults, formula
+):
+    sheet["E1"] = FEBRUARY
+    excel.book.names["SVC_AS_OF"] = sheet.Range("E1")
+    fill(sheet, 20, formula)
+    assert compute(excel, sheet, range(1, 21)) == [0.0825] * 20
+    assert batches == [20]
+    dated = ["as_of=2026-02-01" in one.target for one in faults.seen]
+    assert dated == ["SVC_AS_OF" in formula or "$E$1" in formula] * 20
+
+
+def test_a_table_with_columns_by_their_headings_costs_one_batch(excel, sheet, batches):
+    fill(sheet, 30)
+    for row in range(1, 31):
+        sheet.cells[row, 3].formula = "=SVC_RATE([@State],[@[Ship ZIP]])"
+    sheet.tables.append(Table(sheet, "Orders", 0, 1, ("State", "Ship ZIP", "Rate"), 30))
+    cells = [sheet.Range(f"A{row}:B{row}") for row in range(1, 31)]
+    for row, cell in enumerate(cells, 1):
+        state, zip_code = sheet.Range(f"A{cell.row}"), sheet.Range(f"B{cell.row}")
+        assert excel.call("SVC_RATE", state, zip_code, cell=sheet.Range(f"C{row}")) == 0.0825
+    assert batches == [30]
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        '=IF(A{row}="TX",SVC_RATE(A{row},B{row}),0)',  # a row might not ask
+        "=IFERROR(D{row},SVC_RATE(A{row},B{row}))",  # the same
+        "=SVC_RATE(A{row},TEXT(B{row},0))",  # what a row would ask is not known
+        "=SVC_RATE(Other!A{row},B{row})",
+    ],
+)
+def test_where_a_row_might_not_ask_it_is_just_the_one_place(excel, sheet, batches, formula):
+    fill(sheet, 10, formula)
+    found = excel.call("SVC_RATE", "TX", sheet.Range("B1"), cell=sheet.Range("C1"))
+    assert found == 0.0825
+    assert batches == [1]
+
+
+def test_a_call_that_every_row_makes_counts_also_within_other_functions(excel, sheet, batches):
+    fill(sheet, 10, "=IFERROR(SVC_RATE(A{row},B{row}),0)")
+    excel.call("SVC_RATE", sheet.Range("A1"), sheet.Range("B1"), cell=sheet.Range("C1"))
+    assert batches == [10]
+
+
+def test_both_calls_of_a_formula_are_looked_up_for_every_row(excel, sheet, batches):
+    fill(sheet, 10, "=SVC_RATE(A{row},B{row})+SVC_RATE(A{row},D{row})")
+    for row in range(1, 11):
+        sheet.cells[row, 4] = Cell(str(76000 + row))
+    excel.call("SVC_RATE", "TX", sheet.Range("B1"), cell=sheet.Range("C1"))
+    assert batches == [20]
+
+
+def test_an_argument_that_is_a_formula_may_not_be_computed_yet(excel, sheet, batches, faults):
+    fill(sheet, 10)
+    sheet.cells[7, 2].formula = "=B6"
+    compute(excel, sheet, [1])
+    assert batches == [9]
+    assert "75006" not in zips_asked(faults)
+
+
+def test_rows_with_another_formula_ask_for_themselves_alone(excel, sheet, batches, faults):
+    fill(sheet, 6)
+    sheet.cells[3, 3] = Cell(0.08)
+    sheet.cells[4, 3] = Cell(None, "=SVC_RATE(A4,B1)")
+    sheet.cells[5, 2] = Cell(None)
+    compute(excel, sheet, [1])
+    assert batches == [3]
+    assert sorted(zips_asked(faults)) == ["75000", "75001", "75005"]
+
+
+def test_a_relative_name_is_not_the_same_in_every_row(excel, sheet, batches):
+    excel.book.names["ThisZip"] = "=Orders!RC[-1]"
+    fill(sheet, 5, "=SVC_RATE(A{row},ThisZip)")
+    sheet.cells[3, 1].value = "WA"  # no formula asks for the ZIP of row 1 in that state
+    excel.call("SVC_RATE", "TX", sheet.Range("B1"), cell=sheet.Range("C1"))
+    assert batches == [1]
+
+
+def test_a_program_that_calls_asks_for_the_one_place(excel, sheet, batches):
+    fill(sheet, 5)
+    assert excel.call("SVC_RATE", "TX", "75000") == 0.0825
+    assert batches == [1]
+
+
+def test_excel_that_refuses_to_be_read_costs_nothing_but_the_batch(
+    excel, sheet, batches, monkeypatch, udfs
+):
+    fill(sheet, 5)
+
+    def busy(*_):
+        raise OSError("busy")
+
+    monkeypatch.setattr(udfs._Column, "others", busy)
+    assert compute(excel, sheet, [1, 2]) == [0.0825] * 2
+    assert batches == [1, 1]
+
+
+def test_a_column_that_did_not_help_is_read_ever_more_rarely(excel, sheet, batches):
+    fill(sheet, 50)
+    for row in range(1, 51):
+        sheet.cells[row, 2].formula = "=D1"
+    compute(excel, sheet, range(1, 51))
+    assert batches == [1] * 50
+    reads = [name for name, address in excel.app.reads if address == "$C$1:$C$50"]
+    assert len(reads) < 16
+
+
+def test_new_data_pasted_a_moment_later_is_one_batch_again(excel, sheet, batches):
+    fill(sheet, 30)
+    compute(excel, sheet, range(1, 31))
+    for row in range(1, 31):
+        sheet.cells[row, 2].value = str(76000 + row)
+    assert compute(excel, sheet, range(1, 31)) == [0.0825] * 30
+    assert batches == [30, 30]
+
+
+def test_amounts_that_are_formulas_count_where_they_show_a_number(excel, sheet, batches, faults):
+    fill(sheet, 6, '=SVC_TAX(D{row},A{row},B{row},"2026-02-01")')
+    for row, amount in enumerate((10.0, 20.0, None, "", 30.0, -2146826281), 1):
+        sheet.cells[row, 4] = Cell(amount, "=E1*F1")
+    assert compute(excel, sheet, [1, 2, 5]) == [0.83, 1.65, 2.48]
+    assert batches == [3]
+    assert sorted(zips_asked(faults)) == ["75000", "75001", "75004"]
+
+
+def test_a_failure_of_the_service_is_shown_in_each_row_and_not_repeated_by_each(
+    excel, sheet, batches, faults
+):
+    faults.will(RESET)
+    fill(sheet, 10)
+    shown = compute(excel, sheet, range(1, 11))
+    assert {one.split()[0] for one in shown} <= {"#FAILED", "#NOT_ATTEMPTED"}
+    assert batches == [10]
+    faults.will(echoing())

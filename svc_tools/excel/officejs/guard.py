@@ -1,0 +1,213 @@
+"""Which requests the local server accepts, and what every response carries.
+
+Beyond the rules for every local server (`svc_tools.loopback`), a request needs the token: in a
+header, or in the address of a file that Excel itself loads. Excel on the web reads the metadata
+from its own pages. The layer also limits the body, and keeps the token from the app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qs, parse_qsl, urlencode
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from svc_tools.loopback import LocalGuard
+
+ROOT = "/excel/"
+"""The prefix of every path."""
+METADATA = f"{ROOT}functions.json"
+ACTIONS = frozenset(f"{ROOT}{name}" for name in ("batch", "status", "refresh", "key", "embedded"))
+"""Paths that compute or change something: a token in the address, which browsers store, is not
+accepted."""
+LARGEST_BODY = 32 * 1024 * 1024
+"""The most bytes of a body. The add-in sends up to 4 MB, and more only for a single range."""
+_READS = {"GET", "HEAD"}
+_SCHEME = "bearer "
+_HEADERS = {
+    b"cache-control": b"no-store",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",  # addresses contain the token
+    b"cross-origin-resource-policy": b"cross-origin",  # for the icons in Excel on the web
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+}
+_FOR_METADATA = {
+    b"access-control-allow-origin": b"*",
+    b"access-control-allow-private-network": b"true",
+}
+_REFUSALS = {
+    "FOREIGN": (
+        403,
+        "The request has another host name than this server, or comes from the page of another",
+    ),
+    "UNKNOWN_TOKEN": (
+        401,
+        "The token is missing or wrong: load the manifest again, or send it as a Bearer header",
+    ),
+    "TOO_LARGE": (
+        413,
+        f"The request has more than {LARGEST_BODY // 1024 // 1024} MB; give a smaller range",
+    ),
+    "ENDING": (
+        503,
+        "The local server is being stopped; start `svc-tools excel serve` again, then recalculate",
+    ),
+    "FAILED": (500, "The request failed; the output of the server names the kind of error"),
+    "NOT_FOUND": (404, "There is no such page here; see /excel/"),
+    "METHOD_NOT_ALLOWED": (405, "This page has no such method; see /excel/"),
+    "INVALID_INPUT": (400, "The body cannot be read"),
+}
+"""The status and the message of error responses, by their codes."""
+_log = logging.getLogger("svc_tools.excel")
+_Result = TypeVar("_Result")
+
+
+def origin_of(guard: LocalGuard) -> str:
+    """The server's address for Excel, without a path."""
+    return f"{guard.scheme}://localhost:{guard.port}"
+
+
+def judge(guard: LocalGuard, scope: Scope) -> str | None:
+    """The code of the error for which a request is refused; `None` where it is accepted."""
+    headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    hosts = [value for name, value in headers if name == b"host"]
+    origins = [value for name, value in headers if name == b"origin"]
+    method, path = scope["method"], scope["path"]
+    if path == METADATA and method in {*_READS, "OPTIONS"}:
+        origins = []  # also pages of Excel on the web
+    if guard.refuses(hosts, origins) is not None:
+        return "FOREIGN"
+    if path == METADATA and method == "OPTIONS":
+        return None  # the preflight request of a browser
+    is_open = path == ROOT or (path.startswith(f"{ROOT}icon-") and path.endswith(".png"))
+    if method in _READS and is_open:
+        return None
+    authorization = next((value for name, value in headers if name == b"authorization"), "")
+    if authorization[: len(_SCHEME)].lower() == _SCHEME:
+        token = authorization[len(_SCHEME) :].strip()
+    elif method in _READS and path not in ACTIONS:
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        token = query.get("token", [""])[0]
+    else:
+        token = ""
+    return None if guard.accepts_token(token) else "UNKNOWN_TOKEN"
+
+
+class Guard:
+    """An ASGI layer that refuses requests and adds the headers of every response."""
+
+    def __init__(self, app: ASGIApp, guard: LocalGuard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            return
+        begun = False
+
+        async def headed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = _with_headers(message["headers"], scope["path"])
+            await send(message)
+
+        code = judge(self._guard, scope) or _too_long(scope)
+        if code is None:
+            code = await self._failure(_without_token(scope), _counted(receive), headed)
+        if code is not None and not begun:
+            await refusal(code)(scope, receive, headed)
+
+    async def _failure(self, scope: Scope, receive: Receive, send: Send) -> str | None:
+        """Run the app; the code of its failure."""
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnect:
+            return None  # Excel does so with calls that it has sent again
+        except asyncio.CancelledError:
+            return "ENDING"
+        except Exception as error:  # noqa: BLE001 - a stack trace may show what the user typed
+            _log.error("A request failed: %s", type(error).__name__)
+            return "FAILED"
+        return None
+
+
+class TooLargeError(Exception):
+    """The body has more bytes than are accepted."""
+
+
+def _too_long(scope: Scope) -> str | None:
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    return "TOO_LARGE" if length.isdigit() and int(length) > LARGEST_BODY else None
+
+
+def _without_token(scope: Scope) -> Scope:
+    """The request without the token, which the app, and whatever traces it, does not need."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    rest = urlencode([(name, value) for name, value in query if name != "token"])
+    headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
+    return {**scope, "query_string": rest.encode("latin-1"), "headers": headers}
+
+
+def _counted(receive: Receive) -> Receive:
+    """Receive a body, until it is too large."""
+    received = 0
+
+    async def count() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > LARGEST_BODY:
+            raise TooLargeError
+        return message
+
+    return count
+
+
+def _with_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
+    added = _HEADERS | (_FOR_METADATA if path == METADATA else {})
+    there = {name.lower() for name, _ in headers}
+    return [*headers, *((name, value) for name, value in added.items() if name not in there)]
+
+
+def refusal(code: str, message: str = "") -> Response:
+    """An error response, with the usual message of its code where none is given."""
+    status, usual = _REFUSALS[code]
+    body = json.dumps({"error": {"code": code, "message": message or usual}})
+    response = Response(body, status, media_type="application/json")
+    if code == "UNKNOWN_TOKEN":
+        response.headers["www-authenticate"] = "Bearer"
+    if code == "TOO_LARGE":
+        response.headers["connection"] = "close"  # the rest is not read
+    return response
+
+
+async def in_thread(work: Callable[[], _Result]) -> _Result:
+    """The result of `work`, run in a daemon thread.
+
+    The process waits for the threads of an executor when it ends: a lookup whose service hangs
+    would block Ctrl+C.
+    """
+    result: Future[_Result] = Future()
+
+    def run() -> None:
+        result.set_running_or_notify_cancel()
+        try:
+            result.set_result(work())
+        except Exception as error:  # noqa: BLE001 - raised where it is awaited
+            result.set_exception(error)
+
+    threading.Thread(target=run, name="svc-excel", daemon=True).start()
+    return await asyncio.wrap_future(result)

@@ -1,0 +1,424 @@
+"""Calc's add-in without LibreOffice: arguments, cached results, bursts, and the local server."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+from platformdirs import macos, unix, windows
+from pydantic import SecretStr
+from support.calc import addin_module
+from support.certificates import make_certificate
+from support.excel_server import excel_serve, local_server
+
+from svc_tools import config
+from svc_tools.excel import server_file
+from svc_tools.excel.calc import configuration
+from svc_tools.excel.desk import Desk
+
+module = addin_module("svc_calc_cells")
+
+FUNCTIONS = module.functions_of(configuration()["functions.json"])
+BURST = 0.5
+
+
+class Server:
+    """Answers each call with its own words, and remembers what was asked together."""
+
+    def __init__(self):
+        self.asked = []
+        self.calls = []
+        self.now = 0.0
+        self.source = 1
+        self.answers = {}
+        self.cells = module.Cells(FUNCTIONS, self.post, lambda: self.source, lambda: self.now)
+
+    def post(self, calls):
+        self.calls.append(calls)
+        self.asked.append([(one["f"], *one["a"]) for one in calls])
+        return [self.answers.get("".join(one["a"][-1:]), {"v": str(one["a"])}) for one in calls]
+
+    def rate(self, zip_code, foreseen=None, state="TX"):
+        return self.cells.value("SVC_RATE", (state, zip_code, None, None), foreseen)
+
+
+@pytest.fixture
+def server():
+    return Server()
+
+
+@pytest.mark.parametrize(
+    ("name", "handed_over", "asked"),
+    [
+        ("SVC_RATE", ("TX", 2134.0, None, None), ["TX", 2134.0]),
+        ("SVC_RATE", ("TX", 0.0, None, None), ["TX", ""]),
+        ("SVC_RATE", ("TX", "", 0.0, None), ["TX", "", ""]),
+        ("SVC_RATE", ("TX", 2134.0, None, "partial"), ["TX", 2134.0, None, "partial"]),
+        ("SVC_RATE", (), []),
+        ("SVC_RATE_GEO", ("TX", 0.0, 0.0), ["TX", "", ""]),
+        ("SVC_TAX", (0.0, "TX", 78701.0), [0.0, "TX", 78701.0]),
+        ("SVC_TAX", (0.0, "TX", 0.0), ["", "TX", ""]),
+        ("SVC_TAX", (0.0, 0.0, 0.0, 0.0), ["", "", "", ""]),
+        ("SVC_TAX", (12.5, "TX", 0.0), [12.5, "TX", ""]),
+        ("SVC_SUM", (0.0,), [0.0]),
+        ("SVC_SUM", (((0.0, ""), (1.5, "x")),), [[[0.0, ""], [1.5, "x"]]]),
+    ],
+)
+def test_an_empty_cell_is_no_zero_and_a_zero_of_a_range_is_one(name, handed_over, asked):
+    assert module.request_arguments(FUNCTIONS[name], handed_over) == asked
+
+
+def test_a_call_of_a_document_that_counts_from_1904_says_so_and_is_kept_apart(server):
+    day = ("TX", 78701.0, "44000")
+    server.cells.value("SVC_RATE", day)
+    server.cells.value("SVC_RATE", day, from_1904=True)
+    server.cells.value("SVC_RATE", day, from_1904=True)
+    assert [[one.get("from_1904", False) for one in calls] for calls in server.calls] == [
+        [False],
+        [True],
+    ]
+
+
+def test_not_available_is_nothing_and_a_bad_value_an_exception(server):
+    server.answers = {"1": {"e": "na", "m": "there is none"}, "2": {"e": "value", "m": "no ZIP"}}
+    assert server.rate("1") is None
+    with pytest.raises(module.BadValue, match="no ZIP"):
+        server.rate("2")
+
+
+def test_errors_inside_rows_are_calc_s_own_and_never_numbers(server):
+    rows = [[0.0825, {"e": "na", "m": "x"}], ["", {"e": "value", "m": "y"}], [True, {"e": "new"}]]
+    server.answers = {"1": {"v": rows}}
+    (first, none), (empty, bad), (true, strange) = server.rate("1")
+    assert (first, empty, true) == (0.0825, "", 1.0)
+    for number, code in ((none, 32767), (bad, 519), (strange, 519)):
+        assert number != number  # noqa: PLR0124 - only what is no number differs from itself
+        assert struct.unpack("<Q", struct.pack("<d", number))[0] & 0xFFFFFFFF == code
+
+
+def test_one_cell_is_handed_back_as_a_cell_and_short_rows_are_followed_by_empty_ones(server):
+    server.answers = {"1": {"v": [["ok"]]}, "2": {"v": [["a", "b"]]}, "3": {"v": [[{"e": "na"}]]}}
+    assert server.rate("1") == "ok"
+    assert server.rate("2") == (("a", "b"),)
+    shown = server.cells.value("SVC_LOOKUP", ("2",))
+    assert shown[:2] == (("a", "b"), ("", ""))  # a single row would be repeated
+    assert len(server.rate("3")) == 1
+
+
+def test_identical_calls_are_asked_once_until_somebody_refreshes(server):
+    assert server.rate("1") == server.rate("1")
+    assert len(server.asked) == 1
+    server.cells.forget()
+    server.rate("1")
+    assert len(server.asked) == 2
+
+
+def test_another_server_s_answers_are_not_mixed_with_those_before(server):
+    server.rate("1")
+    server.source = 2
+    server.rate("1")
+    assert len(server.asked) == 2
+
+
+def test_answers_serve_a_recalculation_and_errors_a_shorter_time(server):
+    server.answers = {"1": {"e": "na", "m": "there is none"}}
+    server.rate("1")
+    server.rate("2")
+    server.now = 30.0
+    server.rate("2")
+    assert len(server.asked) == 2
+    server.rate("1")
+    assert len(server.asked) == 3
+    server.now = 100.0
+    server.rate("2")
+    assert len(server.asked) == 4
+
+
+def test_what_is_asked_of_the_session_is_asked_again_and_last(server):
+    def foreseen():
+        return [("SVC_RATE", ["TX", "1"]), ("SVC_ASOF", [])]
+
+    server.cells.value("SVC_ASOF", (None, None, None), foreseen)
+    server.cells.value("SVC_ASOF", (None, None, None), foreseen)
+    assert server.asked == [[("SVC_RATE", "TX", "1"), ("SVC_ASOF",)], [("SVC_ASOF",)]]
+    server.cells.value("SVC_ASOF", ("TX", "1", None), foreseen)
+    server.cells.value("SVC_ASOF", ("TX", "1", None), foreseen)
+    assert len(server.asked) == 3  # of a ZIP: an answer like others
+
+
+def test_a_single_edit_reads_no_document_and_a_burst_reads_it_once(server):
+    reads = []
+
+    def foreseen():
+        reads.append(1)
+        return [("SVC_RATE", ["TX", str(zip_code)]) for zip_code in range(100)]
+
+    server.rate("0", foreseen)
+    server.now += BURST + 0.1
+    server.rate("1", foreseen)
+    assert reads == []
+    for zip_code in range(2, 100):
+        server.rate(str(zip_code), foreseen)
+    assert len(reads) == 1
+    assert [len(calls) for calls in server.asked] == [1, 1, 98]
+
+
+def test_a_document_that_tells_nothing_is_read_ever_more_seldom(server):
+    reads = []
+    for zip_code in range(3_000):
+        server.rate(str(zip_code), lambda: reads.append(1) or [])
+    assert len(server.asked) == 3_000
+    assert len(reads) <= 13
+
+
+def test_a_document_that_cannot_be_read_costs_no_figure(server):
+    def broken():
+        yield "SVC_RATE", ["TX", "7"]
+        raise RuntimeError("the document is being closed")
+
+    server.rate("1")
+    assert server.rate("2", broken) == "['TX', '2']"
+    assert server.asked[1] == [("SVC_RATE", "TX", "2"), ("SVC_RATE", "TX", "7")]
+
+
+RATE = {"calls": [{"f": "SVC_RATE", "a": ["NC", "27601", "2026-05-01"]}]}
+server_module = addin_module("svc_calc_server")
+
+
+class Answering:
+    """A link that counts what it is asked, and by whom."""
+
+    def __init__(self, status=200, body=b'{"results": []}', *, hangs_up=False):
+        seen = self.seen = []
+        self.kept = set()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(handler):  # noqa: N805 - of the class around it
+                handler.rfile.read(int(handler.headers["Content-Length"] or 0))
+                seen.append(handler.headers["Authorization"])
+                self.kept.add(handler.client_address)
+                handler.send_response(status)
+                handler.send_header("Content-Length", str(len(body)))
+                handler.end_headers()
+                handler.wfile.write(body)
+                handler.close_connection = hangs_up
+
+            def log_message(self, *_):
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def link():
+    found = server_module.Server()
+    yield found
+    found._close()
+
+
+def publish(folder, url, token):
+    (folder / "server.json").write_text(json.dumps({"url": url, "token": token}))
+
+
+@pytest.mark.parametrize("own", [None, "elsewhere", "relative/path"])
+@pytest.mark.parametrize(
+    ("platform", "dirs"),
+    [("linux", unix.Unix), ("darwin", macos.MacOS), ("win32", windows.Windows)],
+)
+def test_the_folder_is_that_of_the_server_on_every_system(
+    platform, dirs, own, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("SVC_EXCEL", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "AppData" / "Local"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    # what Windows itself would say, it says in this variable, too
+    monkeypatch.setattr(windows, "get_win_folder", windows.get_win_folder_from_env_vars)
+    if own:
+        monkeypatch.setenv("XDG_CONFIG_HOME", own if "/" in own else str(tmp_path / own))
+    expected = Path(dirs("svc-tools", appauthor=False).user_config_dir) / "excel" / "server.json"
+    monkeypatch.setattr(sys, "platform", platform)
+    assert server_module.server_file() == expected
+
+
+def test_the_variable_names_the_same_folder_for_both(folder):
+    assert server_module.server_file() == config.excel_folder() / "server.json"
+
+
+def test_a_server_that_was_never_started_is_said_with_the_command(folder, link):
+    with pytest.raises(server_module.ServerError, match=r"never started.* svc-tools excel serve"):
+        link.request("POST", "/excel/batch", RATE)
+
+
+def test_many_questions_go_over_one_connection(folder, link):
+    with Answering() as one:
+        publish(folder, one.url, "secret-token")
+        for _ in range(5):
+            link.request("POST", "/excel/batch", RATE)
+        assert one.seen == ["Bearer secret-token"] * 5
+        assert len(one.kept) == 1
+        assert "secret-token" not in repr(link)
+        link._close()
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_opened_again(folder, link):
+    with Answering(hangs_up=True) as one:
+        publish(folder, one.url, "a-token")
+        for _ in range(3):
+            link.request("POST", "/excel/batch", RATE)
+        assert len(one.kept) == len(one.seen) == 3
+        link._close()
+
+
+def test_a_refresh_is_sent_over_a_connection_of_its_own_and_never_twice(folder, link):
+    with Answering() as one:
+        publish(folder, one.url, "a-token")
+        link.request("POST", "/excel/batch", RATE)
+        link.request("POST", "/excel/refresh", long=True)
+        assert len(one.kept) == 2
+        link._close()
+
+
+def test_a_server_that_hangs_is_waited_for_once(folder, link, monkeypatch):
+    monkeypatch.setattr(server_module, "_WAIT", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        publish(folder, f"http://127.0.0.1:{silent.getsockname()[1]}", "a-token")
+        for _ in range(50):
+            with pytest.raises(server_module.ServerError, match="did not respond in"):
+                link.request("POST", "/excel/batch", RATE)
+
+
+def test_where_the_server_was_stopped_nobody_else_is_sent_its_token(folder, link):
+    with Answering() as another:
+        server_file.publish(another.url, SecretStr("secret-token"))
+        link.request("POST", "/excel/batch", RATE)
+        server_file.withdraw()
+        with pytest.raises(server_module.ServerError, match=r"was stopped.* svc-tools excel serve"):
+            link.request("POST", "/excel/batch", RATE)
+        assert len(another.seen) == 1
+
+
+def test_answers_that_calc_keeps_are_dropped_when_the_pane_refreshes(folder, link, scripted):
+    with local_server(Desk(scripted, cache=False)) as served:
+        server_file.publish(served.origin, SecretStr(served.token))
+        before = link.find()
+        link.request("POST", "/excel/batch", {"calls": []})
+        assert link.find() == before
+        httpx.post(f"{served.origin}/excel/refresh", headers=served.headers)
+        assert link.find() > before
+        link._close()
+
+
+def test_a_server_that_starts_anew_on_another_port_is_found(folder, link):
+    with Answering() as first:
+        publish(folder, first.url, "a-token")
+        link.request("POST", "/excel/batch", RATE)
+        link._close()
+    with pytest.raises(server_module.ServerError, match=r"does not respond.*svc-tools excel serve"):
+        link.request("POST", "/excel/batch", RATE)
+    with Answering() as second:
+        publish(folder, second.url, "another-token")
+        before = link.starts
+        link.request("POST", "/excel/batch", RATE)  # at once, however short ago the failure was
+        assert second.seen == ["Bearer another-token"]
+        assert link.find() > before
+        link._close()
+
+
+def test_after_a_failure_thousands_of_cells_do_not_each_try_again(folder, link):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        publish(folder, f"http://127.0.0.1:{taken.getsockname()[1]}", "a-token")
+        tries = []
+        connected = link._connected
+        link._connected = lambda: tries.append(1) or connected()
+        for _ in range(100):
+            with pytest.raises(server_module.ServerError, match="does not respond"):
+                link.request("POST", "/excel/batch", RATE)
+        assert len(tries) == 1
+        link.forget_failure()
+        with pytest.raises(server_module.ServerError):
+            link.request("POST", "/excel/batch", RATE)
+        assert len(tries) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (401, b"{}", "does not know this add-in's token"),
+        (413, b"{}", "status 413"),
+        (413, b'{"error": {"message": "give a smaller range"}}', "give a smaller range"),
+        (500, b"Traceback: secret", "status 500"),
+        (200, b"<html>", "is not a server of svc-tools"),
+    ],
+)
+def test_a_refusal_is_said_and_never_taken_for_an_answer(folder, link, status, body, said):
+    with Answering(status, body) as one:
+        publish(folder, one.url, "a-token")
+        with pytest.raises(server_module.ServerError, match=said) as caught:
+            link.request("POST", "/excel/batch", RATE)
+        assert "secret" not in str(caught.value)
+        link._close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"url": "http://localhost:1"}',
+        '{"url": "http://rates.example:80", "token": "t"}',
+    ],
+)
+def test_a_file_that_is_broken_or_names_another_machine_is_not_followed(folder, link, content):
+    (folder / "server.json").write_text(content)
+    with pytest.raises(server_module.ServerError, match=r"server\.json cannot be read"):
+        link.request("POST", "/excel/batch", RATE)
+
+
+def test_https_is_trusted_by_the_server_s_own_certificate_alone(tmp_path, monkeypatch, link):
+    cert, key = make_certificate(tmp_path)
+    other, _ = make_certificate(tmp_path / "other")
+    monkeypatch.setenv("SVC_EXCEL", str(tmp_path / "excel"))
+    with excel_serve("--port", 0, "--cert", cert, "--key", key, **os.environ):
+        (result,) = link.request("POST", "/excel/batch", RATE)["results"]
+        assert result == {"v": 0.0725}
+        file = server_module.server_file()
+        told = json.loads(file.read_text())
+        assert told["url"].startswith("https://localhost:")
+        file.write_text(json.dumps({**told, "certificate": str(other)}))
+        with pytest.raises(server_module.ServerError, match="cannot be trusted"):
+            link.request("POST", "/excel/batch", RATE)
+        file.write_text(json.dumps({**told, "certificate": None}))
+        with pytest.raises(server_module.ServerError, match="cannot be trusted"):
+            link.request("POST", "/excel/batch", RATE)
