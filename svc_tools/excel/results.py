@@ -16,7 +16,7 @@ from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
 from svc_tools.codes import PARTIAL_CODES, meaning_of, percent
 from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
-from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
+from svc_tools.lookup.outcomes import as_of_status, parsed_day, review_reasons, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,7 +237,7 @@ LOOKUP_FIELDS: dict[str, _Field] = {
     "confidence": _Field(_TEXT, _found(lambda found: found.confidence)),
     "warnings": _Field(_TEXT, _warnings),
     "resolved_via": _Field(_TEXT, _found(lambda found: found.resolved_via)),
-    "effective_date": _Field(_DAY, _found(lambda found: _iso(told_day(found.effective_date)))),
+    "effective_date": _Field(_DAY, _found(lambda found: _iso(parsed_day(found.effective_date)))),
     "effective_date_basis": _Field(_TEXT, _found(lambda found: found.effective_date_basis)),
     "resolved_state": _Field(_TEXT, _found(lambda found: found.resolved_state)),
     "resolved_zip": _Field(_TEXT, _found(lambda found: found.resolved_zip)),

@@ -20,7 +20,7 @@ from svc_sdk._settings import checked_url
 from svc_tools import config
 from svc_tools.atomic import whole_file
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
-from svc_tools.lookup.errors import is_foreign
+from svc_tools.lookup.outcomes import is_foreign
 from svc_tools.nexus.service import ABSENT
 
 if TYPE_CHECKING:

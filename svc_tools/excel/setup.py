@@ -20,7 +20,7 @@ import httpx
 from svc_sdk import AuthError, Svc, SvcError, __version__
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError, EmbeddedSvc
 from svc_tools.excel import server_file, settings
-from svc_tools.lookup.errors import explained
+from svc_tools.lookup.outcomes import explained
 from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:

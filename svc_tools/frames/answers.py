@@ -35,7 +35,7 @@ from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import CATEGORY_COLUMNS, DETAIL_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.frames.queries import combined
 from svc_tools.lookup import Component, Found, Outcome, refused
-from svc_tools.lookup.review import as_of_status, review_reasons, told_day, warnings_of
+from svc_tools.lookup.outcomes import as_of_status, parsed_day, review_reasons, warnings_of
 from svc_tools.places import Question, time_zone
 
 if TYPE_CHECKING:
@@ -443,7 +443,7 @@ _TRUTHS: dict[str, Callable[[_Values], _Coded]] = {
 }
 _VALUES: dict[str, Callable[[_Values], list[Any]]] = {
     "warnings": lambda values: values.warnings.of(lambda codes: "; ".join(codes) or None).each(),
-    "effective_date": lambda values: values.coded("effective_date").of(told_day).each(),
+    "effective_date": lambda values: values.coded("effective_date").of(parsed_day).each(),
     "lookup_as_of": lambda values: values.asked_days,
     "lookup_status": lambda values: values.result("status"),
     "lookup_error": lambda values: values.result("error"),

@@ -26,8 +26,7 @@ from svc_tools.frames.money import Money, Totals, dollars, money, sums_by, total
 from svc_tools.frames.review import Review, reviewed, rows_by_use
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.lookup.review import OTHER_DATE
+from svc_tools.lookup.outcomes import OTHER_DATE, counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

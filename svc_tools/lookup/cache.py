@@ -37,8 +37,7 @@ from svc_tools.lookup.cache_store import (
     text_checksum,
     write_profile,
 )
-from svc_tools.lookup.outcomes import all_stay
-from svc_tools.lookup.review import OTHER_DATE, law_since
+from svc_tools.lookup.outcomes import OTHER_DATE, all_stay, law_since
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

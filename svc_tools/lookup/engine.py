@@ -21,8 +21,17 @@ from typing import TYPE_CHECKING
 from svc_sdk import RateLimitError, SvcError, _responses
 from svc_sdk._responses import Failure
 from svc_sdk._retry import decide
-from svc_tools.lookup.errors import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
-from svc_tools.lookup.outcomes import Outcome, failed, not_attempted, of_answer
+from svc_tools.lookup.outcomes import (
+    SERVER_ERRORS,
+    TOO_MANY,
+    Outcome,
+    failed,
+    is_fatal,
+    is_foreign,
+    is_transient,
+    not_attempted,
+    of_answer,
+)
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 

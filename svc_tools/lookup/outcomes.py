@@ -1,4 +1,7 @@
-"""The outcome of a query: a status, a reason, and the rate that was found. Pure."""
+"""The outcome of a query: a status, a reason, the rate found, and whether it requires review. Pure.
+
+Also which errors of the service end a run, and how they are explained to a user.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,50 @@ import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from svc_sdk import Advisory, NotFoundError, SvcError, TaxResponse
-from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
-from svc_tools.codes import OTHER_CITY_CODES, lacking, part_is_known
-from svc_tools.display import NOTHING, Note, Table, as_html, number, printable, prose
-from svc_tools.lookup.errors import is_foreign
+from svc_sdk import (
+    Advisory,
+    AuthError,
+    ForbiddenError,
+    NotFoundError,
+    PaymentRequiredError,
+    RateLimitError,
+    ServiceError,
+    SvcError,
+    TaxResponse,
+    TransportError,
+    ValidationError,
+)
+from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units
+from svc_tools.codes import (
+    CODES,
+    OTHER_CITY_CODES,
+    PARTIAL_CODES,
+    codes_of,
+    lacking,
+    part_is_known,
+    percent,
+)
+from svc_tools.display import (
+    NOTHING,
+    Note,
+    Table,
+    as_html,
+    capital,
+    counted,
+    number,
+    printable,
+    prose,
+)
+from svc_tools.places import ONE_RATE_STATES, same_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from svc_tools.places import Place, Refusal
@@ -296,6 +333,228 @@ def not_attempted(cause: str) -> Outcome:
     return Outcome("not_attempted", cause)
 
 
+_PROVED = "publisher_effective_date"
+_SPANS = "zip_spans_jurisdictions"
+_MISMATCH = "place_input_mismatch"
+OTHER_DATE = frozenset({"as_of_before_history", "as_of_after_edition", "stale_rate"})
+"""Warnings that the rate is that of another date than the one of the query."""
+_DISPROVING = OTHER_DATE | PARTIAL_CODES.keys() | {"seasonal_rates", "source_conflict", NO_SUM}
+"""Warnings with which a published date proves nothing: the rate is of another date, incomplete, of
+one season, or disputed by another source."""
+_EARLIEST = timedelta(hours=14)
+"""How much earlier than in UTC a day begins where it begins first."""
+_DOUBTFUL = frozenset({"low", "none"})
+_REASONS = codes_of("review")
+_BY_WARNING = frozenset(_REASONS).difference(
+    STATUSES, {_SPANS, "several_rates", "effective_after_sale", "low_confidence"}
+)
+
+
+def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
+    """The warnings of a result, each once, plus a mismatch of the row's city (SPEC 2.4).
+
+    Args:
+        found: the result.
+        named_city: the row's city where it was not sent (`Question.named_city`): it is compared
+            here.
+    """
+    if found is None:
+        return ()
+    codes = found.warnings
+    if named_city and found.resolved_city:
+        known = (found.resolved_city, *found.accepted_places)
+        if not any(same_place(named_city, name) for name in known):
+            codes = (*codes, _MISMATCH)
+    return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
+
+
+def review_reasons(
+    outcome: Outcome,
+    warnings: Collection[str],
+    own_day: date | None = None,
+    *,
+    state_from_zip: bool = False,
+) -> tuple[str, ...]:
+    """Why a row requires review, as codes of `svc_tools.codes`; empty where it does not.
+
+    A row does where the result's own uncertainty could change its tax. A result of medium
+    confidence or better, with one rate and of the right date, does not: that its date is
+    unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor is
+    another city than the one given, where both have the same rate or the state has only one: but
+    only where the row named that state, since a wrong ZIP gives a wrong state.
+    Warnings that are not in the table are no reason either.
+
+    Args:
+        outcome: the outcome for the row's place.
+        warnings: its warnings (`warnings_of`).
+        own_day: the day of the row.
+        state_from_zip: whether the row named no state, and its ZIP gave it
+            (`Question.state_from_zip`).
+    """
+    found = outcome.found
+    if found is None:
+        return (outcome.status,)
+    codes = {code for code in warnings if code in _BY_WARNING} if warnings else set()
+    if not state_from_zip:
+        codes -= {code for code in codes & OTHER_CITY_CODES if _same_rate(code, found)}
+    if outcome.status != "ok":
+        codes.add(outcome.status)
+    if found.low is not None and found.low != found.high:
+        codes.add("several_rates")
+    elif _SPANS in warnings and found.low is None:
+        codes.add(_SPANS)
+    since = law_since(found)
+    if since is not None and own_day is not None and since > own_day:
+        codes.add("effective_after_sale")
+    if found.confidence in _DOUBTFUL and not codes:
+        codes.add("low_confidence")
+    if len(codes) > 1:
+        return tuple(code for code in _REASONS if code in codes)
+    return tuple(codes)
+
+
+def _same_rate(code: str, found: Found) -> bool:
+    """Whether the rate of the other city of a warning is known to be the same."""
+    if found.resolved_state in ONE_RATE_STATES:
+        return True
+    return code in found.warnings and found.low is not None and found.low == found.high
+
+
+def as_of_status(
+    found: Found | None,
+    query_day: date | None,
+    own_day: date | None,
+    responded_at: datetime | None = None,
+) -> Literal["verified", "unverified"] | None:
+    """Whether the result itself proves that its rate was in force on the day of the row.
+
+    `verified`: the publisher dates the rate on the day of the row or before, no warning says that
+    it is of another date or season, lacks a part, or is disputed, the query was for the row's own
+    day, and that day had begun when the service responded. Everything else is `unverified`;
+    without a rate there is no status.
+
+    Args:
+        found: the result.
+        query_day: the day of the query.
+        own_day: the day of the row.
+        responded_at: when the service responded, where that is known.
+    """
+    if found is None:
+        return None
+    since = law_since(found)
+    proved = (
+        since is not None
+        and own_day is not None
+        and since <= own_day == query_day
+        and _DISPROVING.isdisjoint(found.warnings)
+        # a day that had not begun anywhere: the law may still change
+        and not (responded_at is not None and own_day > (responded_at + _EARLIEST).date())
+    )
+    return "verified" if proved else "unverified"
+
+
+def law_since(found: Found) -> date | None:
+    """The day from which the publisher says that the rate is law."""
+    return parsed_day(found.effective_date) if found.effective_date_basis == _PROVED else None
+
+
+@lru_cache(maxsize=4096)
+def parsed_day(text: str | None) -> date | None:
+    """A date as the service writes it; `None` where it is missing or invalid."""
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+
+
+TOO_MANY = 429
+SERVER_ERRORS = range(500, 600)
+_FATAL = (AuthError, PaymentRequiredError, ForbiddenError)
+
+_CODES: Mapping[type[SvcError], str] = {
+    AuthError: "unauthorized",
+    PaymentRequiredError: "payment_required",
+    ForbiddenError: "forbidden",
+    NotFoundError: "not_found",
+    RateLimitError: "too_many_requests",
+    ValidationError: "invalid_request",
+    TransportError: "no_connection",
+}
+
+
+def is_fatal(error: SvcError) -> bool:
+    """Whether every further request would be refused too: the key, the plan, the quota."""
+    return isinstance(error, _FATAL) or (
+        isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED"
+    )
+
+
+def is_transient(error: SvcError) -> bool:
+    """Whether the same request may succeed later."""
+    return error.status_code == TOO_MANY or error.status_code in SERVER_ERRORS
+
+
+def is_foreign(error: SvcError) -> bool:
+    """Whether the response is not the service's: a redirect, a page, an empty body.
+
+    A wrong address, a gateway or a login page respond so. The service explains in JSON what it
+    refuses; a 5xx and a 429 need no explanation.
+    """
+    if error.status_code is None or is_transient(error):
+        return False
+    explained = error.error_code is not None or isinstance(error.response_body, dict)
+    return isinstance(error, ServiceError) or not explained
+
+
+_ARGUMENT = re.compile(r"^[a-z_]{2,20}: (?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error as it is shown to a user.
+
+    Attributes:
+        title: what happened, in a few words.
+        text: the message, in a sentence.
+        what_to_do: what the user can do.
+        reference: what to quote to support; `None` where the service gave none.
+    """
+
+    title: str
+    text: str
+    what_to_do: str
+    reference: str | None = None
+
+
+def code_of_error(error: SvcError) -> str:
+    """The code of an error of the service in `svc_tools.codes`."""
+    if is_foreign(error) and not isinstance(error, AuthError):
+        return "not_the_service"
+    if isinstance(error, RateLimitError) and error.error_code == "QUOTA_EXCEEDED":
+        return "quota_exceeded"
+    return _CODES.get(type(error), "service_error")
+
+
+def explained(error: SvcError) -> Trouble:
+    """The explanation of a call that failed."""
+    code = code_of_error(error)
+    title, what_to_do = CODES[code].meaning, CODES[code].to_do
+    if code == "too_many_requests" and isinstance(error, RateLimitError) and error.retry_after:
+        what_to_do = f"Wait {counted(ceil(error.retry_after), 'second')}, then try again."
+    facts = [f"status {error.status_code}" if error.status_code is not None else ""]
+    facts += [f"after {error.attempts} attempts" if error.attempts > 1 else ""]
+    known = ", ".join(fact for fact in facts if fact)
+    text = one_line(error.message)
+    return Trouble(
+        title, f"{text} ({known})" if known else text, what_to_do, error.support_reference
+    )
+
+
+def one_line(text: str) -> str:
+    """The message on one line, without the name of an argument before it."""
+    return capital(_ARGUMENT.sub("", " ".join(text.split())))
+
+
 _VALUE = re.compile(r"""^(\w+: )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
@@ -334,63 +593,51 @@ def _with_others(reason: str, others: int) -> str:
 
 
 def outcome_html(outcome: Outcome) -> str:
-    """The outcome as HTML: the status, then the rate and its grounds."""
+    """The outcome as HTML: the status, then the rate and its sources."""
     found = outcome.found
-    tables = () if found is None else (_rates(found), _facts(found))
-    return as_html(Note(_title(outcome), _sentences(outcome)), *tables)
-
-
-def _title(outcome: Outcome) -> str:
-    found = outcome.found
-    if found is None:
-        return f"{outcome.status}: no rate"
-    rate = units_to_rate(found.combined)
-    if outcome.status == "partial":
-        return f"partial: {rate} is known, and lacks a part of the rate"
-    return f"{outcome.status}: {rate}, confidence {found.confidence or 'not said'}"
-
-
-def _sentences(outcome: Outcome) -> list[str]:
     sentences = [] if outcome.error is None else [outcome.error]
     if outcome.looked_up_at is not None:
-        how = "Answer from the cache, given" if outcome.cached else "Answered"
+        how = "From the cache, looked up" if outcome.cached else "Looked up"
         sentences.append(f"{how} {outcome.looked_up_at.isoformat(' ', 'seconds')}.")
     if outcome.support_reference is not None:
         sentences.append(f"Support reference: {outcome.support_reference}.")
-    return sentences
+    if found is None:
+        return as_html(Note(f"{outcome.status}: no rate", sentences))
+    rate = _percent(found.combined)
+    if outcome.status == "partial":
+        title = f"partial: {rate} is known, and lacks a part of the rate"
+    else:
+        title = f"{outcome.status}: {rate}, confidence {found.confidence or 'not given'}"
+    return as_html(Note(title, sentences), _rates(found), _facts(found))
 
 
-_SHOWN_PARTS = (
-    ("state", "State"),
-    ("county", "County"),
-    ("city", "City"),
-    ("districts", "Districts"),
-)
+def _percent(units: int | None) -> str:
+    """A rate as a percentage; a missing one is a dash, never 0."""
+    return NOTHING if units is None else percent(Decimal(units).scaleb(-5))
 
 
 def _rates(found: Found) -> Table:
-    """The parts of the rate; a missing one is a dash, never 0."""
-    rows = [(label, units_to_rate(getattr(found, name)) or NOTHING) for name, label in _SHOWN_PARTS]
-    rows.append(("Together", units_to_rate(found.combined)))
+    parts = {"State": found.state, "County": found.county, "City": found.city}
+    parts |= {"Districts": found.districts, "Combined": found.combined}
+    rows = [(name, _percent(units)) for name, units in parts.items()]
     return Table(("Part", number("Rate")), rows, "Rate")
 
 
 def _facts(found: Found) -> Table:
     places = (found.resolved_city, found.resolved_county, found.resolved_state, found.resolved_zip)
-    between = f"{units_to_rate(found.low)} to {units_to_rate(found.high)}"
     facts = {
         "Place": ", ".join(filter(None, places)),
         "Decided by": found.resolved_via,
         "Confidence": found.confidence,
         "Warnings": ", ".join(found.warnings),
-        "May lie between": between if found.low is not None else None,
+        "Range": None if found.low is None else f"{_percent(found.low)} to {_percent(found.high)}",
         "Effective date": found.effective_date,
         "Basis of the date": found.effective_date_basis,
         "Source": found.source,
         "Edition": found.edition,
     }
-    rows = tuple((name, printable(value) if value else NOTHING) for name, value in facts.items())
-    return Table(("Fact", prose("Value")), rows, "What it rests on")
+    rows = [(name, printable(value) if value else NOTHING) for name, value in facts.items()]
+    return Table(("Fact", prose("Value")), rows, "Source of the rate")
 
 
 @contextmanager

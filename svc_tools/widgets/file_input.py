@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from svc_tools.frames.files.enriching import FileView
-    from svc_tools.lookup.errors import Trouble
+    from svc_tools.lookup.outcomes import Trouble
     from svc_tools.widgets.parts import Values
     from svc_tools.widgets.session import Session
 

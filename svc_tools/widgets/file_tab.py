@@ -20,8 +20,7 @@ from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.lookup.cache import opened_cache
-from svc_tools.lookup.errors import Trouble
-from svc_tools.lookup.outcomes import STOPPED
+from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.widgets.file_input import ColumnsForm, FileChoice, Reading, file_trouble, in_words
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (

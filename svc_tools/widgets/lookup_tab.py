@@ -17,9 +17,7 @@ from svc_sdk import SvcError
 from svc_sdk.rates import rate_to_decimal, units_to_rate
 from svc_tools.codes import meaning_of, percent, what_to_do
 from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.lookup.errors import Trouble
-from svc_tools.lookup.outcomes import failed, of_answer
-from svc_tools.lookup.review import review_reasons
+from svc_tools.lookup.outcomes import Trouble, failed, of_answer, review_reasons
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,

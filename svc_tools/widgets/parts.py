@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from svc_sdk import SvcError
 from svc_tools import display
 from svc_tools.config import ConfigurationError
-from svc_tools.lookup.errors import Trouble, explained, one_line
+from svc_tools.lookup.outcomes import Trouble, explained, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ from support.faults import KEY, answer, echo, serving
 from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.demo import orders, run_demo
-from svc_tools.lookup.review import OTHER_DATE
+from svc_tools.lookup.outcomes import OTHER_DATE
 
 PICTURES = Path(__file__).parents[2] / "docs"
 SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"

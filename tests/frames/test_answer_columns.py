@@ -18,7 +18,7 @@ from svc_tools.frames.columns import Inputs
 from svc_tools.frames.lookup_columns import LOOKUP_COLUMNS
 from svc_tools.frames.queries import ask
 from svc_tools.lookup import Found, Outcome, refused
-from svc_tools.lookup.review import as_of_status, review_reasons
+from svc_tools.lookup.outcomes import as_of_status, review_reasons
 from svc_tools.places import Question, same_place
 
 TODAY = date(2026, 6, 1)

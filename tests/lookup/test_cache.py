@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
+import time
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.answers import NOW, OTHER, OUTCOMES, PAST, PLACES, SOURCE, ok, zip_place
+from support.answers import NOW, OTHER, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 from support.faults import KEY
 
 import svc_tools
@@ -18,7 +20,14 @@ from svc_sdk import Svc
 from svc_tools import config
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
-from svc_tools.lookup.cache import Cache, ResultStore, opened_cache
+from svc_tools.lookup.cache import (
+    FOR_EVER,
+    Cache,
+    LocalDays,
+    ResultStore,
+    keeps_until,
+    opened_cache,
+)
 from svc_tools.lookup.cache_store import (
     _OWN,
     DamageError,
@@ -315,3 +324,146 @@ def test_equal_answers_on_many_days_are_in_memory_once_and_full_ones_apart(tmp_p
 def cache_stores_close():
     """As a new process: nothing is in memory."""
     cache_module._stores.close()
+
+
+@given(PLACES, PLACES)
+def test_different_places_have_different_keys_and_equal_ones_the_same(one, other):
+    assert (place_key(one) == place_key(other)) == (one == other)
+
+
+@given(PLACES, PLACES, st.data())
+def test_one_field_that_differs_is_enough(one, other, data):
+    name = data.draw(st.sampled_from([field.name for field in dataclasses.fields(Place)]))
+    changed = dataclasses.replace(one, **{name: getattr(other, name)})
+    assert (place_key(one) == place_key(changed)) == (one == changed)
+
+
+@given(PLACES)
+def test_a_key_is_plain_ascii(place):
+    key = place_key(place)
+    assert key.isascii()
+    assert key.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Place("TX", "zip", zip="78701"), Place("TX", "zip", zip="78701 -")),
+        (Place("TX", "zip", zip="78701"), Place("TX", "place", location="78701")),
+        (Place("TX", "zip", zip="78701"), Place("TX", "address", address="", zip="78701")),
+        (Place("TX", "place", location="-"), Place("TX", "place")),
+        (Place("TX", "address", 'a" "b', None), Place("TX", "address", "a", "b")),
+        (Place('"TX" - -', "zip", zip="inf"), Place("TX", "zip", zip="inf", lat=1.0)),
+        (Place("TX", "coordinates", lat=0.1), Place("TX", "coordinates", lat=0.1 + 2**-55)),
+    ],
+)
+def test_what_looks_alike_is_kept_apart(one, other):
+    assert place_key(one) != place_key(other)
+
+
+def test_numbers_that_are_equal_are_one_question():
+    one = Place("TX", "coordinates", lat=30, lng=-0.0)
+    assert place_key(one) == place_key(Place("TX", "coordinates", lat=30.0, lng=0.0))
+
+
+def test_a_moment_counts_as_its_day():
+    moment = datetime(2024, 5, 1, 23, 59)  # noqa: DTZ001 - as pandas gives them
+    key = place_key(Place("TX", "zip", zip="78701", as_of=moment))
+    assert key == place_key(Place("TX", "zip", zip="78701", as_of=date(2024, 5, 1)))
+
+
+TODAY = NOW.date()
+ENDS = datetime(2026, 5, 21, 5, tzinfo=UTC)
+DAYS_30 = NOW + timedelta(days=30)
+
+
+def until(outcome, as_of=PAST, hours=None):
+    return keeps_until(outcome, as_of, answered=NOW, today=TODAY, day_ends=ENDS, hours=hours)
+
+
+def test_the_proven_rate_of_a_past_date_is_kept_for_ever():
+    assert until(ok()) == FOR_EVER
+    assert until(ok(effective_date=PAST.isoformat())) == FOR_EVER
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"effective_date_basis": "edition_only"},
+        {"effective_date_basis": "no_published_date"},
+        {"effective_date_basis": None},
+        {"effective_date": None},
+        {"effective_date": "soon"},
+        {"effective_date": "2024-05-02"},
+        {"warnings": ("as_of_before_history",)},
+        {"warnings": ("zip_spans_jurisdictions", "as_of_after_edition")},
+    ],
+)
+def test_what_does_not_prove_a_past_date_is_asked_again_after_30_days(changes):
+    assert until(ok(**changes)) == DAYS_30
+
+
+def test_a_rate_that_lacks_a_part_is_asked_again_after_30_days():
+    partial = Outcome("partial", "districts_not_covered", found())
+    assert until(partial) == DAYS_30
+
+
+@pytest.mark.parametrize("as_of", [None, TODAY, TODAY + timedelta(days=1), date(2030, 1, 1)])
+def test_rates_of_today_and_later_are_kept_until_the_day_ends_or_as_long_as_asked(as_of):
+    assert until(ok(), as_of) == ENDS
+    assert until(ok(), as_of, hours=48) == NOW + timedelta(hours=48)
+    assert until(ok(), as_of, hours=0.5) == ENDS
+    assert until(ok(), PAST, hours=48) == FOR_EVER
+
+
+def test_a_day_that_is_still_today_for_the_service_is_not_past():
+    late = datetime(2026, 5, 20, 22, tzinfo=UTC)  # in Sydney it is the 21st already
+    rules = {"answered": late, "today": date(2026, 5, 21), "day_ends": ENDS}
+    assert keeps_until(ok(), date(2026, 5, 20), **rules) == ENDS
+    assert keeps_until(ok(), date(2026, 5, 19), **rules) == FOR_EVER
+
+
+def test_a_place_that_is_not_known_is_asked_again_after_an_hour():
+    assert until(Outcome("unresolved", "no such ZIP")) == NOW + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("status", ["failed", "not_attempted", "invalid", "unsupported"])
+def test_what_is_no_answer_is_never_kept(status):
+    assert until(Outcome(status, "why")) is None
+
+
+@pytest.fixture
+def chicago(monkeypatch):
+    monkeypatch.setenv("TZ", "America/Chicago")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("moment", "day", "ends"),
+    [
+        ("2026-05-20T17:00", "2026-05-20", "2026-05-21T05:00"),
+        ("2026-05-21T04:59", "2026-05-20", "2026-05-21T05:00"),
+        ("2026-05-21T05:00", "2026-05-21", "2026-05-22T05:00"),
+        ("2026-03-08T12:00", "2026-03-08", "2026-03-09T05:00"),  # the clocks went forward
+        ("2026-11-01T12:00", "2026-11-01", "2026-11-02T06:00"),  # and back
+    ],
+)
+def test_the_day_is_the_one_where_the_person_is(chicago, moment, day, ends):
+    days = LocalDays()
+    for _ in range(2):  # the second time from memory
+        found = days.of(datetime.fromisoformat(moment).replace(tzinfo=UTC))
+        assert found == (
+            date.fromisoformat(day),
+            datetime.fromisoformat(ends).replace(tzinfo=UTC),
+        )
+
+
+def test_the_guide_says_the_same_as_the_code():
+    lines = map(str.strip, keeps_until.__doc__.splitlines())
+    table = [line for line in lines if line.startswith("|")]
+    guide = (Path(__file__).parents[2] / "docs" / "CACHE.md").read_text()
+    assert len(table) == 7
+    assert "\n".join(table) in guide

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
+import socketserver
+import sys
+import threading
+import time
 from collections import Counter
+from itertools import pairwise
 
+import httpx
 import pytest
-from support.faults import RESET, answer, echo, echoing
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.answers import PLACES
+from support.counting import counting
+from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing, serving
 from support.waiting import Steps
 
-from svc_tools.lookup import Run, look_up, many
+from svc_sdk import Svc, SvcError
+from svc_tools.lookup import Run, engine, look_up, lookup_many, many, transport
 from svc_tools.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
@@ -229,3 +243,314 @@ def test_a_service_that_answers_nothing_that_can_be_read_is_given_up(client, fau
 def test_nothing_to_ask_is_no_request(client, faults):
     assert look_up(client, []) == Run({}, None, 0, 0, 0, 0.0)
     assert faults.seen == []
+
+
+def test_requests_say_who_asks_and_carry_the_key_in_the_header_alone(scripted, faults):
+    look_up(scripted, [Place("TX", "address", address="1 Main St", city="Größe & Söhne")])
+    (seen,) = faults.seen
+    assert seen.headers["x-api-key"] == KEY
+    assert seen.headers["user-agent"].startswith("svc-tools/")
+    assert seen.headers["accept"] == "application/json"
+    assert KEY not in seen.target
+    told = seen.target.replace("+", "%20")  # which of the two it is is the HTTP client's choice
+    assert told == "/v1/tax/TX?street=1%20Main%20St&city=Gr%C3%B6%C3%9Fe%20%26%20S%C3%B6hne"
+
+
+def test_the_full_answer_is_asked_for_by_detail(scripted, faults):
+    look_up(scripted, places(1), detail=True)
+    assert faults.seen[0].target.endswith("zip=78000&mode=full")
+
+
+def test_a_connection_that_breaks_is_not_tried_again_but_a_5xx_is(faults):
+    with Svc(KEY, base_url=faults.base_url) as client:
+        faults.will(RESET)
+        broken = look_up(client, places(1))
+        faults.will(answer(503, b"", retry_after="0"), echo)
+        mended = look_up(client, places(1))
+    assert (broken.requests, statuses(broken)) == (1, {"failed": 1})
+    assert (mended.requests, statuses(mended)) == (2, {"ok": 1})
+
+
+def test_a_connection_that_broke_after_others_were_kept_is_not_sent_again(faults):
+    faults.will(*[echo] * 3, RESET, echo)
+    with Svc(KEY, base_url=faults.base_url) as client:
+        run = look_up(client, places(10), concurrency=1)
+    assert statuses(run) == {"ok": 9, "failed": 1}
+    assert len(faults.seen) == run.requests == 10
+
+
+def test_a_failure_to_connect_is_tried_again_and_told_as_such():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        with Svc(KEY, base_url=url, max_retries=1) as client:
+            run = look_up(client, places(1))
+    (outcome,) = run.outcomes.values()
+    assert run.requests == 2
+    assert "Could not connect" in outcome.error
+
+
+def test_an_answer_that_drips_for_ever_ends_with_the_timeout():
+    with (
+        counting({"drip": 1.0}) as (url, _),
+        Svc(KEY, base_url=url, timeout=0.3, max_retries=0) as client,
+    ):
+        run = look_up(client, places(2))
+    assert {outcome.error.partition(" (")[0] for outcome in run.outcomes.values()} == {
+        f"No answer from {url[7:]} within 0.3 s"
+    }
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_an_absurdly_large_answer_is_not_read(scripted, faults, monkeypatch, chunked):
+    monkeypatch.setattr(transport, "_LARGEST", 10_000)
+    body = b" " * 20_000
+    large = answer(200, body)
+    if chunked:
+        large = (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        )
+    faults.will(large)
+    (outcome,) = look_up(scripted, places(1)).outcomes.values()
+    assert outcome.status == "failed"
+    assert "more than" in outcome.error
+
+
+def test_a_retry_after_holds_every_request_back(faults):
+    faults.will(echo, answer(429, b"", retry_after="1"), echo)
+    times = []
+
+    def timed():
+        times.append(time.monotonic())
+
+    with Svc(KEY, base_url=faults.base_url) as client:
+        run = look_up(client, places(40), concurrency=2, progress=Steps(timed))
+    assert statuses(run) == {"ok": 40}
+    assert 1.0 <= run.waited < 2.0
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert max(pauses) > 0.8
+    assert run.requests == 41
+
+
+def test_the_deadline_ends_the_run_and_keeps_what_came(scripted, faults, monkeypatch):
+    monkeypatch.setattr(engine, "GRACE", 0.05)
+    faults.will(*[echo] * 5, HANG)
+    began = time.monotonic()
+    run = look_up(scripted, places(100), deadline=0.5)
+    assert time.monotonic() - began < 5
+    assert run.stopped == "the deadline of 0.5 s was reached"
+    assert statuses(run) == {"ok": 5, "not_attempted": 95}
+
+
+def test_an_interrupt_does_not_wait_for_what_hangs(scripted, faults, monkeypatch):
+    monkeypatch.setattr(many, "GRACE", 0.05)
+    faults.will(*[echo] * 5, HANG)
+    seen = []
+
+    def interrupt():
+        seen.append(1)
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    run = look_up(scripted, places(100), progress=Steps(interrupt))
+    assert time.monotonic() - began < 5
+    assert run.stopped == "interrupted"
+    assert statuses(run) == {"ok": 5, "not_attempted": 95}
+
+
+def test_an_error_of_the_callback_reaches_the_caller_and_ends_the_run(scripted, faults):
+    def broken():
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        look_up(scripted, places(5_000), progress=Steps(broken))
+    assert len(faults.seen) < 5_000
+
+
+def test_an_injected_client_is_asked_with_its_own_headers(faults):
+    with (
+        httpx.Client(headers={"X-Team": "tax"}) as http,
+        Svc(KEY, base_url=faults.base_url, http_client=http) as client,
+    ):
+        run = look_up(client, places(30))
+        assert not http.is_closed
+    assert statuses(run) == {"ok": 30}
+    assert {seen.headers["x-team"] for seen in faults.seen} == {"tax"}
+
+
+def test_a_proxy_of_the_environment_is_used(faults, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, faults.base_url)
+    with (
+        pytest.warns(UserWarning, match="unencrypted"),
+        Svc(KEY, base_url="http://rates.invalid") as client,
+    ):
+        run = look_up(client, places(3))
+    assert statuses(run) == {"ok": 3}
+    assert {seen.target.partition("?")[0] for seen in faults.seen} == {
+        "http://rates.invalid/v1/tax/TX"
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_looks_up_for_itself(scripted, faults):
+    look_up(scripted, places(3))
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            with Svc(KEY, base_url=faults.base_url) as client:
+                code = int(statuses(look_up(client, places(5))) != {"ok": 5})
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert statuses(look_up(scripted, places(3))) == {"ok": 3}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as state:
+        yield state
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=PLACES, detail=st.booleans(), prefix=st.sampled_from(["", "/a/b", "/with blank"]))
+def test_a_run_sends_the_very_bytes_that_the_client_sends(server, place, detail, prefix):
+    server.will(echo)
+    server.seen.clear()
+    with Svc(KEY, base_url=server.base_url + prefix, max_retries=0) as client:
+        with contextlib.suppress(SvcError, ValueError, TypeError):
+            client.lookup(place.state, **place.arguments(), mode="full" if detail else "simple")
+        theirs = list(server.seen)
+        server.seen.clear()
+        look_up(client, [place], detail=detail)
+    ours = server.seen
+    assert [(one.method, one.target, one.body) for one in ours] == [
+        (one.method, one.target, one.body) for one in theirs
+    ]
+    apart = {"connection", "accept-encoding"}  # they belong to the connection, not to the question
+    for one, other in zip(ours, theirs, strict=True):
+        assert {name: one.headers[name] for name in one.headers.keys() - apart} == {
+            name: other.headers[name] for name in other.headers.keys() - apart
+        }
+
+
+class Talkative(socketserver.ThreadingTCPServer):
+    """Answers, and says something more on the same connection a moment later."""
+
+    daemon_threads = True
+    block_on_close = False
+    status = b"200 OK"
+
+    class RequestHandlerClass(socketserver.StreamRequestHandler):
+        def handle(self):
+            while target := self.rfile.readline():
+                while self.rfile.readline().strip():
+                    pass
+                body = json.loads(GOOD)
+                body["rate"]["zip"] = target.partition(b"zip=")[2][:5].decode()
+                self.wfile.write(answer(body=json.dumps(body).encode()))
+                self.server.over.wait(0.02)
+                body["rate"] |= {"zip": None, "combined_rate": "0.99999"}
+                told = json.dumps(body).encode()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(answer(body=told).replace(b"200 OK", self.server.status, 1))
+                self.server.said.set()
+
+    def __init__(self):
+        self.over = threading.Event()
+        self.said = threading.Event()
+        super().__init__(("127.0.0.1", 0), self.RequestHandlerClass)
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"408 Request Timeout"])
+def test_what_a_server_says_unasked_is_not_the_answer_to_the_next_question(status):
+    with Talkative() as server:
+        server.status = status
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+
+        def one_by_one():
+            for place in places(5):
+                server.said.clear()
+                yield place
+                server.said.wait(20)
+                server.over.wait(0.05)  # until it has come to the idle connection
+
+        with Svc(KEY, base_url=url, max_retries=0) as client:
+            outcomes = [one for _, one in lookup_many(one_by_one(), client=client, concurrency=1)]
+        server.over.set()
+        server.shutdown()
+        thread.join()
+    assert [(one.status, one.found and one.found.combined) for one in outcomes] == [
+        ("ok", 8250)
+    ] * 5
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        answer(301, b"", location="https://elsewhere.example/"),
+        answer(404, b"<html>no such page</html>"),
+        answer(405, b""),
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+    ],
+)
+def test_a_gateway_that_answers_for_the_service_ends_the_run(scripted, faults, foreign):
+    faults.will(foreign)
+    run = look_up(scripted, places(1000))
+    assert "The service answered" in run.stopped
+    assert len(faults.seen) < 100
+    # nothing is said of the places: none of them is known to be unknown
+    assert {one.status for one in run.outcomes.values()} == {"failed", "not_attempted"}
+
+
+def test_places_that_the_service_does_not_know_do_not_end_the_run(scripted, faults):
+    faults.will(answer(404, b'{"error": {"code": "NOT_FOUND", "message": "no such place"}}'))
+    run = look_up(scripted, places(100))
+    assert run.stopped is None
+    assert {one.status for one in run.outcomes.values()} == {"unresolved"}
+
+
+def test_half_a_character_in_an_answer_can_be_written_to_a_file(scripted, faults):
+    gone = rb'{"error": {"code": "\udfff", "message": "no \ud800", "support_reference": "\udfff"}}'
+    faults.will(
+        answer(404, gone),
+        b"HTTP/1.1 400 Bad Request\r\nX-Request-Id: \xff\r\nContent-Length: 2\r\n\r\n{}",
+        echoing(rate={"city": "Aus\ud800tin"}, warnings=["\udc00"], accepted_places=["\ud801"]),
+    )
+    told = look_up(scripted, places(3), concurrency=1).outcomes.values()
+    assert [one.status for one in told] == ["unresolved", "failed", "ok"]
+    for one in told:
+        repr(one).encode()
+        json.dumps(repr(one), ensure_ascii=False).encode()
+        for text in (one.error, one.support_reference, one.error_code):
+            (text or "").encode()
+    found = list(told)[2].found
+    assert (found.resolved_city, found.warnings, found.accepted_places) == (
+        "Aus?tin",
+        ("?",),
+        ("?",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\nConnection: close\r\n\r\n{}", "was cut off"),
+        (b"\x00 not HTTP\r\n\r\n", "no answer by the rules of HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n", "by the rules of HTTP"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X-A: a\r\n" * 100_000 + b"\r\n", "by the rules of HTTP"),
+    ],
+)
+def test_failures_of_one_kind_read_equally(scripted, faults, sent, said):
+    faults.will(sent)
+    run = look_up(scripted, places(3), concurrency=1)
+    (reason,) = {one.error for one in run.outcomes.values()}
+    assert said in reason
+    assert "zip=" not in reason

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.faults import GOOD
+from support.faults import GOOD, KEY
 
-from svc_sdk import NotFoundError, ServiceError, TaxResponse, TransportError
-from svc_tools.lookup import Component
-from svc_tools.lookup.outcomes import failed, of_answer
+from svc_sdk import NotFoundError, ServiceError, Svc, TaxResponse, TransportError
+from svc_tools.lookup import STATUSES, Component, Found, Outcome
+from svc_tools.lookup.many import lookup_many
+from svc_tools.lookup.outcomes import (
+    NO_SUM,
+    as_of_status,
+    counted_alike,
+    failed,
+    of_answer,
+    review_reasons,
+    warnings_of,
+)
 from svc_tools.places import Place
 
 PLACE = Place("TX", "zip", zip="78701")
@@ -127,3 +138,226 @@ def test_equal_failures_read_equally_whatever_their_reference():
         for reference in ("req_1", "req_2", None)
     ]
     assert told == ["down (status 503, 1 attempt)"] * 3
+
+
+@pytest.fixture(scope="module")
+def outcomes(service):
+    queries = {"NJ": "07030", "LA": "70112", "TX": "75703", "CA": "10001"}
+    places = [{"state": state, "zip": queries[state], "as_of": "2026-08-03"} for state in queries]
+    with Svc(KEY, base_url=service) as client:
+        return {item["state"]: one for item, one in lookup_many(places, client=client)}
+
+
+def cells(outcome):
+    lines = re.sub(r"<[^>]+>", "\n", outcome._repr_html_()).split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def after(outcome, head):
+    shown = cells(outcome)
+    return shown[shown.index(head) + 1]
+
+
+def test_a_notebook_shows_the_exact_rate_its_parts_and_its_source(outcomes):
+    whole, partial = outcomes["NJ"], outcomes["LA"]
+    assert cells(whole)[0] == f"ok: 6.625%, confidence {whole.found.confidence}"
+    assert (after(whole, "Combined"), after(whole, "City")) == ("6.625%", "0.00%")
+    assert after(whole, "Source") == whole.found.source
+    assert cells(partial)[0] == "partial: 5.00% is known, and lacks a part of the rate"
+    assert cells(partial)[1] == "local_rates_not_covered"
+    assert after(outcomes["TX"], "Range") == "6.75% to 8.25%"
+    unknown = replace(whole, found=replace(whole.found, districts=None), cached=True)
+    assert after(unknown, "Districts") == "\u2013"  # never 0
+    assert "From the cache" in cells(unknown)[1]
+
+
+def test_a_notebook_shows_why_there_is_no_rate_and_the_support_reference(outcomes):
+    shown = " ".join(cells(outcomes["CA"]))
+    assert shown.startswith("unresolved: no rate ZIP 10001 is not in California")
+    assert outcomes["CA"].support_reference in shown
+
+
+@given(st.text(max_size=30))
+def test_nothing_of_an_answer_becomes_markup(text):
+    shown = Outcome("failed", f"<script>{text}", support_reference=f"<b>{text}")._repr_html_()
+    empty = Outcome("failed", "", support_reference="")._repr_html_()
+    assert shown.count("<") == empty.count("<")
+
+
+DAY = date(2026, 5, 1)
+FOUND = Found(
+    combined=8250,
+    state=6250,
+    county=0,
+    city=1000,
+    districts=1000,
+    freight_taxable=True,
+    confidence="high",
+    warnings=(),
+    resolved_via="zip5",
+    effective_date="2026-01-01",
+    effective_date_basis="publisher_effective_date",
+    resolved_state="TX",
+    resolved_zip="78701",
+    resolved_city="Austin",
+    resolved_county="Travis",
+    source="a table",
+    edition="2026Q2",
+)
+
+
+def reasons(*warnings, status="ok", **changes):
+    found = replace(FOUND, warnings=warnings, **changes)
+    return review_reasons(Outcome(status, None, found), warnings, DAY)
+
+
+def test_a_sure_answer_with_one_rate_needs_nobody():
+    for confidence in ("exact", "high", "medium", None):
+        assert reasons(confidence=confidence) == ()
+    assert reasons(effective_date=None, effective_date_basis="edition_only") == ()
+    assert reasons("address_not_matched", "as the service likes it") == ()
+    assert reasons("address_districts_not_covered") == ()
+
+
+@pytest.mark.parametrize("status", [one for one in STATUSES if one != "ok"])
+def test_a_row_without_a_whole_rate_needs_a_person(status):
+    found = FOUND if status == "partial" else None
+    assert review_reasons(Outcome(status, "why", found), (), DAY) == (status,)
+
+
+@pytest.mark.parametrize("confidence", ["low", "none"])
+def test_little_confidence_needs_a_person(confidence):
+    assert reasons(confidence=confidence) == ("low_confidence",)
+
+
+def test_little_confidence_is_no_further_reason_where_another_explains_it():
+    assert reasons("as_of_before_history", confidence="low") == ("as_of_before_history",)
+    assert reasons("address_not_matched", confidence="low") == ("low_confidence",)
+
+
+def test_several_rates_need_a_person_and_several_places_of_one_rate_do_not():
+    assert reasons("zip_spans_jurisdictions", low=6250, high=8250) == ("several_rates",)
+    assert reasons("zip_spans_jurisdictions", low=8250, high=8250) == ()
+    assert reasons("zip_spans_jurisdictions") == ("zip_spans_jurisdictions",)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "place_input_mismatch",
+        "zip_not_used",
+        "zip_of_another_state",
+        "zip_crosses_state_line",
+        "near_state_line",
+        "near_map_edge",
+        "point_off_map",
+        "source_conflict",
+        "as_of_before_history",
+        "as_of_after_edition",
+        "stale_rate",
+        "seasonal_rates",
+        NO_SUM,
+    ],
+)
+def test_these_warnings_need_a_person(code):
+    assert reasons(code) == (code,)
+
+
+@pytest.mark.parametrize("code", ["place_input_mismatch", "zip_not_used"])
+def test_another_city_needs_a_person_only_where_its_rate_may_be_another(code):
+    assert reasons(code, low=8250, high=8250) == ()
+    assert reasons(code, low=6250, high=8250) == (code, "several_rates")
+    assert reasons(code, resolved_state="CT") == ()
+    assert reasons(code, resolved_state="CT", confidence="low") == ("low_confidence",)
+    assert reasons(code, "source_conflict", low=8250, high=8250) == ("source_conflict",)
+
+
+def test_a_city_that_was_compared_here_has_no_known_rate():
+    found = replace(FOUND, warnings=(), low=8250, high=8250)  # of the candidates of the ZIP
+    outcome = Outcome("ok", None, found)
+    warnings = warnings_of(found, "Dallas")
+    assert review_reasons(outcome, warnings, DAY) == ("place_input_mismatch",)
+    connecticut = replace(found, resolved_state="CT", low=None, high=None)
+    outcome = Outcome("ok", None, connecticut)
+    assert review_reasons(outcome, warnings_of(connecticut, "Dallas"), DAY) == ()
+
+
+def test_a_rate_that_is_law_only_after_the_sale_is_that_of_another_date():
+    assert reasons(effective_date="2026-05-02") == ("effective_after_sale",)
+    assert reasons(effective_date="2026-05-01") == ()
+    assert reasons(effective_date="2026-05-02", effective_date_basis="edition_only") == ()
+    assert reasons(effective_date="soon") == ()
+
+
+def test_the_most_pressing_reason_stands_first():
+    found = reasons("as_of_before_history", "place_input_mismatch", confidence="low", low=1, high=2)
+    assert found == ("place_input_mismatch", "several_rates", "as_of_before_history")
+
+
+def test_a_warning_that_is_named_like_a_status_is_no_status():
+    assert reasons("failed", "several_rates", "low_confidence") == ()
+
+
+def test_a_date_is_verified_only_by_the_publishers_own_day():
+    assert as_of_status(FOUND, DAY, DAY) == "verified"
+    assert as_of_status(replace(FOUND, effective_date="2026-05-01"), DAY, DAY) == "verified"
+    assert as_of_status(None, DAY, DAY) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"effective_date": "2026-05-02"},
+        {"effective_date": None},
+        {"effective_date": "01/01/2026"},
+        {"effective_date_basis": "edition_only"},
+        {"effective_date_basis": None},
+        {"warnings": ("as_of_before_history",)},
+        {"warnings": ("x", "as_of_after_edition")},
+        {"warnings": ("local_rates_not_covered",)},
+        {"warnings": ("districts_not_covered",)},
+        {"warnings": ("source_conflict",)},
+        {"warnings": ("seasonal_rates",)},
+        {"warnings": ("stale_rate",)},
+        {"warnings": (NO_SUM,)},
+    ],
+)
+def test_everything_else_is_unverified(changes):
+    assert as_of_status(replace(FOUND, **changes), DAY, DAY) == "unverified"
+
+
+def test_the_rate_of_the_periods_first_day_does_not_prove_that_of_the_sales():
+    assert as_of_status(FOUND, DAY, date(2026, 5, 2)) == "unverified"
+
+
+def test_the_law_of_a_day_to_come_may_change_yet():
+    before = datetime(2026, 4, 30, 9, tzinfo=UTC)  # the day has not begun anywhere
+    assert as_of_status(FOUND, DAY, DAY, before) == "unverified"
+    assert as_of_status(FOUND, DAY, DAY, before.replace(hour=10)) == "verified"
+
+
+def test_one_value_is_told_as_it_is():
+    reason = "zip: 'O8101' is not a ZIP; expected five digits such as 78701"
+    assert counted_alike([("invalid", reason, 5)]) == [("invalid", reason, 5)]
+
+
+def test_the_same_words_under_another_status_stay_apart():
+    reasons = [("invalid", "zip: 'a' is bad", 1), ("failed", "zip: 'b' is bad", 2)]
+    assert counted_alike(reasons) == [reasons[1], reasons[0]]
+
+
+def test_what_is_not_quoted_at_the_beginning_stays_apart():
+    reasons = [("unresolved", f"ZIP {zip5} is not in Florida", 1) for zip5 in ("30705", "30301")]
+    assert counted_alike(reasons) == reasons
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.integers(1, 99)), min_size=1))
+def test_any_cells_are_one_reason_and_no_row_is_lost(cells):
+    told = dict(cells)
+    ((_, reason, rows),) = counted_alike(
+        ("invalid", f"zip: {value!r} is not a ZIP", count) for value, count in told.items()
+    )
+    assert rows == sum(told.values())
+    most = max(told, key=told.__getitem__)
+    assert reason.startswith(f"zip: {most!r}")
+    assert (f"(and {len(told) - 1:,} other value" in reason) is (len(told) > 1)

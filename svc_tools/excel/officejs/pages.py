@@ -29,7 +29,7 @@ from svc_tools.display import capital
 from svc_tools.excel import settings
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.lookup.errors import Trouble, explained, is_foreign
+from svc_tools.lookup.outcomes import Trouble, explained, is_foreign
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
