@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.answers import NOW, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
 
@@ -124,9 +124,13 @@ def test_the_order_of_the_rows_does_not_matter(order):
     assert text({place: ANSWERS[place] for place in order}) == text()
 
 
-@given(PLACES, OUTCOMES, st.booleans())
+def is_whole(value):
+    """Whether no text ends in half a character: cells with one are refused, responses repaired."""
+    return not re.search(r"\\ud[89a-f]", repr(value))
+
+
+@given(PLACES.filter(is_whole), OUTCOMES.filter(is_whole), st.booleans())
 def test_every_field_of_every_answer_survives(place, outcome, detail):
-    assume(not re.search(r"\\ud[89a-f]", repr(outcome)))  # no outcome has such a half
     back = outcome_of(json.dumps(line_of(place, outcome, detail=detail)).encode())
     assert back == (place, outcome, detail)
     assert repr(back[1]) == repr(outcome)
