@@ -3,7 +3,8 @@
 ColumnError              a column cannot be used for its role
 ├── ColumnMissing        no column has the role
 ├── ColumnAmbiguous      several columns could have it
-└── ColumnsOfTwoParties  the columns found may belong to different parties
+├── ColumnsOfTwoParties  the columns found may belong to different parties
+└── TimeZoneMissing      a column of moments has no calendar dates without a time zone
 
 Each error has a `code`, its fields, a `fact` that holds in every host, and an `advice` in terms of
 Python's arguments, for which other hosts have their own.
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
 _MOST_SHOWN = 20
+_IN_WORDS = {
+    "zip": "ZIP Code",
+    "lat": "latitude",
+    "lng": "longitude",
+    "as_of": "date of the sale",
+    "registered_at": "day of the registration",
+}
 
 
 class ColumnError(ValueError):
@@ -54,7 +62,7 @@ class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
         self.role, self.columns = role, tuple(columns)
         listed = ", ".join(map(str, self.columns[:_MOST_SHOWN])) or "none"
         more = ", …" if len(self.columns) > _MOST_SHOWN else ""
-        self.fact = f"no column for {role!r} (the columns: {listed}{more})"
+        self.fact = f"no column holds the {_in_words(role)} (the columns: {listed}{more})"
         self.advice = f"name it with {role}='…'" if advice is None else advice
 
 
@@ -72,7 +80,8 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
     ) -> None:
         super().__init__(role, candidates, advice)
         self.role, self.candidates = role, tuple(candidates)
-        self.fact = f"several columns look like {role}: {', '.join(map(repr, candidates))}"
+        listed = ", ".join(map(repr, candidates))
+        self.fact = f"several columns could hold the {_in_words(role)}: {listed}"
         either = f"say which one with {role}='…', or {role}=False for none of them"
         self.advice = either if advice is None else advice
 
@@ -97,6 +106,29 @@ class ColumnsOfTwoParties(ColumnError):  # noqa: N818 - as above
             f" {', '.join(map(repr, others))}): where was it shipped to?"
         )
         self.advice = "name the columns in the call, and False for one that is not to be used"
+
+
+class TimeZoneMissing(ColumnError):  # noqa: N818 - as above
+    """A column of dates has moments in a time zone, so its calendar dates depend on the place.
+
+    Attributes:
+        column: the column.
+        zone: the time zone of its moments.
+    """
+
+    code = "time_zone_missing"
+
+    def __init__(self, role: str, column: Hashable, zone: object) -> None:
+        super().__init__(role, column, zone)
+        self.role, self.column, self.zone = role, column, str(zone)
+        self.fact = (
+            f"{_in_words(role)}: column {column!r} has times in {zone}, so its calendar date depends on the"
+            " place"
+        )
+        self.advice = (
+            "say whose date counts, for instance with tz='America/Chicago', or convert it first:"
+            f" df[{column!r}].dt.tz_convert('America/Chicago').dt.date"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +222,7 @@ def plain_name(label: Hashable) -> str:
     """A label as names are compared: "Ship-to ZIP" and "shipToZip" are `ship_to_zip`."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def _in_words(role: str) -> str:
+    return _IN_WORDS.get(role, role.replace("_", " "))

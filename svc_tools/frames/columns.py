@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,16 @@ import pandas as pd
 from svc_tools.frames.lookup_columns import ours, require_columns, require_one
 from svc_tools.places import day_of, normal_zip, state_code
 from svc_tools.places.days import text_of
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, ColumnsOfTwoParties
+from svc_tools.roles import (
+    ColumnAmbiguous,
+    ColumnMissing,
+    ColumnsOfTwoParties,
+    Found,
+    Role,
+    TimeZoneMissing,
+    find,
+    plain_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -43,8 +52,6 @@ class Inputs:
     """The time zone in which moments have their calendar date."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
-    warning: str = ""
-    """What may be misread, in a sentence; it is among the notes too."""
 
     @property
     def dated(self) -> bool:
@@ -70,48 +77,60 @@ def find_inputs(
             and `tz` is not given, or labels are not unique.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise TypeError(
-            "the frame has MultiIndex columns; flatten them first, for instance with"
-            " df.columns = ['_'.join(map(str, c)) for c in df.columns]"
-        )
+    require_flat(frame)
     columns: dict[str, Hashable] = {}
     scalars: dict[str, object] = {}
-    asked = {role: value for role, value in given.items() if value is not None}
-    for role, value in asked.items():
+    named = {role: value for role, value in given.items() if value is not None}
+    for role, value in named.items():
         if is_label(frame, value):
             columns[role] = value
         elif value is not False:
             scalars[role] = one_value(role, value, frame, tz)
-    added = ours(frame)
-    free = [label for label in frame.columns if label not in added]
-    columns |= _usual([label for label in free if label not in set(columns.values())], asked)
-    _check_index(frame, columns.keys() | asked.keys())
+    free = [label for label in free_labels(frame) if label not in columns.values()]
+    columns |= _usual(free, named).checked()
+    _check_index(frame, columns.keys() | named.keys())
     if not _PLACES & (columns.keys() | scalars.keys()):
-        there = ", ".join(map(str, frame.columns)) or "none"
-        missing = ColumnMissing(
-            "place",
-            list(frame.columns),
-            "say which: zip=…, or address= and city=, or location=, or lat= and lng=",
-        )
-        missing.fact = f"no column names a place; the columns are: {there}"
-        raise missing
-    left: list[Hashable] = [label for label in free if label not in set(columns.values())]
-    dates, note = _date(frame, left, asked)
+        advice = "say which: zip=…, or address= and city=, or location=, or lat= and lng="
+        raise ColumnMissing("place", list(frame.columns), advice)
+    dates, note = _date(frame, [label for label in free if label not in columns.values()], named)
     if dates:
         columns["as_of"] = dates[0]
     if scalars.get("as_of") == "today":
         del scalars["as_of"]
     for role, label in columns.items():
         _check_column(frame, role, label, tz)
-    midnight = _at_midnight(frame, columns.get("as_of"), tz)
-    used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
-    fixed = ", ".join(f"{role}={value!s} for all rows" for role, value in scalars.items())
     period = ""
-    if grain != "day" and (columns.keys() | scalars.keys()) & {"as_of"}:
-        period = f"rates as of the first day of each {grain}, as asked"
-    notes = tuple(filter(None, (used, fixed, note, period, midnight)))
-    return Inputs(columns, scalars, notes, tz, grain, midnight)
+    if grain != "day" and "as_of" in {**columns, **scalars}:
+        period = f"rates as of the first day of each {grain}, as requested"
+    midnight = _at_midnight(frame, columns.get("as_of"), tz)
+    notes = tuple(filter(None, (*used_notes(columns, scalars), note, period, midnight)))
+    return Inputs(columns, scalars, notes, tz, grain)
+
+
+def require_flat(frame: pd.DataFrame) -> None:
+    """Refuse a frame whose columns are a MultiIndex.
+
+    Raises:
+        TypeError: it says how to flatten them.
+    """
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise TypeError(
+            "the frame has MultiIndex columns; flatten them first, for instance with"
+            " df.columns = ['_'.join(map(str, c)) for c in df.columns]"
+        )
+
+
+def free_labels(frame: pd.DataFrame) -> list[Hashable]:
+    """The labels of the columns that no lookup or tax added."""
+    added = ours(frame)
+    return [label for label in frame.columns if label not in added]
+
+
+def used_notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> list[str]:
+    """Which columns and which values for all rows are used, in at most two sentences."""
+    used = ", ".join(f"{role} from column {label!r}" for role, label in columns.items())
+    fixed = ", ".join(f"{role} {value!s} for all rows" for role, value in values.items())
+    return [*filter(None, (used, fixed))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +149,26 @@ def propose(frame: pd.DataFrame) -> Proposal:
     Raises:
         TypeError: the columns are a MultiIndex.
     """
-    added = ours(frame)
-    free: list[Hashable] = [label for label in frame.columns if label not in added]
-    named: dict[str, list[Hashable]] = {}
-    for label in free:
-        if (role := place_role(label)) is not None:
-            named.setdefault(role[0], []).append(label)
-    best = {role: tuple(preferred(labels)) for role, labels in named.items()}
-    unclear = {role: labels for role, labels in best.items() if len(labels) > 1}
-    try:
-        found = _usual(free, dict.fromkeys(unclear, False))
-    except ValueError:  # of two parties, perhaps
-        found, unclear = {}, best
-    taken = set(found.values())
-    left = [label for label in free if label not in taken]
+    require_flat(frame)
+    free = free_labels(frame)
+    usual = _usual(free, {})
+    found = dict(usual.columns)
+    unclear = {
+        one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
+    }
+    if any(isinstance(one, ColumnsOfTwoParties) for one in usual.problems):
+        found = {}
+        unclear = {
+            role.name: tuple(labels)
+            for role in PLACES.values()
+            if (labels := role.candidates(free))
+        }
+    left = [label for label in free if label not in found.values()]
     try:
         dates, _ = _date(frame, left, {})
-    except ValueError:
-        known = set(left)
+    except ColumnAmbiguous:
         dated = (label for label, column in frame.items() if date_kind(label, column))
-        unclear["as_of"] = tuple(label for label in dated if label in known)
+        unclear["as_of"] = tuple(label for label in dated if label in set(left))
     else:
         if dates:
             found["as_of"] = dates[0]
@@ -188,41 +207,30 @@ def distinct_values(
     return codes, found
 
 
-def _usual(free: list[Hashable], asked: Mapping[str, object]) -> dict[str, Hashable]:
+def _usual(free: list[Hashable], given: Mapping[str, object]) -> Found:
     """The arguments found by the usual names: one column each, all of one party."""
-    named: dict[str, list[Hashable]] = {}
-    shipping: dict[Hashable, bool] = {}
-    for label in free:
-        found = place_role(label)
-        if found is not None and found[0] not in asked:
-            named.setdefault(found[0], []).append(label)
-            shipping[label] = found[1]
-    for role, candidates in named.items():
-        labels = named[role] = preferred(candidates)
-        if len(labels) > 1:
-            raise ColumnAmbiguous(role, labels)
-    known = named.keys() | {role for role, value in asked.items() if value is not False}
+    named = find(free, tuple(PLACES.values()), dict.fromkeys(given, False))
+    known = named.columns.keys() | {role for role, value in given.items() if value is not False}
     pair = {"lat", "lng"}
     usable = {
-        role: labels[0] for role, labels in named.items() if role not in pair or pair <= known
+        role: label for role, label in named.columns.items() if role not in pair or pair <= known
     }
-    used = set(usable.values())
-    others = [label for label in free if label not in used and _names_a_place(label)]
-    mixed = bool(others) and len({shipping[label] for label in used}) > 1
-    passed_over = any(map(_names_shipping, others)) and not all(shipping[label] for label in used)
-    if mixed or passed_over:
-        raise ColumnsOfTwoParties(usable, others)
-    return usable
+    shipping = {found[1] for label in usable.values() if (found := place_role(label))}
+    others = [label for label in free if label not in usable.values() and _names_a_place(label)]
+    passed_over = any(map(_names_shipping, others)) and False in shipping
+    if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
+        return Found({}, (ColumnsOfTwoParties(usable, others),))
+    return Found(usable, named.problems)
 
 
 def _date(
-    frame: pd.DataFrame, free: list[Hashable], asked: Mapping[str, object]
+    frame: pd.DataFrame, free: list[Hashable], given: Mapping[str, object]
 ) -> tuple[list[Hashable], str]:
     """The one column that is the date of the sale; or none, with a note if rates are today's."""
-    if "as_of" in asked:
-        given = asked["as_of"]
-        today = given is False or (isinstance(given, str) and given == "today")
-        return [], "rates as of today, as asked" if today else ""
+    if "as_of" in given:
+        value = given["as_of"]
+        today = value is False or (isinstance(value, str) and value == "today")
+        return [], "rates as of today, as requested" if today else ""
     # by place, not by label: several columns may have one label, and none is passed over
     known = set(free)
     of_free = ((label, column) for label, column in frame.items() if label in known)
@@ -235,15 +243,9 @@ def _date(
             return [], "no date column: rates as of today"
     if not levels and [kind for _, kind in kinds if kind != "period"] == ["sale"]:
         return dated, ""
-    listed = ", ".join([*map(repr, dated), *levels])
     how = " (make the index a column with df.reset_index())" if levels else ""
-    unclear = ColumnAmbiguous(
-        "as_of",
-        [*dated, *levels],
-        f"say so with as_of='…'{how}, or as_of='today' for today's rates",
-    )
-    unclear.fact = f"which is the date of the sale? It could be {listed}"
-    raise unclear
+    advice = f"say which with as_of='…'{how}, or as_of='today' for today's rates"
+    raise ColumnAmbiguous("as_of", [*dated, *levels], advice)
 
 
 def _check_index(frame: pd.DataFrame, known: Collection[str]) -> None:
@@ -276,7 +278,7 @@ def _at_midnight(frame: pd.DataFrame, label: Hashable | None, tz: tzinfo | None)
     return (
         f"as_of: all times of column {label!r} are midnight in {_zone(column.dtype)}, so they may"
         f" be dates rather than moments, and in {tz} many are the day before or after; for the"
-        " dates as they stand, remove the time zone from the column"
+        f" dates as they stand use df[{label!r}].dt.tz_localize(None)"
     )
 
 
@@ -294,11 +296,7 @@ def _check_column(frame: pd.DataFrame, role: str, label: Hashable, tz: tzinfo | 
         dtype = dtype.categories.dtype
     zone = _zone(dtype)
     if role == "as_of" and zone is not None and tz is None:
-        raise ValueError(
-            f"as_of: column {label!r} has times in {zone}, so its calendar date depends on the"
-            " place; say whose date counts, for instance with tz='America/Chicago', or convert it"
-            f" first: df[{label!r}].dt.tz_convert('America/Chicago').dt.date"
-        )
+        raise TimeZoneMissing(role, label, zone)
 
 
 _SHIP_WORDS = (
@@ -329,8 +327,10 @@ _SAMPLE, _ROWS_SAMPLED = 20, 1_000
 """As many values of a column are read, out of as many rows."""
 
 
-_USUAL = {
-    role: re.compile(rf"(?:{_SHIP}_?)?(?:{names})")
+_SPECIFIC = re.compile(r"(?:code|address_?1|line_?1)$")
+"""A code rather than a name, the first line of an address rather than the street."""
+PLACES: Mapping[str, Role] = {
+    role: Role(role, re.compile(rf"(?:{_SHIP}_?)?(?:{names})"), specific=_SPECIFIC)
     for role, names in {
         "state": r"state(?:_(?:code|name|abbr(?:eviation)?|(?:or_)?province))?|province(?:_code)?",
         "zip": r"zip(?:_?(?:code|5|4|plus4))?|(?:zip_)?post(?:al)?_?code|postal|zip_postal",
@@ -367,31 +367,22 @@ _MAY_BE_PERIOD = re.compile(rf"{_YEAR}(?:0[1-9]|1[0-2])?|{_MONTH}|Q?[1-4]|{_NAME
 
 def place_role(label: Hashable) -> tuple[str, bool] | None:
     """The argument that a column of this name is, and whether the name says "ship to"."""
-    plain = _plain(label)
-    for role, usual in _USUAL.items():
-        if match := usual.fullmatch(plain):
-            return role, match["ship"] is not None
+    plain = plain_name(label)
+    for name, role in PLACES.items():
+        if match := role.usual.fullmatch(plain):  # type: ignore[union-attr]  # a pattern here
+            return name, match["ship"] is not None
     return None
 
 
 def _names_a_place(label: Hashable) -> bool:
     """Whether a name is that of an address, no matter whose."""
-    words = set(_plain(label).split("_"))
+    words = set(plain_name(label).split("_"))
     return bool(words & _PLACE_WORDS) and not words & {"email", "mail", "ip", "url", "web"}
 
 
 def _names_shipping(label: Hashable) -> bool:
     """Whether a name is that of a place something is shipped to."""
-    return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", _plain(label)) is not None
-
-
-def preferred(labels: list[Hashable]) -> list[Hashable]:
-    """Of several columns for one argument the most specific one, where there is one.
-
-    A code rather than a name, the first line of an address rather than the street.
-    """
-    best = [label for label in labels if re.search(r"(?:code|address_?1|line_?1)$", _plain(label))]
-    return best if len(best) == 1 else labels
+    return re.search(rf"(?:^|_)(?:{_SHIP_WORDS})(?:_|$)", plain_name(label)) is not None
 
 
 def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "period"] | None:
@@ -400,7 +391,7 @@ def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "p
     "period" is a month, a quarter or a year, or digits that may be a date or a number: it counts
     where nothing else is a date.
     """
-    plain = _plain(label)
+    plain = plain_name(label)
     if _SALE.fullmatch(plain):
         return "sale"
     sample = None if _has_dates(column) else _sample(column)
@@ -417,17 +408,27 @@ def date_kind(label: Hashable, column: pd.Series) -> Literal["sale", "other", "p
     return "other" if named or (len(words) > 1 and words[-1] in {"at", "on"}) else None
 
 
-def _dated_levels(frame: pd.DataFrame) -> list[str]:
-    """The levels of the index that hold dates, in words."""
+def _dated_levels(frame: pd.DataFrame) -> list[IndexLevel]:
+    """The levels of the index that hold dates."""
     index = frame.index
     levels: Iterable[pd.Index] = index.levels if isinstance(index, pd.MultiIndex) else [index]
     return [
-        f"the index {name!r}" if name is not None else "the index"
+        IndexLevel(name)
         for name, level in zip(index.names, levels, strict=True)
         if not isinstance(level, pd.RangeIndex)
         and date_kind("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
         in {"sale", "other"}
     ]
+
+
+class IndexLevel(NamedTuple):
+    """A level of a frame's index, by its name."""
+
+    name: Hashable
+
+    def __repr__(self) -> str:
+        """The level in words."""
+        return "the index" if self.name is None else f"the index {self.name!r}"
 
 
 def _has_dates(column: pd.Series) -> bool:
@@ -457,11 +458,6 @@ def _mostly(looks: re.Pattern[str], sample: list[str]) -> bool:
 
 def _is_date_dtype(dtype: object) -> bool:
     return str(dtype).startswith(("datetime64", "date32", "date64", "timestamp", "period"))
-
-
-def _plain(label: Hashable) -> str:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
 _ALIKE = 0.8

@@ -85,5 +85,5 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(FileError, match="there is no file"):
         exposure_of_file(tmp_path / "none.csv")
     (tmp_path / "own.txt").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="amount: no column of a usual name"):
+    with pytest.raises(ValueError, match="amount"):
         exposure_of_file(tmp_path / "own.txt")

@@ -17,29 +17,37 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.frames.columns import date_kind, is_label, one_value, place_role, preferred
+from svc_tools.frames.columns import (
+    PLACES,
+    date_kind,
+    free_labels,
+    is_label,
+    one_value,
+    require_flat,
+    used_notes,
+)
 from svc_tools.frames.lookup_columns import ours, require_one
 from svc_tools.frames.queries import factorized
 from svc_tools.places import day_of
+from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, TimeZoneMissing, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from datetime import tzinfo
 
 ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "transaction")
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
-_USUAL = {
-    "amount": re.compile(
-        r"(?:amount|sales?|sales?_amount|(?:order|line|item|invoice|net|gross)_amount"
-        r"|gross(?:_sales?)?|net_sales?|sub_?total|revenue|extended_price)(?:_usd)?"
-    ),
-    "channel": re.compile(r"(?:sales?_)?channel"),
-    "retail": re.compile(r"retail(?:_(?:sales?|amount))?"),
-    "taxable": re.compile(r"taxable(?:_(?:sales?|amount))?"),
-    "transaction": re.compile(
-        rf"{_ORDER}(?:_?(?:id|no|nr|number|num|key))|{_ORDER}_name|txn_id|order"
-    ),
-}
+_USUAL = [
+    Role(name, re.compile(usual))
+    for name, usual in {
+        "amount": r"(?:amount|sales?|sales?_amount|(?:order|line|item|invoice|net|gross)_amount"
+        r"|gross(?:_sales?)?|net_sales?|sub_?total|revenue|extended_price)(?:_usd)?",
+        "channel": r"(?:sales?_)?channel",
+        "retail": r"retail(?:_(?:sales?|amount))?",
+        "taxable": r"taxable(?:_(?:sales?|amount))?",
+        "transaction": rf"{_ORDER}(?:_?(?:id|no|nr|number|num|key))|{_ORDER}_name|txn_id|order",
+    }.items()
+]
 _NEEDED = ("amount", "date", "state")
 
 
@@ -70,26 +78,15 @@ def find_sales_columns(frame: pd.DataFrame, given: Mapping[str, object]) -> Sale
         ValueError: a column is missing, several could be meant, or a required one is not found.
         TypeError: the columns are a MultiIndex, or an argument is a whole column.
     """
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise TypeError(
-            "the frame has MultiIndex columns; flatten them first, for instance with"
-            " df.columns = ['_'.join(map(str, c)) for c in df.columns]"
-        )
+    require_flat(frame)
     columns, values = _as_named(frame, given)
-    open_roles = tuple(role for role in ROLES if given.get(role) is None)
-    added = ours(frame)
-    free: list[Hashable] = [
-        label for label in frame.columns if label not in added and label not in columns.values()
-    ]
-    columns |= _found(frame, free, open_roles)
-    if "state" in open_roles and "state" not in columns and "resolved_state" in added:
+    free = [label for label in free_labels(frame) if label not in columns.values()]
+    columns |= _found(frame, free, {role for role in ROLES if given.get(role) is None})
+    if given.get("state") is None and "state" not in columns and "resolved_state" in ours(frame):
         columns["state"] = "resolved_state"  # added by the lookup
     for role in _NEEDED:
         if role not in columns and role not in values:
-            raise ValueError(
-                f"{role}: no column of a usual name says it; say which with {role}='…'"
-                f" (the columns: {_labels(frame)})"
-            )
+            raise ColumnMissing(role, list(frame.columns))
     for role, label in columns.items():
         require_one(frame, label, role)
     return SalesColumns(columns, values, _notes(columns, values))
@@ -112,32 +109,25 @@ def _as_named(
         elif role == "channel":
             values[role] = value
         else:
-            raise ValueError(f"{role}: there is no column {value!r}; the columns: {_labels(frame)}")
+            advice = f"there is no column {value!r}"
+            raise ColumnMissing(role, list(frame.columns), advice)
     return columns, values
 
 
-def _found(frame: pd.DataFrame, free: list[Hashable], roles: Sequence[str]) -> dict[str, Hashable]:
+def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[str, Hashable]:
     """The columns of usual names, one for each role."""
-    found: dict[str, Hashable] = {}
-    for role in roles:
-        if role == "date":
-            candidates = _dates(frame, free)
-        elif role == "state":
-            named = [label for label in free if (place_role(label) or ("",))[0] == role]
-            candidates = preferred(named)
-        else:
-            candidates = [label for label in free if _USUAL[role].fullmatch(_plain(label))]
-        if len(candidates) > 1 and role == "transaction":
-            continue  # then rows are counted, which a note says
-        if len(candidates) > 1:
-            raise ValueError(
-                f"{role}: several columns could be meant: {', '.join(map(repr, candidates))};"
-                f" say which with {role}='…'"
-                + ("" if role in _NEEDED else f", or {role}=False for none")
-            )
-        if candidates:
-            found[role] = candidates[0]
-    return found
+    roles = [role for role in (*_USUAL, PLACES["state"]) if role.name in wanted]
+    usual = find(free, roles)
+    for problem in usual.problems:
+        if problem.role != "transaction":  # then rows are counted, which a note says
+            raise problem
+    found = usual.columns
+    if "date" in wanted:
+        dates = _dates(frame, free)
+        if len(dates) > 1:
+            raise ColumnAmbiguous("date", dates)
+        found |= dict(zip(["date"], dates, strict=False))
+    return {role: found[role] for role in ROLES if role in found}
 
 
 def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
@@ -151,9 +141,7 @@ def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
 
 
 def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tuple[str, ...]:
-    used = [f"{role} from column {label!r}" for role, label in columns.items()]
-    used += [f"{role}={value!s} for all rows" for role, value in values.items()]
-    notes = [", ".join(used)]
+    notes = used_notes(columns, values)
     if "channel" not in columns and "channel" not in values:
         notes.append(
             "no column says the channel: all sales are taken as direct ones; name the column of"
@@ -164,17 +152,6 @@ def _notes(columns: Mapping[str, Hashable], values: Mapping[str, object]) -> tup
             "each row counts as one transaction; name the column of order numbers if there is one"
         )
     return tuple(notes)
-
-
-def _plain(label: Hashable) -> str:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(label))
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
-
-
-def _labels(frame: pd.DataFrame) -> str:
-    listed = [str(label) for label in frame.columns[:20]]
-    more = ", …" if len(frame.columns) > len(listed) else ""
-    return (", ".join(listed) or "none") + more
 
 
 _EPOCH = date(1970, 1, 1)
@@ -204,10 +181,7 @@ def days_of_rows(column: pd.Series, tz: tzinfo | None) -> tuple[np.ndarray, Unre
     zone = getattr(column.dtype, "tz", None) or getattr(kind, "tz", None)
     if zone is not None:
         if tz is None:
-            raise ValueError(
-                f"date: column {column.name!r} has times in {zone}, so its calendar date depends"
-                " on the place; say whose date counts, for instance with tz='America/Chicago'"
-            )
+            raise TimeZoneMissing("date", column.name, zone)
         column = column.dt.tz_convert(tz).dt.tz_localize(None)
         kind = getattr(column.dtype, "pyarrow_dtype", None)
     if kind is not None and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
