@@ -122,8 +122,8 @@ class TimeZoneMissing(ColumnError):  # noqa: N818 - as above
         super().__init__(role, column, zone)
         self.role, self.column, self.zone = role, column, str(zone)
         self.fact = (
-            f"{_in_words(role)}: column {column!r} has times in {zone}, so its calendar date depends on the"
-            " place"
+            f"{_in_words(role)}: column {column!r} has times in {zone}, so its calendar date"
+            " depends on the place"
         )
         self.advice = (
             "say whose date counts, for instance with tz='America/Chicago', or convert it first:"

@@ -18,6 +18,8 @@ from rich.console import Console
 
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
+from svc_tools.csv_files import FileError
+from svc_tools.roles import ColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,11 +118,29 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
 
 def _explained(error: Exception) -> str:
     text = str(error)
-    if isinstance(error, AuthError):
+    if isinstance(error, ColumnError):
+        text = f"{error.fact}; {_advice(error)}"
+    elif isinstance(error, FileError) and error.code == "exists":
+        text = f"{text} (--force)"
+    elif isinstance(error, AuthError):
         text = f"The service does not accept the key; check {config.KEY_VARIABLE}. {text}"
     elif isinstance(error, ModuleNotFoundError):
         text = f"This command needs more: pip install 'svc-tax-tools[all]' ({text})"
     return text.replace("[", r"\[")
+
+
+def _advice(error: ColumnError) -> str:
+    """What to do about the columns of a file, by options."""
+    option = f"--{error.role.replace('_', '-')}"
+    if error.code == "columns_of_two_parties":
+        return "name the columns by their options, and leave one out with --without"
+    if error.code == "time_zone_missing":
+        return "say whose date counts, for instance with --tz America/Chicago"
+    if error.role == "place":
+        return "name --zip, or --address and --city, or --location, or --lat and --lng"
+    if error.role == "as_of":
+        return "name it with --as-of, or --as-of today"
+    return f"name it with {option}"
 
 
 def _fields_of(error: Exception) -> dict[str, object]:

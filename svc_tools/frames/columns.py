@@ -52,6 +52,8 @@ class Inputs:
     """The time zone in which moments have their calendar date."""
     grain: Grain = "day"
     """Whether the day itself is looked up, or the first one of its month or quarter."""
+    warning: str = ""
+    """What may be misread, in a sentence; it is among the notes too."""
 
     @property
     def dated(self) -> bool:
@@ -104,7 +106,7 @@ def find_inputs(
         period = f"rates as of the first day of each {grain}, as requested"
     midnight = _at_midnight(frame, columns.get("as_of"), tz)
     notes = tuple(filter(None, (*used_notes(columns, scalars), note, period, midnight)))
-    return Inputs(columns, scalars, notes, tz, grain)
+    return Inputs(columns, scalars, notes, tz, grain, midnight)
 
 
 def require_flat(frame: pd.DataFrame) -> None:
@@ -278,7 +280,7 @@ def _at_midnight(frame: pd.DataFrame, label: Hashable | None, tz: tzinfo | None)
     return (
         f"as_of: all times of column {label!r} are midnight in {_zone(column.dtype)}, so they may"
         f" be dates rather than moments, and in {tz} many are the day before or after; for the"
-        f" dates as they stand use df[{label!r}].dt.tz_localize(None)"
+        " dates as they stand, remove the time zone from the column"
     )
 
 

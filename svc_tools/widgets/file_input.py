@@ -415,6 +415,7 @@ _ADVICE = {
     ),
     "column_ambiguous": "choose one, or “Not used”",
     "columns_of_two_parties": "choose the columns, and “Not used” for the other party",
+    "time_zone_missing": "choose the “Time zone of the dates”",
 }
 """What to do about an error of `svc_tools.roles`, by its code."""
 _READING_FAULTS = {"encoding", "delimiter", "sheet"}
@@ -428,7 +429,8 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         return trouble
     if isinstance(error, ColumnError):
         label = _LABELS.get(error.role, "Columns")
-        advice = "choose it, or “Rates of today”" if error.role == "as_of" else _ADVICE[error.code]
+        dated = (error.role, error.code) == ("as_of", "column_ambiguous")
+        advice = "choose it, or “Rates of today”" if dated else _ADVICE[error.code]
         text = f"{label}: {error.fact}; {advice}"
         return replace(trouble, text=_sentence(text))
     text = in_words(str(error), name)

@@ -283,7 +283,7 @@ def test_an_output_that_is_there_is_not_replaced_unless_told(account, orders, tm
     [
         ("none.csv", None, "there is no file"),
         ("ragged.csv", b"zip,state\n02134,MA\n02134,MA,x\n", "row 3 has 3 cells"),
-        ("noplace.csv", b"a,b\n1,2\n", "no column names a place"),
+        ("noplace.csv", b"a,b\n1,2\n", "--zip, or --address"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_exit_code_2_and_one_sentence(
