@@ -1,24 +1,20 @@
-"""The rows that require review: which, why, what to do, where, and the dollars at stake.
+"""The rows that require review: listed and grouped, with what to do, where, and the dollars.
 
-`codes_of_rows` decides it: the status of a row without a whole rate, what the lookup and the tax
-marked, and taxes that are missing. `reviewed` lists and groups those rows, for `df.svc.review()`,
+`codes_of_rows` decides which they are. `reviewed` lists and groups them, for `df.svc.review()`,
 summaries and reports; `ReviewCounts` groups those of a file that is read in parts.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.codes import (
     codes_in,
-    codes_of,
     meaning_of,
     urgency,
     what_to_do,
@@ -40,21 +36,25 @@ from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals, first_column, recoded
 from svc_tools.frames.lookup_columns import (
     WITH_RATE,
-    rates_of,
     require_columns,
     require_one,
-    truths_of,
 )
-from svc_tools.frames.money import Money, dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.money import Money, dollars, dollars_by, money_column, sums_by
+from svc_tools.frames.review_rows import (
+    BASES,
+    BASIS_CODES,
+    codes_of_rows,
+    figures_of,
+    highest_rates,
+    taxed_up,
+    unmatched_rows,
+    why_of_rows,
+)
 from svc_tools.frames.row_states import places_of_rows, states_of_rows
 from svc_tools.frames.tables import table_of
-from svc_tools.frames.taxes.due import terms_of
-from svc_tools.frames.taxes.rounding import ROOM
 from svc_tools.frames.taxes.taxed_rows import (
     amount_label,
     changes_since,
-    sales_of,
-    taxable_of_rows,
     taxed_rows,
 )
 
@@ -73,10 +73,7 @@ REVIEW_COLUMNS = (
     "review_group",
 )
 """The columns that `Review.rows` adds, without the prefix."""
-_BASES = (*codes_of("stake"), "")
-_BASIS_CODES = {basis: code for code, basis in enumerate(_BASES)}
 _PERCENT = 100
-_REVIEWED_WARNINGS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
 
 
 def rows_by_use(rows: int, to_review: int, statuses: Mapping[str, int]) -> dict[str, int]:
@@ -139,97 +136,73 @@ class StateReason:
 
 @dataclass(slots=True)
 class _Sums:
-    """The rows of one group, added up so that the sum does not depend on the parts of a file.
-
-    An estimate is rounded row by row, at a rate that is known only at the end. It is that rate
-    times the whole multiples of `UNITS_PER_ONE` cents of the sale, and the rounded tax of the rest.
+    """The rows of one group.
 
     Attributes:
         rows: how many.
         unmatched: those with a street address that did not decide the rate.
-        known: those with a figure, and their `cents`.
-        multiples: the sum of the whole multiples in the sales to be estimated.
-        rests: how many of those sales have which rest.
-        bounded: how many of the others have which sale, and which tax as the least.
+        known: those with a figure of their own, and their `cents`.
     """
 
     rows: int = 0
     unmatched: int = 0
     known: int = 0
     cents: int = 0
-    multiples: int = 0
-    rests: Counter[int] = field(default_factory=Counter)
-    bounded: Counter[tuple[int, int]] = field(default_factory=Counter)
-
-    @property
-    def address(self) -> AddressGiven:
-        """Whether the rows have a street address that did not decide the rate."""
-        return _given(self.unmatched, self.rows)
-
-    def estimate(self, units: int) -> tuple[int, int]:
-        """The rows with an estimate at a rate, and its cents; a rate below 0 gives none."""
-        if units < 0:
-            return 0, 0
-        cents = self.multiples * units
-        cents += sum(_taxed(rest, units) * rows for rest, rows in self.rests.items())
-        for (sale, least), rows in self.bounded.items():
-            cents += max(_taxed(sale, units), least) * rows
-        return self.rests.total() + self.bounded.total(), cents
 
 
-@dataclass(slots=True)
 class ReviewCounts:
     """The rows that require review by state and reason, added up over the parts of a file.
 
-    The groups are those of `review()` of the whole file, whatever its parts.
-
-    Attributes:
-        sums: by state and reason.
-        highest: the highest rate found for each state, in units.
+    The groups are those of `review()` of the whole file, whatever its parts. An estimate needs the
+    highest rate of its state, which is known only at the end: the sales of those rows are held
+    until then.
     """
 
-    sums: dict[tuple[str, str], _Sums] = field(default_factory=dict)
-    highest: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], _Sums] = {}
+        self._highest: dict[str, int] = {}
+        self._open: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     @property
     def rows(self) -> int:
         """How many rows require review."""
-        return sum(one.rows for one in self.sums.values())
+        return sum(one.rows for one in self._sums.values())
 
     @property
     def estimated(self) -> tuple[int, Decimal]:
         """How many rows have no tax but an estimate, and its dollars."""
-        found = [one.estimate(self._units(state)) for (state, _), one in self.sums.items()]
-        return sum(rows for rows, _ in found), dollars(sum(cents for _, cents in found))
+        rows, cents = self._estimates()
+        return sum(rows), dollars(sum(cents))
 
     def add(self, frame: pd.DataFrame, prefix: str) -> None:
         """Add the rows of an enriched frame: its rates, and those rows that require review."""
         status = coded(frame, f"{prefix}lookup_status", "not_attempted")
         codes, cells = codes_of_rows(frame, status, prefix)
         states = states_of_rows(frame, prefix=prefix)
-        for state, units in zip(states.values, _highest(frame, states, prefix), strict=True):
-            self.highest[state] = max(units, self.highest.get(state, -1))
+        for state, units in zip(states.values, highest_rates(frame, states, prefix), strict=True):
+            self._highest[state] = max(units, self._highest.get(state, -1))
         listed = np.flatnonzero(np.array([bool(cell) for cell in cells], bool)[codes])
         if not len(listed):
             return
         part, here = frame.iloc[listed], Coded(states.codes[listed], states.values)
-        figures = _figures_of(
+        figures = figures_of(
             part, Coded(status.codes[listed], status.values), prefix=prefix, amount=None
         )
-        groups = self.put(here, Coded(codes[listed], cells), _unmatched(part, prefix), figures.own)
-        self._put_open(here, groups, figures)
+        reasons, unmatched = Coded(codes[listed], cells), unmatched_rows(part, prefix)
+        groups = self.put(here, reasons, unmatched, figures.own)
+        rows = np.flatnonzero(figures.open)
+        if len(rows):
+            self._open.append((groups[rows], figures.sales[rows], figures.least[rows]))
 
-    def put(
-        self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money
-    ) -> tuple[np.ndarray, list[_Sums]]:
+    def put(self, states: Coded, reasons: Coded, unmatched: np.ndarray, own: Money) -> np.ndarray:
         """Add rows: their states, their reasons, and the dollars at stake in them.
 
         Returns:
-            The group of each row.
+            The number of each row's group.
         """
         first = recoded(reasons.codes, [_first(cell) for cell in reasons.values])  # noqa: PD011 - no frame's
         codes, pairs = combined([states, first])
-        groups = [self.sums.setdefault((state, reason), _Sums()) for state, reason in pairs]
+        groups = [self._sums.setdefault((state, reason), _Sums()) for state, reason in pairs]
         size = len(pairs)
         added = zip(
             groups,
@@ -244,44 +217,38 @@ class ReviewCounts:
             group.unmatched += without
             group.known += known
             group.cents += cents
-        return codes, groups
+        place = {pair: number_ for number_, pair in enumerate(self._sums)}
+        numbers = np.array([place[state, reason] for state, reason in pairs], np.int32)
+        of_rows: np.ndarray = numbers[codes]
+        return of_rows
 
-    def _put_open(
-        self, states: Coded, groups: tuple[np.ndarray, list[_Sums]], figures: _Figures
-    ) -> None:
-        """Add the sales of rows whose figure is an estimate."""
-        rows = np.flatnonzero(figures.open)
-        if not len(rows):
-            return
-        codes, sales, least = groups[0][rows], figures.sales[rows], figures.least[rows]
-        # the rate at the end is at least this one
-        lowest = np.array([max(self.highest.get(one, -1), 0) for one in states.values], np.int64)  # noqa: PD011 - no frame's
-        bounded = least > _taxed(sales, lowest[states.codes[rows]])
-        for code, sale, one in zip(
-            codes[bounded].tolist(), sales[bounded].tolist(), least[bounded].tolist(), strict=True
-        ):
-            groups[1][code].bounded[sale, one] += 1
-        codes, sales = codes[~bounded], sales[~bounded]
-        multiples, rests = sales // UNITS_PER_ONE, sales % UNITS_PER_ONE
-        for group, more in zip(groups[1], sums_by(codes, multiples, len(groups[1])), strict=True):
-            group.multiples += more
-        keys, counts = np.unique(codes * UNITS_PER_ONE + rests, return_counts=True)
-        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-            code, rest = divmod(key, UNITS_PER_ONE)
-            groups[1][code].rests[rest] += count
-
-    def _units(self, state: str) -> int:
-        """The highest rate found for a state, else the highest of all; below 0 where none is."""
-        own = self.highest.get(state, -1)
-        return own if own >= 0 else max(self.highest.values(), default=-1)
+    def _estimates(self) -> tuple[list[int], list[int]]:
+        """The rows with an estimate in each group, and its cents."""
+        size = len(self._sums)
+        # the highest rate found for the state, else the highest of all; below 0 where none is
+        every = max(self._highest.values(), default=-1)
+        units = [self._highest.get(state, -1) for state, _ in self._sums]
+        of_groups = np.array([every if one < 0 else one for one in units], np.int64)
+        rows, cents = [0] * size, [0] * size
+        for codes, sales, least in self._open:
+            rated = of_groups[codes] >= 0
+            here = codes[rated]
+            estimates = np.maximum(taxed_up(sales[rated], of_groups[here]), least[rated])
+            counted_rows = np.bincount(here, minlength=size).tolist()
+            rows = [one + more for one, more in zip(rows, counted_rows, strict=True)]
+            sums = sums_by(here, estimates, size)
+            cents = [one + more for one, more in zip(cents, sums, strict=True)]
+        return rows, cents
 
     def groups(self) -> tuple[StateReason, ...]:
         """The groups: the most dollars first, then those without a figure, zero dollars last."""
         groups = []
-        for (state, reason), one in self.sums.items():
-            rows, cents = one.estimate(self._units(state))
+        for ((state, reason), one), rows, cents in zip(
+            self._sums.items(), *self._estimates(), strict=True
+        ):
             stake = dollars(one.cents + cents) if one.known + rows else None
-            groups.append(StateReason(state, reason, one.rows, stake, one.address))
+            address = _given(one.unmatched, one.rows)
+            groups.append(StateReason(state, reason, one.rows, stake, address))
 
         def order(one: StateReason) -> tuple[object, ...]:
             return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
@@ -511,7 +478,7 @@ def reviewed(
     part = frame.iloc[listed]
     states, places = states_of_rows(part, prefix=prefix), places_of_rows(part, prefix=prefix)
     reasons = Coded(codes[listed], cells)
-    unmatched = _unmatched(part, prefix)
+    unmatched = unmatched_rows(part, prefix)
     counts = ReviewCounts()
     counts.put(states, reasons, unmatched, own)
     group_codes, keys = combined([states, places, reasons])
@@ -528,7 +495,7 @@ def reviewed(
     order = np.lexsort((listed, rank[group_codes], -own.cents, own.missing, zero))
     groups.index = pd.RangeIndex(1, len(groups) + 1, name="review_group")
     failed = _failed(part, Coded(status.codes[listed], status.values), prefix)
-    why = _why(part, Coded(status.codes[listed], status.values), reasons, failed, prefix)
+    why = why_of_rows(part, Coded(status.codes[listed], status.values), reasons, failed, prefix)
     rows = source.iloc[listed[order]].copy(deep=False)
     columns = (
         decimals(own.cents[order], own.missing[order], MONEY),
@@ -630,99 +597,19 @@ class _Stakes(NamedTuple):
     basis: Coded
 
 
-class _Figures(NamedTuple):
-    """What is known of the dollars at stake by row without the rates of other rows.
-
-    Attributes:
-        own: the dollars; missing where there is no figure, or only an estimate.
-        basis: what they are, by their codes.
-        open: the rows whose figure is an estimate, if any rate is found.
-        sales: what is taxable of those, in cents without their sign.
-        least: their tax_low, which the estimate is not below; 0 where there is none.
-    """
-
-    own: Money
-    basis: np.ndarray
-    open: np.ndarray
-    sales: np.ndarray
-    least: np.ndarray
-
-
-def _figures_of(
-    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
-) -> _Figures:
-    """The dollars at stake in every row, by the first basis that applies."""
-    sales = sales_of(frame, prefix, amount)
-    if f"{prefix}tax" not in frame.columns:
-        basis = np.where(sales.missing, _BASIS_CODES[""], _BASIS_CODES["sale"])
-        none = np.zeros(len(frame), np.int64)
-        own = Money(np.abs(sales.cents), sales.missing)
-        return _Figures(own, basis, none.astype(bool), none, none)
-    tax, at_stake, low, high = (
-        money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
-    )
-    of_tax = amount is None or str(amount) == str(terms_of(frame, prefix).get("amount"))
-    taxable = taxable_of_rows(frame, prefix) if of_tax else None
-    if taxable is not None:  # nothing is at stake in sales that are wholly exempt
-        known = ~taxable.missing
-        sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
-    least = np.where(low.missing, 0, np.abs(low.cents))
-    chosen = [
-        ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
-        ("tax", ~tax.missing, np.abs(tax.cents)),
-        ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
-    ]
-    conditions = [rows for _, rows, _ in chosen]
-    cents = np.select(conditions, [cents for *_, cents in chosen], 0)
-    basis = np.select(conditions, [_BASIS_CODES[name] for name, *_ in chosen], _BASIS_CODES[""])
-    missing = basis == _BASIS_CODES[""]
-    estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
-    estimable &= ~status.where(lambda one: one == "unsupported")
-    open_ = missing & estimable
-    return _Figures(
-        Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
-    )
-
-
 def _stakes_of(
     frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
 ) -> _Stakes:
     """The dollars at stake in every row of a whole frame, with their estimates."""
-    found = _figures_of(frame, status, prefix=prefix, amount=amount)
+    found = figures_of(frame, status, prefix=prefix, amount=amount)
     states = states_of_rows(frame, prefix=prefix)
-    highest = np.array(_highest(frame, states, prefix), np.int64)
+    highest = np.array(highest_rates(frame, states, prefix), np.int64)
     units = np.where(highest < 0, highest.max(initial=-1), highest)[states.codes]
     open_ = found.open & (units >= 0)
-    estimates = np.maximum(_taxed(found.sales, np.maximum(units, 0)), found.least)
+    estimates = np.maximum(taxed_up(found.sales, np.maximum(units, 0)), found.least)
     cents = np.where(open_, estimates, found.own.cents)
-    basis = np.where(open_, _BASIS_CODES["estimate"], found.basis)
-    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, _BASES))
-
-
-def _highest(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:
-    """The highest rate found for each of the states, in units; -1 where none is found."""
-    highest = np.full(len(states.values), -1, np.int64)
-    for name in ("combined_rate", "rate_high"):
-        rates = rates_of(frame, prefix + name)
-        np.maximum.at(highest, states.codes[~rates.missing], rates.units[~rates.missing])
-    units: list[int] = highest.tolist()
-    return units
-
-
-_Whole = TypeVar("_Whole", int, np.ndarray)
-
-
-def _taxed(cents: _Whole, units: _Whole) -> _Whole:
-    """The tax of sales in cents at rates in units, half a cent up."""
-    tax: _Whole = (cents * units + UNITS_PER_ONE // 2) // UNITS_PER_ONE
-    return tax
-
-
-def _unmatched(frame: pd.DataFrame, prefix: str) -> np.ndarray:
-    """The rows with a street address that did not decide their rate."""
-    warnings = coded(frame, f"{prefix}warnings")
-    unmatched: np.ndarray = warnings.where(lambda cell: "address_not_matched" in codes_in(cell))
-    return unmatched
+    basis = np.where(open_, BASIS_CODES["estimate"], found.basis)
+    return _Stakes(Money(cents, found.own.missing & ~open_), Coded(basis, BASES))
 
 
 def _given(unmatched: int, rows: int) -> AddressGiven:
@@ -737,120 +624,6 @@ def _advice_of_rows(
     codes, rows = combined([reasons, states, given])
     texts = [_advice_on(cell, state, "all" if one == "all" else "no") for cell, state, one in rows]
     return _taken(texts, codes[order])
-
-
-def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
-    """The city that a rate is for, where it is not the one that was given."""
-    cities = coded(frame, f"{prefix}resolved_city")
-    differs = reasons.where(lambda cell: "place_input_mismatch" in codes_in(cell))
-    place = cities.values.index("")  # noqa: PD011 - no frame's
-    return Coded(np.where(differs, cities.codes, place), cities.values)
-
-
-def _why(
-    frame: pd.DataFrame, status: Coded, reasons: Coded, failed: np.ndarray, prefix: str
-) -> Coded:
-    """Why each row requires review, a sentence for each of its reasons."""
-    columns = (
-        status,
-        coded(frame, f"{prefix}lookup_error"),
-        coded(frame, f"{prefix}tax_error"),
-        reasons,
-        _city_of_mismatch(frame, reasons, prefix),
-        Coded(failed.astype(np.int64), ("", "failed")),
-    )
-    codes, rows = combined(columns)
-    return recoded(codes, (_why_of(*row) for row in rows))
-
-
-def _why_of(  # noqa: PLR0917 - a row's cells
-    status: str, error: str, tax_error: str, cell: str, city: str, failed: str
-) -> str:
-    if status not in WITH_RATE:
-        return error or f"No rate ({status}), and no reason given."
-    codes, sentences = codes_in(cell), []
-    if failed and "partial" not in codes:
-        sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
-    sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
-    return " ".join(sentences)
-
-
-def _sentence(code: str, city: str) -> str:
-    if code == "place_input_mismatch" and city:
-        return f"The city given is not the place the rate is for: {city}."
-    meaning = meaning_of(code)
-    return f"{capital(meaning)}." if meaning else f"{code}."
-
-
-def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
-    """The codes for which each row requires review, separated by "; ", the most urgent first.
-
-    Empty where a row requires none. They are the status of a row without a whole rate, what the
-    lookup noted (`lookup_review_reason`, where `needs_review`), what the tax noted
-    (`tax_review`), `no_tax`, and why it is not known whether a tax is due.
-    """
-    marked = truths_of(frame, f"{prefix}needs_review", missing=True)
-    marks = (
-        Coded(status.codes * 0, ("unknown",))
-        if marked is None
-        else Coded(marked.astype(np.int64), ("", "marked"))
-    )
-    names = ("lookup_review_reason", "confidence", "warnings", "tax_review")
-    codes, rows = combined(
-        [
-            status,
-            marks,
-            *(coded(frame, f"{prefix}{name}") for name in names),
-            _why_no_tax(frame, status, prefix),
-        ]
-    )
-    return recoded(codes, (_cell(*row) for row in rows))
-
-
-def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
-    """The reasons of `taxed_rows`, also for a frame with only some of the columns of its tax."""
-    tax = first_column(frame, f"{prefix}tax")
-    if tax is None:
-        return Coded(status.codes * 0, ("",))
-    needed = ("tax_error", "taxable_amount", "exempt_amount")
-    if {f"{prefix}{name}" for name in needed} <= set(frame.columns):
-        return taxed_rows(frame, prefix).why
-    lacks = status.where(lambda one: one == "ok") & tax.isna().to_numpy()
-    return Coded(lacks.astype(np.int64), ("", "no_tax"))
-
-
-def _cell(  # noqa: PLR0917 - a row's cells
-    status: str,
-    marked: str,
-    of_rate: str,
-    confidence: str,
-    warnings: str,
-    of_tax: str,
-    why: str,
-) -> str:
-    if marked == "unknown":  # a lookup of some columns only
-        found = _judged(status, confidence, warnings)
-    else:
-        found = list(codes_in(of_rate)) if marked else []
-    if status != "ok" and status not in found:
-        found.append(status)
-    if marked == "marked" and not found:  # a lookup without the column with the reason
-        found.append("needs_review")
-    found += codes_in(of_tax)
-    if why.startswith("no_tax"):
-        found.append(why.partition(":")[2] if why.endswith("freight_taxable_unknown") else "no_tax")
-    if why.startswith("due_not_known:"):
-        found.append(why.removeprefix("due_not_known:"))
-    return "; ".join(sorted(dict.fromkeys(found), key=urgency))
-
-
-def _judged(status: str, confidence: str, warnings: str) -> list[str]:
-    """The reasons to review that follow from a row's status, confidence and warnings."""
-    if status not in WITH_RATE:
-        return []
-    codes = [code for code in codes_in(warnings) if code in _REVIEWED_WARNINGS]
-    codes += [status] if status != "ok" else []
-    return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
 
 
 def _first(cell: str) -> str:

@@ -26,7 +26,7 @@ from svc_tools.frames.lookup_columns import (
     require_one,
 )
 from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
-from svc_tools.frames.review import codes_of_rows
+from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.frames.row_states import states_of_rows
 from svc_tools.frames.tables import table_of
 from svc_tools.frames.taxes.invoices import shared_out

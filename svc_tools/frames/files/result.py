@@ -31,10 +31,10 @@ from svc_tools.display import (
 from svc_tools.frames.arrow import coded, frame_of
 from svc_tools.frames.review import (
     ReviewCounts,
-    codes_of_rows,
     rows_by_use,
     state_reason_table,
 )
+from svc_tools.frames.review_rows import codes_of_rows
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.outcomes import STOPPED, counted_alike
 from svc_tools.tabular import open_table

@@ -1,0 +1,220 @@
+"""Why each row requires review, in codes and sentences, and the dollars at stake in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.codes import codes_in, codes_of, meaning_of, urgency
+from svc_tools.display import capital
+from svc_tools.frames.arrow import Coded, coded, combined, first_column, recoded
+from svc_tools.frames.lookup_columns import WITH_RATE, rates_of, truths_of
+from svc_tools.frames.money import Money, money
+from svc_tools.frames.taxes.due import terms_of
+from svc_tools.frames.taxes.rounding import ROOM
+from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+BASES = (*codes_of("stake"), "")
+BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
+_REVIEWED_WARNINGS = frozenset(codes_of("review")) - {"zip_spans_jurisdictions"}
+
+
+def codes_of_rows(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+    """The codes for which each row requires review, separated by "; ", the most urgent first.
+
+    Empty where a row requires none. They are the status of a row without a whole rate, what the
+    lookup noted (`lookup_review_reason`, where `needs_review`), what the tax noted
+    (`tax_review`), `no_tax`, and why it is not known whether a tax is due.
+    """
+    marked = truths_of(frame, f"{prefix}needs_review", missing=True)
+    marks = (
+        Coded(status.codes * 0, ("unknown",))
+        if marked is None
+        else Coded(marked.astype(np.int64), ("", "marked"))
+    )
+    names = ("lookup_review_reason", "confidence", "warnings", "tax_review")
+    codes, rows = combined(
+        [
+            status,
+            marks,
+            *(coded(frame, f"{prefix}{name}") for name in names),
+            _why_no_tax(frame, status, prefix),
+        ]
+    )
+    return recoded(codes, (_cell(*row) for row in rows))
+
+
+def _why_no_tax(frame: pd.DataFrame, status: Coded, prefix: str) -> Coded:
+    """The reasons of `taxed_rows`, also for a frame with only some of the columns of its tax."""
+    tax = first_column(frame, f"{prefix}tax")
+    if tax is None:
+        return Coded(status.codes * 0, ("",))
+    needed = ("tax_error", "taxable_amount", "exempt_amount")
+    if {f"{prefix}{name}" for name in needed} <= set(frame.columns):
+        return taxed_rows(frame, prefix).why
+    lacks = status.where(lambda one: one == "ok") & tax.isna().to_numpy()
+    return Coded(lacks.astype(np.int64), ("", "no_tax"))
+
+
+def _cell(  # noqa: PLR0917 - a row's cells
+    status: str,
+    marked: str,
+    of_rate: str,
+    confidence: str,
+    warnings: str,
+    of_tax: str,
+    why: str,
+) -> str:
+    if marked == "unknown":  # a lookup of some columns only
+        found = _judged(status, confidence, warnings)
+    else:
+        found = list(codes_in(of_rate)) if marked else []
+    if status != "ok" and status not in found:
+        found.append(status)
+    if marked == "marked" and not found:  # a lookup without the column with the reason
+        found.append("needs_review")
+    found += codes_in(of_tax)
+    if why.startswith("no_tax"):
+        found.append(why.partition(":")[2] if why.endswith("freight_taxable_unknown") else "no_tax")
+    if why.startswith("due_not_known:"):
+        found.append(why.removeprefix("due_not_known:"))
+    return "; ".join(sorted(dict.fromkeys(found), key=urgency))
+
+
+def _judged(status: str, confidence: str, warnings: str) -> list[str]:
+    """The reasons to review that follow from a row's status, confidence and warnings."""
+    if status not in WITH_RATE:
+        return []
+    codes = [code for code in codes_in(warnings) if code in _REVIEWED_WARNINGS]
+    codes += [status] if status != "ok" else []
+    return codes or (["low_confidence"] if confidence in {"low", "none"} else [])
+
+
+def _city_of_mismatch(frame: pd.DataFrame, reasons: Coded, prefix: str) -> Coded:
+    """The city that a rate is for, where it is not the one that was given."""
+    cities = coded(frame, f"{prefix}resolved_city")
+    differs = reasons.where(lambda cell: "place_input_mismatch" in codes_in(cell))
+    place = cities.values.index("")  # noqa: PD011 - no frame's
+    return Coded(np.where(differs, cities.codes, place), cities.values)
+
+
+def why_of_rows(
+    frame: pd.DataFrame, status: Coded, reasons: Coded, failed: np.ndarray, prefix: str
+) -> Coded:
+    """Why each row requires review, a sentence for each of its reasons."""
+    columns = (
+        status,
+        coded(frame, f"{prefix}lookup_error"),
+        coded(frame, f"{prefix}tax_error"),
+        reasons,
+        _city_of_mismatch(frame, reasons, prefix),
+        Coded(failed.astype(np.int64), ("", "failed")),
+    )
+    codes, rows = combined(columns)
+    return recoded(codes, (_why_of(*row) for row in rows))
+
+
+def _why_of(  # noqa: PLR0917 - a row's cells
+    status: str, error: str, tax_error: str, cell: str, city: str, failed: str
+) -> str:
+    if status not in WITH_RATE:
+        return error or f"No rate ({status}), and no reason given."
+    codes, sentences = codes_in(cell), []
+    if failed and "partial" not in codes:
+        sentences.append(f"No tax: {tax_error.removesuffix('.') or 'no reason given'}.")
+    sentences += [_sentence(code, city) for code in codes if code != "no_tax"]
+    return " ".join(sentences)
+
+
+def _sentence(code: str, city: str) -> str:
+    if code == "place_input_mismatch" and city:
+        return f"The city given is not the place the rate is for: {city}."
+    meaning = meaning_of(code)
+    return f"{capital(meaning)}." if meaning else f"{code}."
+
+
+class Figures(NamedTuple):
+    """What is known of the dollars at stake by row without the rates of other rows.
+
+    Attributes:
+        own: the dollars; missing where there is no figure, or only an estimate.
+        basis: what they are, by their codes.
+        open: the rows whose figure is an estimate, if any rate is found.
+        sales: what is taxable of those, in cents without their sign.
+        least: their tax_low, which the estimate is not below; 0 where there is none.
+    """
+
+    own: Money
+    basis: np.ndarray
+    open: np.ndarray
+    sales: np.ndarray
+    least: np.ndarray
+
+
+def figures_of(
+    frame: pd.DataFrame, status: Coded, *, prefix: str, amount: Hashable | None
+) -> Figures:
+    """The dollars at stake in every row, by the first basis that applies."""
+    sales = sales_of(frame, prefix, amount)
+    if f"{prefix}tax" not in frame.columns:
+        basis = np.where(sales.missing, BASIS_CODES[""], BASIS_CODES["sale"])
+        none = np.zeros(len(frame), np.int64)
+        own = Money(np.abs(sales.cents), sales.missing)
+        return Figures(own, basis, none.astype(bool), none, none)
+    tax, at_stake, low, high = (
+        money(frame, prefix + name) for name in ("tax", "at_stake", "tax_low", "tax_high")
+    )
+    of_tax = amount is None or str(amount) == str(terms_of(frame, prefix).get("amount"))
+    taxable = taxable_of_rows(frame, prefix) if of_tax else None
+    if taxable is not None:  # nothing is at stake in sales that are wholly exempt
+        known = ~taxable.missing
+        sales = Money(np.where(known, taxable.cents, sales.cents), sales.missing & ~known)
+    least = np.where(low.missing, 0, np.abs(low.cents))
+    chosen = [
+        ("range", ~tax.missing & ~at_stake.missing & (at_stake.cents != 0), at_stake.cents),
+        ("tax", ~tax.missing, np.abs(tax.cents)),
+        ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),
+    ]
+    conditions = [rows for _, rows, _ in chosen]
+    cents = np.select(conditions, [cents for *_, cents in chosen], 0)
+    basis = np.select(conditions, [BASIS_CODES[name] for name, *_ in chosen], BASIS_CODES[""])
+    missing = basis == BASIS_CODES[""]
+    estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
+    estimable &= ~status.where(lambda one: one == "unsupported")
+    open_ = missing & estimable
+    return Figures(
+        Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
+    )
+
+
+def highest_rates(frame: pd.DataFrame, states: Coded, prefix: str) -> list[int]:
+    """The highest rate found for each of the states, in units; -1 where none is found."""
+    highest = np.full(len(states.values), -1, np.int64)
+    for name in ("combined_rate", "rate_high"):
+        rates = rates_of(frame, prefix + name)
+        np.maximum.at(highest, states.codes[~rates.missing], rates.units[~rates.missing])
+    units: list[int] = highest.tolist()
+    return units
+
+
+_Whole = TypeVar("_Whole", int, np.ndarray)
+
+
+def taxed_up(cents: _Whole, units: _Whole) -> _Whole:
+    """The tax of sales in cents at rates in units, half a cent up."""
+    tax: _Whole = (cents * units + UNITS_PER_ONE // 2) // UNITS_PER_ONE
+    return tax
+
+
+def unmatched_rows(frame: pd.DataFrame, prefix: str) -> np.ndarray:
+    """The rows with a street address that did not decide their rate."""
+    warnings = coded(frame, f"{prefix}warnings")
+    unmatched: np.ndarray = warnings.where(lambda cell: "address_not_matched" in codes_in(cell))
+    return unmatched
