@@ -206,7 +206,7 @@ UVICORN: dict[str, Any] = {
     "server_header": False,
     # longer than clients keep idle connections: else a request may meet one just closed
     "timeout_keep_alive": 75,
-    # how long requests under way may take once the server is told to stop
+    # how long requests under way may take once the server has to stop
     "timeout_graceful_shutdown": 3,
 }
 """How uvicorn serves an app, in the foreground and in a thread."""

@@ -28,8 +28,8 @@ def serve_page(
 ) -> None:
     """Serve the panel as a page on 127.0.0.1 until Ctrl+C.
 
-    The page answers only with the token of the address that `say` gets, or the cookie that follows
-    it. Each opened page has its own process, which ends with it. Results that the panel writes stay
+    A request needs the token of the address that `say` prints, or the cookie that follows it.
+    Each opened page has its own process, which ends with it. Results that the panel writes stay
     in the user's data folder; uploads are deleted.
 
     Args:
@@ -72,11 +72,11 @@ def _service(*, embedded: bool) -> str:
     if embedded:
         if find_spec("fastapi") is None:  # reported here, not on a page that cannot help
             raise ImportError(config.INSTALL_SERVICE)
-        return "The page asks the embedded service."
+        return "The page uses the embedded service."
     account = config.configured()
     if account is None:
         return (
             f"No service is configured ({config.URL_VARIABLE} and {config.KEY_VARIABLE}): the page"
-            " asks for an address and a key, or offers the embedded service."
+            " requests an address and a key, or offers the embedded service."
         )
-    return f"The page asks the service at {account[1]}"
+    return f"The page uses the service at {account[1]}"

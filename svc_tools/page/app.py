@@ -311,15 +311,7 @@ def serve(
     folder: Path,
     say: Callable[[str], None],
 ) -> None:
-    """Serve the page until Ctrl+C.
-
-    Args:
-        port: the port; 0 takes a free one.
-        browser: whether the browser is opened.
-        embedded: whether the panel uses the embedded service, whatever is configured.
-        register: a register of nexus registrations that the panel opens with.
-        folder: where the folder of this run is made.
-        say: prints a line for the user.
+    """Serve the page until Ctrl+C (see `serve_page`), with a new folder below `folder`.
 
     Raises:
         OSError: the port is taken, or `folder` cannot be written.
@@ -334,7 +326,7 @@ def serve(
         with suppress(KeyboardInterrupt):  # Windows knows no other end
             asyncio.run(_until_stopped(app, listener, browser=browser, say=say))
     left = _delete_uploads(work)
-    say("The page is closed." + (f" Its results are kept in {left}" if left else ""))
+    say("The page is closed." + (f" Its results are in {left}" if left else ""))
 
 
 async def _until_stopped(

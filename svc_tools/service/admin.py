@@ -12,19 +12,11 @@ from typing import TYPE_CHECKING, Any
 from svc_tools.service.database import Database, default_path, is_address, utc_now
 from svc_tools.service.errors import ANOTHER, StoreError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - commands catch it
-from svc_tools.service.keys import (
-    UNLIMITED,
-    KeyRow,
-    KeyStore,
-    Overrides,
-    feature_text,
-    hash_key,
-    new_key,
-)
+from svc_tools.service.keys import KeyRow, KeyStore, new_key
 from svc_tools.service.store import LimitStore, month_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import date
 
     from pydantic import SecretStr
@@ -107,7 +99,7 @@ def check_book(path: Path, day: date) -> dict[str, Any]:
     if rows.empty:
         reasons = [f"line {one.line}: {one.reason}" for one in unreadable.itertuples()]
         raise ValueError(
-            f"{path.name}: no row can be read; {(reasons or ['there is none below the header'])[0]}"
+            f"{path.name}: no row can be read; {(reasons or ['no row below the header'])[0]}"
         )
     try:
         results = accuracy.compare(load_book(own=own_book_path()), rows, day=day)
@@ -188,33 +180,10 @@ class KeyAdmin(KeyStore):
             )
         super().__init__(Database(where))
 
-    def issue(
-        self,
-        *,
-        account: str,
-        name: str | None,
-        plan: str | None,
-        limits: Mapping[str, int | None],
-        features: Mapping[str, bool],
-        expires_at: str | None,
-        past_due: bool,
-    ) -> tuple[KeyRow, SecretStr]:
-        """Make a new key: what is stored of it, and the key itself, which is stored nowhere.
-
-        Raises:
-            StartError: the plan or a limit is not possible.
-        """
+    def issue(self, **given: Any) -> tuple[KeyRow, SecretStr]:  # noqa: ANN401 - as `create` has them
+        """Make a key by `create`: what is stored of it, and the key, which is stored nowhere."""
         key = new_key()
-        row = self.create(
-            hash_key(key),
-            account=account,
-            name=name,
-            plan=plan or UNLIMITED.name,
-            overrides=Overrides(**limits, features=feature_text(features)),
-            expires_at=expires_at,
-            past_due=past_due,
-        )
-        return row, key
+        return self.create(key, **given), key
 
     def describe(self) -> list[dict[str, Any]]:
         """Every key in plain values: its limits, overrides included, and its use this month."""

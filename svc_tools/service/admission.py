@@ -117,7 +117,7 @@ class Guard:
             await envelope(problem, request_id)(scope, receive, response)
         finally:
             if response.ticket is not None:
-                await response.ticket.answered(None)
+                await response.ticket.settle(None)
 
 
 class _Response:
@@ -141,7 +141,7 @@ class _Response:
             if self.ticket is not None:
                 headers += self.ticket.headers
                 # a lookup that failed on purpose is not counted
-                await self.ticket.answered(None if FAULT in self._scope else status)
+                await self.ticket.settle(None if FAULT in self._scope else status)
             message["headers"] = headers
             on_purpose = self._scope.get(FAULT, "").startswith(str(status))  # logged there
             if status >= _FIRST_ERROR and not self.logged and not on_purpose:
@@ -281,7 +281,7 @@ class Ticket:
         self.headers = headers
         self._give_back = give_back
 
-    async def answered(self, status: int | None) -> None:
+    async def settle(self, status: int | None) -> None:
         """Give the lookup back, once, unless its status (`None`: no response) counts."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None and status not in _COUNTED:

@@ -52,8 +52,7 @@ from svc_tools.service.schemas import (
     NexusRecord,
     NexusRemoval,
     TaxResponse,
-    keyed_responses,
-    public_responses,
+    responses,
 )
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def create_app(
         "/healthz",
         operation_id="health",
         summary="Whether the service is alive; needs no key",
-        responses=public_responses(HealthResponse, "All parts can serve"),
+        responses=responses(HealthResponse, "All parts can serve", key=False),
         tags=["health"],
     )
     async def check_health() -> Response:
@@ -190,10 +189,10 @@ class _BookResponses:
     def _resolve(self, state: str, given: tuple[tuple[str, str], ...], day: date) -> bytes:
         lookup = read_lookup(state, dict(given))
         try:
-            answer = resolve(self.book, lookup.query, today=day)
+            found = resolve(self.book, lookup.query, today=day)
         except NotResolved as missing:
             raise Problem(404, missing.code, missing.message, extra=missing.detail) from missing
-        return json_bytes(answer.full() if lookup.full else answer.simple())
+        return json_bytes(found.full() if lookup.full else found.simple())
 
 
 def _add_rate_routes(
@@ -230,7 +229,7 @@ def _add_rate_routes(
         operation_id="lookup",
         summary="Look up the sales-tax rate of a place",
         description=f"The place is named in exactly one way: {WAYS}. No way is 400, two are 400.",
-        responses=keyed_responses(TaxResponse, "The rate, and how sure it is", 404, quota=True),
+        responses=responses(TaxResponse, "The rate, and how sure it is", 404, quota=True),
         openapi_extra={"parameters": documented(LookupParams, path=True)},
     )(look_up_rate)
 
@@ -239,7 +238,7 @@ def _add_rate_routes(
         tags=["rates"],
         operation_id="freshness",
         summary="How old and how complete the data of each state is",
-        responses=keyed_responses(Freshness, "The book, and each state in it"),
+        responses=responses(Freshness, "The book, and each state in it"),
     )
     async def get_freshness() -> Response:
         body = responses_of(await books.current()).freshness
@@ -254,7 +253,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         tags=["nexus"],
         operation_id="list_nexus",
         summary="List the nexus records of the account",
-        responses=keyed_responses(NexusList, "The records, ordered by state, then type"),
+        responses=responses(NexusList, "The records, ordered by state, then type"),
         openapi_extra={"parameters": documented(NexusParams, path=False)},
     )
     async def list_records(request: Request) -> Response:
@@ -282,7 +281,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         operation_id="add_nexus",
         tags=["nexus"],
         summary="Add a nexus record, or update the one of that state and type",
-        responses=_linked(keyed_responses(NexusRecord, "The record as it is now", 422)),
+        responses=_linked(responses(NexusRecord, "The record as it is now", 422)),
         route_class_override=_StrictJsonRoute,
         response_class=Response,
     )
@@ -292,7 +291,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         tags=["nexus"],
         operation_id="remove_nexus",
         summary="Remove the nexus records of a state, all or of one type",
-        responses=keyed_responses(NexusRemoval, "How many records there were", 422),
+        responses=responses(NexusRemoval, "How many records there were", 422),
         openapi_extra={"parameters": documented(NexusParams, path=True)},
     )
     async def remove_records(request: Request) -> Response:
@@ -307,17 +306,17 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         return json_response({"deleted": deleted, "state": state, "nexus_type": nexus_type})
 
 
-def _linked(responses: Responses) -> Responses:
+def _linked(described: Responses) -> Responses:
     """Add what can be done with a record that was added, for OpenAPI."""
     record = {"state": "$response.body#/state", "nexus_type": "$response.body#/nexus_type"}
-    responses[200]["links"] = {
+    described[200]["links"] = {
         name: {"operationId": operation, "parameters": record, "description": description}
         for name, operation, description in (
             ("list", "list_nexus", "The record is in the list"),
             ("remove", "remove_nexus", "The record can be removed"),
         )
     }
-    return responses
+    return described
 
 
 class _StrictRequest(Request):

@@ -179,7 +179,7 @@ class Database:
         """A transaction that reads.
 
         Raises:
-            StoreBusyError: others kept it locked for too long.
+            StoreBusyError: others locked it for too long.
             StoreUnavailableError: it cannot be used at the moment.
         """
         with self._explained(), self._engine.begin() as connection:
@@ -193,7 +193,7 @@ class Database:
         lock what you read and then change (`with_for_update()`), or use one statement.
 
         Raises:
-            StoreBusyError: others kept it locked for too long.
+            StoreBusyError: others locked it for too long.
             StoreUnavailableError: it cannot be used at the moment.
         """
         try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def start(db: Path | SecretStr | None = None) -> EmbeddedService:
-    """The running service of this process over a database; started where there is none.
+    """The running service of this process over a database; started where it does not run yet.
 
     Args:
         db: the path of a database or a `postgresql://` address, or `None` for the user's own, as
@@ -113,7 +113,7 @@ class _Services:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[Path | SecretStr, EmbeddedService] = {}
-        # What a forked child inherited. Kept, so that no finaliser of it runs in the child.
+        # What a forked child inherited; held here, so that no finaliser of it runs in the child.
         self._inherited: list[EmbeddedService] = []
 
     def start(self, db: Path | SecretStr) -> EmbeddedService:

@@ -46,7 +46,7 @@ _CODES = {400: "INVALID_INPUT", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 _MESSAGES = {
     400: "The body of the request could not be read as JSON",
     404: "There is nothing at this address; see /openapi.json for what there is",
-    405: "This address does not answer that method; the Allow header names those it does",
+    405: "This address does not support that method; the Allow header names those that it does",
 }
 
 

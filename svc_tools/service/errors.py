@@ -26,7 +26,7 @@ class StoreError(StartError):
 
 
 class StoreBusyError(StoreError):
-    """Another process kept the database locked for too long."""
+    """Another process locked the database for too long."""
 
 
 class StoreUnavailableError(StoreError):

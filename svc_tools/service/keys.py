@@ -21,10 +21,10 @@ import re
 import secrets
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 from pydantic import SecretStr
@@ -240,8 +240,7 @@ class Grant:
     free: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A cached result of verifying a key; `grant` is `None` where the key is not valid."""
 
     grant: Grant | None
@@ -374,85 +373,62 @@ class KeyRow:
         return PAST_DUE if self.past_due else ACTIVE
 
 
-_KEY = (
-    api_keys.c.id,
-    api_keys.c.account,
-    api_keys.c.name,
-    api_keys.c.plan,
-    api_keys.c.created_at,
-    api_keys.c.expires_at,
-    api_keys.c.revoked_at,
-    api_keys.c.rate_per_minute,
-    api_keys.c.burst,
-    api_keys.c.monthly_quota,
-    api_keys.c.features,
-    # the status of the key itself wins over that of its account
-    sa.func.coalesce(api_keys.c.status, accounts.c.status).label("billing"),
-)
-_KEYS = sa.select(*_KEY, api_keys.c.sha256).join(accounts)
+# the status of the key itself wins over that of its account
+_BILLING = sa.func.coalesce(api_keys.c.status, accounts.c.status).label("billing")
+_KEYS = sa.select(api_keys, _BILLING).join(accounts)
 
 
 class KeyStore:
-    """The keys of a database. Blocks; thread-safe; each method is one transaction.
-
-    Args:
-        database: stores them.
-
-    Raises:
-        StoreBusyError: (from every method) another process kept the database locked.
-        StoreUnavailableError: (from every method) the database cannot be used at present.
-    """
+    """The keys of a database; its methods are like those of `store.Store`."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def create(
         self,
-        sha256: str,
+        key: SecretStr,
         *,
         account: str,
         name: str | None = None,
-        plan: str = UNLIMITED.name,
-        overrides: Overrides | None = None,
+        plan: str | None = None,
+        limits: Mapping[str, int | None] | None = None,
+        features: Mapping[str, bool] | None = None,
         expires_at: str | None = None,
         past_due: bool = False,
     ) -> KeyRow:
-        """Store a key, and its account where that is new.
+        """Store the hash of a key, and its account where that is new.
 
         Args:
-            sha256: the hash of the key, by `hash_key`.
+            key: the key, by `new_key`.
             account: whose nexus records it can reach.
             name: what it is for.
-            plan: the name of its plan.
-            overrides: what is set for this key over the plan.
+            plan: the name of its plan; `None` is `unlimited`.
+            limits: its own `rate_per_minute`, `burst` and `monthly_quota`, over the plan's.
+            features: the features it gets or loses over its plan.
             expires_at: when it expires (UTC, as by `utc_now`).
             past_due: whether it is past due from the start.
 
         Raises:
-            StartError: the plan or an override does not exist, or the account or the name cannot
-                be shown in a line.
+            StartError: the plan, a limit or a feature does not exist, or the account or the name
+                cannot be shown in a line.
         """
-        given = overrides or Overrides()
+        plan = plan or UNLIMITED.name
+        given = Overrides(**(limits or {}), features=feature_text(features or {}))
         given.check(plan)
         _check_text("account", account, _LONGEST_ACCOUNT)
-        name = name or None
-        if name is not None:
+        if name:
             _check_text("name", name, _LONGEST_NAME)
         now = utc_now()
-        key_id = f"key_{secrets.token_hex(_ID_BYTES)}"
         row = {
-            "id": key_id,
-            "sha256": sha256,
+            "id": f"key_{secrets.token_hex(_ID_BYTES)}",
+            "sha256": hash_key(key),
             "account": account,
-            "name": name,
+            "name": name or None,
             "plan": plan,
             "created_at": now,
             "expires_at": expires_at,
             "status": PAST_DUE if past_due else None,
-            "rate_per_minute": given.rate_per_minute,
-            "burst": given.burst,
-            "monthly_quota": given.monthly_quota,
-            "features": given.features,
+            **asdict(given),
         }
         with self.database.write() as connection:
             connection.execute(
@@ -461,7 +437,7 @@ class KeyStore:
                 .on_conflict_do_nothing()
             )
             connection.execute(api_keys.insert().values(row))
-            return _row(connection.execute(_KEYS.where(api_keys.c.id == key_id)).one())
+            return self._one(connection, str(row["id"]))
 
     def find(self, sha256: str) -> tuple[str, KeyRow] | None:
         """The stored hash and the row of a key, or `None`."""

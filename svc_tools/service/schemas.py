@@ -264,42 +264,31 @@ _OWN: dict[int, _Headers] = {
 _ON_PURPOSE = frozenset(int(kind[:3]) for kind in KINDS if kind[:3].isdecimal())
 
 
-def public_responses(model: type[BaseModel], description: str) -> Responses:
-    """The responses of an address that needs no key; see `keyed_responses`."""
-    return _responses(model, description, set(_OF_ALL), {})
-
-
-def keyed_responses(
-    model: type[BaseModel], description: str, *further: int, quota: bool = False
+def responses(
+    model: type[BaseModel],
+    description: str,
+    *further: int,
+    key: bool = True,
+    quota: bool = False,
 ) -> Responses:
-    """The responses of an address that needs a key: every status, with its headers and body.
+    """The responses of an address: every status, with its headers and body.
 
     Args:
         model: the body of a 200.
         description: what a 200 means.
         further: statuses beyond those of every such address and those that only a fault on
             purpose (`faults`) can send.
+        key: whether it needs an API key.
         quota: whether a monthly quota counts it.
     """
-    limits = {**_LIMITS, **_QUOTA} if quota else _LIMITS
-    own = {*_OF_ALL, *_OF_KEYED, *further}
-    return _responses(model, description, own, limits, _ON_PURPOSE - own)
-
-
-def _responses(
-    model: type[BaseModel],
-    description: str,
-    own: set[int],
-    limits: _Headers,
-    on_purpose: frozenset[int] = frozenset(),
-) -> Responses:
-    found: Responses = {
-        200: {"model": model, "description": description, "headers": {**_ALWAYS, **limits}}
-    }
+    own = {*_OF_ALL, *further} | (set(_OF_KEYED) if key else set())
+    on_purpose = _ON_PURPOSE - own if key else set()
+    headers = {**_ALWAYS, **(_LIMITS if key else {}), **(_QUOTA if quota else {})}
+    found: Responses = {200: {"model": model, "description": description, "headers": headers}}
     for status in sorted(own | on_purpose):
         found[status] = {
             "model": HTTPValidationError if status == 422 else ErrorEnvelope,  # noqa: PLR2004 - the framework's own status
             "description": _MEANINGS[status] if status in own else _ONLY_ON_PURPOSE,
-            "headers": {**_ALWAYS, **_OWN.get(status, {}), **limits},
+            "headers": {**headers, **_OWN.get(status, {})},
         }
     return found

@@ -25,7 +25,7 @@ from svc_tools.service.envelope import log, log_to_stderr, logged_to_stderr
 from svc_tools.service.errors import StartError
 from svc_tools.service.faults import FaultPlan
 from svc_tools.service.health import BookKeeper, keep_book
-from svc_tools.service.keys import KeyRing, KeyStore, checked_key, hash_key, new_key
+from svc_tools.service.keys import KeyRing, KeyStore, checked_key, new_key
 from svc_tools.service.ratebook.imports.database import own_book_path
 from svc_tools.service.store import Store
 
@@ -167,7 +167,7 @@ def _end_with_parent() -> None:
 
 
 def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
-    """Make and print a key where there is none yet."""
+    """Make and print a key where no key is stored yet."""
     if store.any():
         echo("API key: the one shown when this database was made; if it is lost, give one")
         echo("for this run with --api-key, or make one with `svc-tools keys create`.")
@@ -176,4 +176,4 @@ def _print_key(store: KeyStore, echo: Callable[[str], None]) -> None:
     # printed first: a key that was stored but never seen would be useless
     echo(f"API key: {made.get_secret_value()}")
     echo("Keep it: it is shown this once, and only its hash is stored.")
-    store.create(hash_key(made), account=LOCAL_ACCOUNT, name="first start")
+    store.create(made, account=LOCAL_ACCOUNT, name="first start")

@@ -1,7 +1,8 @@
-"""What the database stores beside keys: nexus records (SPEC 2.7), and lookups counted by month.
+"""Nexus records (SPEC 2.7) and the lookups counted by month, in the database.
 
-All methods block, are safe to use from many threads, and raise `StoreBusyError` where others kept
-the database locked, `StoreUnavailableError` where it cannot be used at the moment.
+Every method is one short transaction, blocks, is safe to use from many threads, and raises
+`StoreBusyError` where others lock the database for too long and `StoreUnavailableError` where it
+cannot be used at the moment.
 """
 
 from __future__ import annotations
@@ -27,17 +28,7 @@ _RECORD = [column for column in nexus.c if column.name != "account"]
 
 
 class Store:
-    """The nexus records of each account. Safe to use from many threads.
-
-    Every method is one short transaction: it happens as a whole or not at all.
-
-    Args:
-        database: stores them.
-
-    Raises:
-        StoreBusyError: (from every method) others kept the database locked.
-        StoreUnavailableError: (the same) the database cannot be used at the moment.
-    """
+    """The nexus records of each account."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -120,16 +111,9 @@ def month_of(moment: datetime) -> Month:
 
 
 class LimitStore:
-    """The lookups counted against monthly quotas, one row a key and month. Blocks; thread-safe.
+    """The lookups counted against monthly quotas, one row a key and month.
 
     Each method is one statement: processes that count at the same time never exceed a quota.
-
-    Args:
-        database: shared by all processes that count.
-
-    Raises:
-        StoreBusyError: (from every method) another process kept the database locked.
-        StoreUnavailableError: (from every method) the database cannot be used at present.
     """
 
     def __init__(self, database: Database) -> None:

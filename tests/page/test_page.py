@@ -74,7 +74,7 @@ def socket_of(page, kernel, **headers):
 
 
 def test_it_says_whom_it_asks_and_the_address_to_open(page):
-    assert page.said[0] == "The page asks the embedded service."
+    assert page.said[0] == "The page uses the embedded service."
     assert re.fullmatch(r"Open http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{48}", page.said[1])
 
 
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_it_with_its_kernels_deletes_uploads_and_keeps_results(tmp_p
         said, code = page.end()
     assert code == 0
     assert all(line.startswith("Whoever has this address") for line in said[:-1])
-    assert said[-1] == f"The page is closed. Its results are kept in {work}"
+    assert said[-1] == f"The page is closed. Its results are in {work}"
     assert [path.name for path in work.rglob("*") if path.is_file()] == ["orders.csv"]
     assert (work / "s" / "results" / "orders.csv").exists()
     assert not [pid for pid in kernels if Path(f"/proc/{pid}/cmdline").exists()]
@@ -250,7 +250,7 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path, monkeypatch):
         port = taken.getsockname()[1]
         done = svc_tools("panel", "--embedded", "--no-browser", "--port", str(port))
     assert done.returncode == 2
-    assert f"Port {port} cannot be opened" in " ".join(done.stderr.split())
+    assert f"Port {port} on 127.0.0.1 is in use" in " ".join(done.stderr.split())
     closed = tmp_path / "a file, no folder"
     closed.touch()
     done = svc_tools("panel", "--embedded", "--no-browser", XDG_DATA_HOME=str(closed))

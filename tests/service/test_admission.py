@@ -292,8 +292,8 @@ def test_what_was_not_answered_is_given_back_and_only_once(door):
     async def serve():
         for status in (200, 404, 400, None, 503):
             ticket = await door.let_in(headers)
-            await ticket.answered(status)
-            await ticket.answered(None)
+            await ticket.settle(status)
+            await ticket.settle(None)
 
     asyncio.run(serve())
     assert limits.uses("2026-11") == {row.id: 2}
@@ -303,7 +303,7 @@ def test_a_new_month_has_its_quota_anew(door, clock):
     _, headers = make_key(door.store, monthly_quota=1)
 
     async def serve():
-        await (await door.let_in(headers)).answered(200)
+        await (await door.let_in(headers)).settle(200)
         with pytest.raises(Problem, match="used up"):
             await door.let_in(headers)
         december = datetime(2026, 12, 1, tzinfo=UTC)
@@ -311,7 +311,7 @@ def test_a_new_month_has_its_quota_anew(door, clock):
         with pytest.raises(Problem, match="used up"):
             await door.let_in(headers)
         clock.passed += 0.6
-        await (await door.let_in(headers)).answered(200)
+        await (await door.let_in(headers)).settle(200)
 
     asyncio.run(serve())
 

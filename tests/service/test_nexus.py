@@ -19,7 +19,7 @@ from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
 from svc_tools.service import database as database_module
 from svc_tools.service.database import LOCAL_ACCOUNT, Database, nexus
 from svc_tools.service.errors import StoreUnavailableError
-from svc_tools.service.keys import KeyStore, hash_key, new_key
+from svc_tools.service.keys import KeyStore, new_key
 from svc_tools.service.params import NEXUS_TYPES, STATES
 from svc_tools.service.store import Store
 
@@ -273,7 +273,7 @@ def test_all_51_states_can_have_records(service):
 
 def test_accounts_do_not_see_each_other(service):
     other = new_key()
-    KeyStore(service.store.database).create(hash_key(other), account="other")
+    KeyStore(service.store.database).create(other, account="other")
     headers = {"X-API-Key": other.get_secret_value()}
     put(service, state="TX", notes="mine")
     assert service.anonymous("GET", PATH, headers=headers).json()["count"] == 0

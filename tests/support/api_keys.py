@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.service.keys import Overrides, hash_key, new_key
+from svc_tools.service.keys import new_key, signed_features
 
 if TYPE_CHECKING:
     from svc_tools.service.keys import KeyRow, KeyStore
 
-_SET = ("rate_per_minute", "burst", "monthly_quota", "features")
+_LIMITS = ("rate_per_minute", "burst", "monthly_quota")
 
 
 def make_key(
@@ -17,6 +17,7 @@ def make_key(
 ) -> tuple[KeyRow, dict[str, str]]:
     """A new key's row, and the headers of a request that carries it."""
     key = new_key()
-    overrides = Overrides(**{name: given.pop(name) for name in _SET if name in given})
-    row = keys.create(hash_key(key), account=account, plan=plan, overrides=overrides, **given)
+    limits = {name: given.pop(name) for name in _LIMITS if name in given}
+    features = signed_features(given.pop("features", None))
+    row = keys.create(key, account=account, plan=plan, limits=limits, features=features, **given)
     return row, {"X-API-Key": key.get_secret_value()}
