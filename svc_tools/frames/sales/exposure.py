@@ -280,16 +280,14 @@ _NO_NUMBER = "amount: not a number of dollars such as 12.50"
 class DailyTotals:
     """Sums sales by state, day and channel, slice by slice.
 
-    The memory depends on the days between the first and the last sale, not on the rows; a column
-    of orders takes eight bytes for each order.
+    The memory depends on the days with sales, not on the rows; a column of orders takes eight bytes
+    for each order.
     """
 
     def __init__(self, columns: SalesColumns, tz: tzinfo | None = None) -> None:
         self._columns, self._tz = columns, tz
         self._parts = [part for part in _PARTS if part in columns.columns]
-        self._names = ("gross", "refund", *self._parts, "count", "rows")
-        self._first = 0
-        self._sums: dict[str, np.ndarray] = {}
+        self._sums: pd.DataFrame | None = None
         self._size = 0.0
         self._orders = Orders() if "transaction" in columns.columns else None
         self._whole: Counter[str] = Counter()
@@ -309,54 +307,52 @@ class DailyTotals:
         cents, no_amount = self._amounts(frame)
         days, no_day = days_of_rows(frame[self._columns.columns["date"]], self._tz)
         states, no_state = self._states(frame)
-        kept = self.left_out.take([no_amount, no_day, no_state], len(frame))
-        self._lose(~kept & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
-        if not kept.any():
+        counts = self.left_out.take([no_amount, no_day, no_state], len(frame))
+        self._lose(~counts & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
+        if not counts.any():
             return
-        market = self._marketplace(frame, kept)
-        rows = slice(None) if kept.all() else np.flatnonzero(kept)
-        parts = {part: self._part(frame, part, cents, kept)[rows] for part in self._parts}
-        cents, days = cents[rows], days[rows]
-        groups = states[rows] * len(_CHANNELS) + market[rows]
-        self._make_room(int(days.min()), int(days.max()))
-        table = self._sums["gross"]
-        cells = groups * table.shape[1] + (days - self._first)
-        self._add("gross", cells, cents)
-        negative = np.flatnonzero(cents < 0)
-        self._add("refund", cells[negative], cents[negative])
-        for part, of_part in parts.items():
-            self._add(part, cells, of_part)
-        self._add("rows", cells, None)
-        sold = np.flatnonzero(cents >= 0)
-        if self._orders is None:
-            self._add("count", cells[sold], None)
-        else:
-            column = frame[self._columns.columns["transaction"]].iloc[rows].iloc[sold]
-            numbers = groups[sold] * _SPAN + (days[sold] - FIRST_DAY)
-            self._count_orders(self._orders, column, numbers, cells[sold])
+        market = self._marketplace(frame, counts)
+        rows = slice(None) if counts.all() else np.flatnonzero(counts)
+        parts = {part: self._part(frame, part, cents, counts)[rows] for part in self._parts}
+        cents = cents[rows]
+        groups = (states[rows] * len(_CHANNELS) + market[rows]) * _SPAN + (days[rows] - FIRST_DAY)
+        sold = cents >= 0
+        if self._orders is not None:  # a row without an order number counts as one
+            column = frame[self._columns.columns["transaction"]].iloc[rows]
+            hashes, unnamed = hashes_of(column)
+            self._orders.see(groups[sold & ~unnamed], hashes[sold & ~unnamed])
+            sold &= unnamed
+        totals = {"gross": cents, **parts, "refund": np.minimum(cents, 0)}
+        totals["count"] = sold.astype(np.int64)
+        summed = pd.DataFrame(totals, copy=False).groupby(groups, sort=False).sum()
+        if self._sums is not None:
+            summed = pd.concat([self._sums, summed]).groupby(level=0, sort=False).sum()
+        self._sums = summed
 
     def daily(self) -> pd.DataFrame:
         """The totals by state, day and channel, as `nexus.exposure` takes them."""
-        size = self._sums["rows"].shape[1] if self._sums else 0
-        if self._orders is not None and self._sums:
+        names = ["gross", *self._parts, "refund", "count"]
+        sums = pd.DataFrame(columns=names, dtype=np.int64) if self._sums is None else self._sums
+        if self._orders is not None:
             groups, orders = self._orders.counts()
-            group, day = np.divmod(groups, _SPAN)
-            np.add.at(self._sums["count"], (group, day + FIRST_DAY - self._first), orders)
-            self._orders = Orders()
-        group, day = np.nonzero(self._sums["rows"]) if size else (np.empty(0, np.int64),) * 2
+            counts = pd.Series(orders, groups).reindex(sums.index, fill_value=0)
+            sums = sums.assign(count=sums["count"] + counts)
+            self._orders = None
+        sums = sums.sort_index()
+        group, day = np.divmod(sums.index.to_numpy(np.int64), _SPAN)
         state, channel = np.divmod(group, len(_CHANNELS))
-        totals = {name: self._sums[name][group, day] if size else group for name in self._names}
-        nothing = pd.array([None] * len(group), dtype="Int64")
-        parts = {f"{part}_cents": totals.get(part, nothing) for part in _PARTS}
+        nothing = pd.array([None] * len(sums), dtype="Int64")
+        cents = {
+            f"{name}_cents": sums[name].to_numpy() if name in names else nothing
+            for name in ("gross", *_PARTS, "refund")
+        }
         frame = pd.DataFrame(
             {
                 "state": pd.array(np.array(_STATES, object), dtype="str").take(state),
-                "day": (day + self._first).astype("datetime64[D]").astype("datetime64[s]"),
+                "day": (day + FIRST_DAY).astype("datetime64[D]").astype("datetime64[s]"),
                 "channel": pd.array(np.array(_CHANNELS, object), dtype="str").take(channel),
-                "gross_cents": totals["gross"],
-                **parts,
-                "refund_cents": totals["refund"],
-                "count": totals["count"],
+                **cents,
+                "count": sums["count"].to_numpy(),
             }
         )
         frame.attrs["svc_sales"] = {
@@ -408,7 +404,7 @@ class DailyTotals:
         return cents, unread
 
     def _part(
-        self, frame: pd.DataFrame, part: str, gross: np.ndarray, kept: np.ndarray
+        self, frame: pd.DataFrame, part: str, gross: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
         """Retail or taxable cents; where a cell cannot be read the full amount, of a refund 0."""
         column = frame[self._columns.columns[part]]
@@ -416,7 +412,7 @@ class DailyTotals:
         if wrong:
             rows = np.fromiter(wrong, np.int64, len(wrong))
             cents[rows] = np.maximum(gross[rows], 0)
-            self._whole[part] += int(np.count_nonzero(kept[rows]))
+            self._whole[part] += int(np.count_nonzero(counts[rows]))
         return cents
 
     def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
@@ -446,47 +442,17 @@ class DailyTotals:
         unread.add(unknown, "state: not known", lambda row: cell[row])
         return states, unread
 
-    def _marketplace(self, frame: pd.DataFrame, kept: np.ndarray) -> np.ndarray:
+    def _marketplace(self, frame: pd.DataFrame, counts: np.ndarray) -> np.ndarray:
         """1 for a marketplace sale, else 0; any other word counts as direct."""
         given = self._columns.columns.get("channel", self._columns.values.get("channel"))  # noqa: PD011
         if given is None:
             return np.zeros(len(frame), np.int64)
         channel = channel_of(frame, given)
-        unknown = int(np.count_nonzero(channel.unknown & kept))
+        unknown = int(np.count_nonzero(channel.unknown & counts))
         if unknown:
             self._whole["channel"] += unknown
             self._channels.update(channel.odd[:5])
         return channel.marketplace.astype(np.int64)
-
-    def _count_orders(
-        self, orders: Orders, column: pd.Series, numbers: np.ndarray, cells: np.ndarray
-    ) -> None:
-        """Count the orders of rows; a row without an order number counts as one."""
-        hashes, unnamed = hashes_of(column)
-        self._add("count", cells[unnamed], None)
-        orders.see(numbers[~unnamed], hashes[~unnamed])
-
-    def _add(self, name: str, cells: np.ndarray, cents: np.ndarray | None) -> None:
-        flat = self._sums[name].reshape(-1)
-        if cents is None:
-            flat += np.bincount(cells, minlength=len(flat))
-        else:
-            np.add.at(flat, cells, cents)
-
-    def _make_room(self, first: int, last: int) -> None:
-        """Extend the tables to the days from the first to the last."""
-        if not self._sums:
-            shape = (len(_STATES) * len(_CHANNELS), last - first + 1)
-            self._first = first
-            self._sums = {name: np.zeros(shape, np.int64) for name in self._names}
-            return
-        size = self._sums["rows"].shape[1]
-        before = max(self._first - first, 0)
-        after = max(last - (self._first + size - 1), 0)
-        if before or after:
-            wider = ((0, 0), (before, after))
-            self._sums = {name: np.pad(table, wider) for name, table in self._sums.items()}
-            self._first -= before
 
     def _default_notes(self) -> list[str]:
         """Notes on cells that could not be read and were counted by default."""
