@@ -1,8 +1,10 @@
-"""The guide to thresholds and exposure: it names every column and word, and its code runs."""
+"""The guides name every column, reason and word, and their Python runs."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 from typing import get_args
@@ -12,21 +14,53 @@ import pytest
 
 import svc_tools  # noqa: F401 - it makes df.svc
 from svc_tools.nexus import read_thresholds
+from svc_tools.nexus.notices import BEFORE_REMOVING
+from svc_tools.nexus.planning import RULES
 from svc_tools.nexus.state_exposure import BANDS, EXPOSURE_COLUMNS
 from svc_tools.nexus.thresholds import COLUMNS, Logic, Measured
 
-GUIDE = Path(__file__).parents[2] / "docs" / "THRESHOLDS.md"
+NEXUS = (Path(__file__).parents[2] / "docs" / "NEXUS.md").read_text(encoding="utf-8")
+
+
+def test_it_names_each_reason_under_its_own_suggestion():
+    parts = re.split(r"\*\*(candidate|review|keep)\*\*", NEXUS)
+    told = {parts[at]: parts[at + 1] for at in range(1, len(parts), 2)}
+    for rule in RULES:
+        if rule.decision:
+            assert f"`{rule.code}`" in told[rule.decision], rule.code
+
+
+@pytest.mark.parametrize("note", BEFORE_REMOVING)
+def test_it_says_what_must_be_known_before(note):
+    assert f"- {note}\n" in NEXUS
+
+
+def test_its_python_runs(tmp_path):
+    (block,) = re.findall(r"```python\n(.*?)```", NEXUS, re.DOTALL)[:1]
+    done = subprocess.run(
+        [sys.executable, "-c", block],
+        env={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "SVC_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("DELETE /v1/portability/nexus/OR?nexus_type=economic\n")
+
+
+THRESHOLDS = Path(__file__).parents[2] / "docs" / "THRESHOLDS.md"
 DAY = date(2026, 11, 21)
 
 
 def test_the_guide_names_every_column_and_word():
-    text = GUIDE.read_text(encoding="utf-8")
+    text = THRESHOLDS.read_text(encoding="utf-8")
     words = [*COLUMNS, *EXPOSURE_COLUMNS, *BANDS, *get_args(Logic), *get_args(Measured)]
     assert [word for word in words if f"`{word}`" not in text] == []
 
 
 def test_the_guide_counts_the_states_as_the_table_does():
-    text = " ".join(GUIDE.read_text(encoding="utf-8").split())
+    text = " ".join(THRESHOLDS.read_text(encoding="utf-8").split())
     taxed = [row for row in read_thresholds().rows if row.covers(DAY) and row.logic != "none"]
 
     def lack(fact):
@@ -52,7 +86,7 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch, capsys):
     Path("register.csv").write_text("state,nexus_type\nNY,economic\n")
     orders = pd.DataFrame({"state": ["TX"], "date": ["2026-05-01"], "amount": [600_000]})
     names = {"orders": orders}
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", THRESHOLDS.read_text(encoding="utf-8"), re.DOTALL)
     for block in blocks:
         exec(compile(block, "THRESHOLDS.md", "exec"), names)  # noqa: S102 - our own guide
     assert names["found"].iloc[0][["state", "band"]].tolist() == ["TX", "missing"]
