@@ -26,7 +26,7 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 """
 
 EXTRAS = {
-    "bulk": {"aiohttp", "platformdirs"},
+    "bulk": {"aiohttp", "jinja2", "platformdirs", "rich"},
     "pandas": {"pandas", "pyarrow", "tqdm"},
     "cli": {"typer", "rich"},
     "report": {"xlsxwriter", "openpyxl", "matplotlib"},
@@ -167,7 +167,7 @@ def test_the_table_of_extras_is_that_of_the_project():
         (("bulk",), MANY),
         (("bulk", "pandas"), "import pandas, svc_tools; pandas.DataFrame().svc.lookup"),
         (("cli",), "import svc_tools.cli.app"),
-        ((), CLEAN_UP),
+        (("bulk",), CLEAN_UP),
         (("service",), "import svc_tools; print(svc_tools.connect('embedded').health())"),
         (
             ("bulk", "pandas", "report"),

@@ -9,23 +9,27 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 
 from svc_tools import config
 from svc_tools.cli.common import admin, explained, grouped
+from svc_tools.display import print_table, printable, prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 _WORDS = {"none": -1, "plan": None}
 
-_GAP = "   "
-_RULE = "─"
-_INDENT = "    "
 _FEATURES = ("history", "full", "nexus")
-_TITLES = ("Id", "Plan", "Rate", "This month", "Features", "Status")
-_BESIDE = ("Account", "Name", "Valid until (UTC)")
+_COLUMNS = (
+    "Id",
+    "Plan",
+    "Rate",
+    "This month",
+    "Features",
+    "Status",
+    prose("Account, name"),
+)
 
 keys = typer.Typer(
     no_args_is_help=True,
@@ -155,8 +159,8 @@ def list_keys(
     if not described:
         typer.echo("There is no key yet; make one with `svc-tools keys create`.")
         return
-    for line in key_lines(described, Console().width):
-        typer.echo(line)
+    rows = [(*_facts(one), _remarks(one)) for one in described]
+    print_table(Console(highlight=False), _COLUMNS, rows)
 
 
 @keys.command()
@@ -241,42 +245,6 @@ def _print(sentence: str, *, stderr: bool = False) -> None:
     console.print(sentence, soft_wrap=not console.is_terminal)
 
 
-def key_lines(described: Iterable[dict[str, Any]], width: int) -> list[str]:
-    """The keys as a table; what does not fit next to the figures is below them, indented.
-
-    Args:
-        described: the keys, as the service describes them.
-        width: how many cells a line has.
-    """
-    keys = list(described)
-    facts = [_facts(one) for one in keys]
-    remarks = [_remarks(one) for one in keys]
-    # a column of remarks that is empty is left out
-    wanted = [any(column) for column in zip(*remarks, strict=True)]
-    lines = _aligned(
-        [
-            (*row, *_only(wanted, beside))
-            for row, beside in zip([_TITLES, *facts], [_BESIDE, *remarks], strict=True)
-        ]
-    )
-    if all(cell_len(line) <= width for line in lines):
-        return _ruled(lines)
-    table = _ruled(_aligned([_TITLES, *facts]))
-    lines, rows = table[:2], table[2:]
-    for row, remark in zip(rows, remarks, strict=True):
-        lines.append(row)
-        account, name, until = remark
-        below = (account, name, until and f"valid until {until} UTC")
-        if any(below):
-            lines.append(_INDENT + ", ".join(part for part in below if part))
-    return lines
-
-
-def _ruled(lines: list[str]) -> list[str]:
-    """A table with a rule below its header."""
-    return [lines[0], _RULE * max(map(cell_len, lines)), *lines[1:]]
-
-
 def terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type stays behind the door
     """What a key may do, in one sentence."""
     terms = row.terms
@@ -310,26 +278,12 @@ def _feature_text(there: list[str]) -> str:
     return (" ".join(name for name in _FEATURES if name in there) or "none") if missing else "all"
 
 
-def _remarks(one: dict[str, Any]) -> tuple[str, str, str]:
-    account = "" if one["account"] == "local" else one["account"]
+def _remarks(one: dict[str, Any]) -> str:
+    """Account, name and end of a key, where it has them."""
     until = one["expires_at"] or ""
-    return _shown(account), _shown(one["name"] or ""), until[:10] + until[10:16].replace("T", " ")
-
-
-def _shown(text: str) -> str:
-    """Replace what could move the cursor of a terminal: an older database may hold it."""
-    return "".join(sign if sign.isprintable() else "�" for sign in text)
-
-
-def _only(wanted: list[bool], cells: Iterable[str]) -> tuple[str, ...]:
-    return tuple(cell for cell, there in zip(cells, wanted, strict=True) if there)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [
-        _GAP.join(
-            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+    parts = (
+        "" if one["account"] == "local" else one["account"],
+        one["name"] or "",
+        until and f"valid until {until[:16].replace('T', ' ')} UTC",
+    )
+    return printable(", ".join(part for part in parts if part))

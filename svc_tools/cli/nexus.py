@@ -23,19 +23,21 @@ from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.csv_files import require_csv
 from svc_tools.display import (
     NOTHING,
+    Note,
+    Table,
     capital,
     counted,
-    number,
     plain,
     print_table,
     print_text,
     printable,
     prose,
+    show,
     the_service,
 )
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
-from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE, REASONS
-from svc_tools.nexus.plan import made_for_whom, read_plan
+from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
+from svc_tools.nexus.plan import read_plan, tables_of
 from svc_tools.nexus.receipt import STATUSES, read_receipt, receipts
 from svc_tools.nexus.register import FIELDS, read_register
 from svc_tools.nexus.service import (
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_sdk import Svc
-    from svc_tools.nexus.plan import Plan, PlanRow
+    from svc_tools.nexus.plan import Plan
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
     from svc_tools.nexus.register import Register, Registration
     from svc_tools.nexus.service import Added, Difference
@@ -96,7 +98,8 @@ def show_list(
     if as_json:
         typer.echo(json.dumps(register_as_json(shown, found, service=name, note=note), indent=2))
         return
-    show_register(console, shown, of=name if mine is None else str(register))
+    of = name if mine is None else str(register)
+    show(console, Note(f"Nexus registrations, {of}", [shown.sentence]), *shown.tables)
     if found is not None:
         show_differences(console, found, service=name)
     if note:
@@ -429,24 +432,12 @@ def _day(option: str, text: str) -> date:
         raise ValueError(f"{option}: {text!r} is no date such as 2026-05-01") from None
 
 
-def show_register(console: Console, register: Register, *, of: str) -> None:
-    """Print the records, in their order."""
-    print_text(console, ("Nexus register", "bold"), f", {of}: {register.sentence}")
-    if register.records:
-        console.print()
-        heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
-        print_table(console, heads, [_cells(one) for one in register.records])
-
-
 def show_differences(console: Console, found: list[Difference], *, service: str) -> None:
     """Print where the user's register and the service's differ."""
     console.print()
     if not found:
         print_text(console, f"The service ({service}) has the same records.")
         return
-    differ = counted(len(found), "difference")
-    print_text(console, (differ, "bold"), f" between your register and the service ({service})")
-    console.print()
     rows = [
         (
             one.state,
@@ -457,9 +448,10 @@ def show_differences(console: Console, found: list[Difference], *, service: str)
         )
         for one in found
     ]
-    print_table(
-        console, ("State", "Type", "Difference", prose("Yours"), prose("The service's")), rows
-    )
+    differ = counted(len(found), "difference")
+    title = f"{differ} between your register and the service ({service})"
+    columns = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))
+    show(console, Table(columns, rows, title))
 
 
 def show_added(console: Console, added: Added, *, service: str) -> None:
@@ -495,50 +487,15 @@ def register_as_json(
     return fields | ({"note": note} if note else {})
 
 
-def _cells(record: Registration) -> list[str]:
-    return [plain(text) or NOTHING for text in record.texts]
-
-
-_DECISION_COLORS = {"candidate": "yellow", "review": "cyan", "keep": "green"}
-_TITLES = {
-    "candidate": "Could be removed",
-    "review": "To look at first",
-    "keep": "To keep",
-}
 _DIFFERENCE_KINDS = {"only_mine": "only in your register", "only_service": "only on the service"}
 
 
 def show_plan(
     console: Console, plan: Plan, path: Path, *, notes: list[str], service: Service
 ) -> None:
-    """Print the plan: states without a record first, then what could be removed, and why."""
-    print_text(console, ("Cleanup plan", "bold"), f" as of {plan.as_of}, {made_for_whom(plan)}")
-    print_text(console, plan.sentence)
-    if plan.missing_states:
-        console.print()
-        print_text(console, ("States without a record, above their threshold", "bold red"))
-        for one in plan.missing_states:
-            console.print()
-            print_text(console, (f"{one.state}  ", "bold"), one.sentence, indent=2)
-    for decision, title in _TITLES.items():
-        rows = [row for row in plan.rows if row.decision == decision]
-        if rows:
-            console.print()
-            print_text(console, (f"{title}: {counted(len(rows), 'record')}", "bold"))
-            console.print()
-            heads = (number("Row"), "State", "Type", "Registered", prose("Reasons"))
-            print_table(console, heads, [_plan_cells(row) for row in rows])
-        if decision == "candidate":
-            for row in rows:
-                console.print()
-                named = (f"{row.number}  {row.state} {row.nexus_type}. ", "bold")
-                print_text(console, named, printable(row.evidence))
-    _show_reasons(console, plan)
+    """Print the plan: states without a record first, then each record, and why."""
+    show(console, Note("Cleanup plan", [plan.sentence, *map(capital, notes)]), *tables_of(plan))
     console.print()
-    for note in notes:
-        print_text(console, f"- {capital(note)}")
-    if notes:
-        console.print()
     print_text(console, f"Written to {path}. {NOT_TICKED_NOTE}")
     print_text(console, "Put an x into its column remove, then see what would be sent:")
     # to be copied in one piece
@@ -572,31 +529,6 @@ def plan_as_json(plan: Plan, path: Path, *, notes: list[str]) -> dict[str, objec
 
 def _record(record: Registration) -> dict[str, str | None]:
     return {name: text or None for name, text in zip(FIELDS, record.texts, strict=True)}
-
-
-def _plan_cells(row: PlanRow) -> tuple[str | Text, ...]:
-    return (
-        f"{row.number:,}",
-        Text(row.state, style=_DECISION_COLORS[row.decision]),
-        row.nexus_type,
-        NOTHING if row.registered_at is None else row.registered_at.isoformat(),
-        "; ".join(map(_words, row.reasons)),
-    )
-
-
-def _words(code: str) -> str:
-    return code.replace("_", " ")
-
-
-def _show_reasons(console: Console, plan: Plan) -> None:
-    """Print what the reasons mean, once each, in the order of the rules."""
-    used = {code for row in plan.rows for code in row.reasons}
-    if used:
-        console.print()
-        print_text(console, ("What the reasons mean", "bold"))
-        console.print()
-        rows = [(_words(code), text) for code, text in REASONS.items() if code in used]
-        print_table(console, ("Reason", prose("Meaning")), rows)
 
 
 def _again(command: str, about: str, service: Service) -> str:

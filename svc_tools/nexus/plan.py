@@ -323,7 +323,7 @@ class Plan:
 
     def __str__(self) -> str:
         """The plan as text."""
-        return as_text(Note(self.sentence, (NOT_TICKED_NOTE,)), *_tables(self, evidence=False))
+        return as_text(Note(self.sentence, (NOT_TICKED_NOTE,)), *tables_of(self, evidence=False))
 
     def __repr__(self) -> str:
         """One line: the counts."""
@@ -331,9 +331,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         elsewhere = "The figures and the source behind every row are in frame() and in the file."
-        return as_html(
-            Note(self.sentence, (NOT_TICKED_NOTE, elsewhere)), *_tables(self, evidence=True)
-        )
+        return as_html(Note(self.sentence, (NOT_TICKED_NOTE, elsewhere)), *tables_of(self))
 
     def _marked(self, keys: Iterable[Key], action: Action) -> Plan:
         numbers: set[int] = set()
@@ -390,7 +388,8 @@ def _contradictions(rows: list[PlanRow]) -> Iterable[str]:
         )
 
 
-def _tables(plan: Plan, *, evidence: bool) -> tuple[Table, ...]:
+def tables_of(plan: Plan, *, evidence: bool = True) -> tuple[Table, ...]:
+    """The states without a record, and the rows of a plan with their reasons, for display."""
     tables = []
     if plan.missing_states:
         lacking = tuple((one.state, one.sentence) for one in plan.missing_states)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain
+from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
 from svc_tools.places import state_code
 from svc_tools.roles import Role, find, plain_name
 from svc_tools.tabular import read_rows
@@ -217,18 +217,19 @@ class Register:
 
     def __str__(self) -> str:
         """The register as text."""
-        return as_text(Note(self.sentence), *self._tables)
+        return as_text(Note(self.sentence), *self.tables)
 
     def __repr__(self) -> str:
         """One line: the counts."""
         return f"<Register: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        return as_html(Note(self.sentence), *self._tables)
+        return as_html(Note(self.sentence), *self.tables)
 
     @property
-    def _tables(self) -> tuple[Table, ...]:
-        heads = ("State", "Type", "Registered at", "Address", "Notes")
+    def tables(self) -> tuple[Table, ...]:
+        """The records as a table, for display."""
+        heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
         rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
         return (Table(heads, rows, "Nexus register"),) if rows else ()
 

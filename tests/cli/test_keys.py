@@ -93,27 +93,24 @@ def test_the_list_shows_limits_use_and_status(keys, made):
     _, row = made("--plan", "free", "--name", "job", "--no-nexus")
     _, out, _ = keys("list")
     title, rule, line = out.splitlines()
-    assert title.split() == ["Id", "Plan", "Rate", "This", "month", "Features", "Status", "Name"]
+    assert " ".join(title.split()) == "Id Plan Rate This month Features Status Account, name"
     assert set(rule) == {"─"}
     assert line.split() == [
         *(row["id"], "free", "60/min", "0", "of", "1,000", "none", "active", "job")
     ]
 
 
-@pytest.mark.parametrize("width", [80, 100])
-def test_what_does_not_fit_into_a_line_of_the_list_stands_below_it(keys, made, width):
-    _, plain = made()
+def test_the_list_fits_the_terminal_and_nothing_is_cut(keys, made):
     name = "the nightly job that fills the warehouse of the fourth floor, 会社"
     words = ["--account", "acme", "--name", name, "--plan", "standard", "--no-full", "--past-due"]
     _, row = made(*words, "--expires", "2999-12-31")
-    _, out, _ = keys("list", width=width)
-    head, _, first, second, below = out.splitlines()
-    assert all(cell_len(line) <= width for line in out.splitlines()[:4])
-    assert head.split()[-1] == "Status"
-    assert first.split() == [plain["id"], "unlimited", "any", "no", "quota", "all", "active"]
-    said = f"{row['id']} standard 600/min 0 of 100,000 no full past due"
-    assert " ".join(second.split()) == said
-    assert below == f"    acme, {name}, valid until 3000-01-01 00:00 UTC"
+    out = keys("list", width=100)[1]
+    assert max(map(cell_len, out.splitlines())) <= 100
+    shown = " ".join(out.split())
+    for text in (row["id"], "standard", "600/min", "0 of 100,000", "no full", "past due"):
+        assert text in shown
+    for word in f"acme, {name}, valid until 3000-01-01 00:00 UTC".split():
+        assert word in shown
 
 
 def test_what_is_used_and_left_of_a_quota_is_shown(keys, made, db):

@@ -40,8 +40,7 @@ def test_a_plan_of_ones_own_register_needs_no_service(own, tmp_path):
     done = run(output, "--register", own, "--as-of", "2026-11-21")
     assert (done.returncode, done.stderr) == (0, "")
     assert "5 records: 1 could be removed" in words(done)
-    assert "Could be removed: 1 record" in done.stdout
-    assert "no sales tax" in done.stdout
+    assert "no general sales tax" in words(done)
     assert "Registered since 2021-03-01." in words(done)  # the evidence of what could go
     assert "nothing is ticked in advance" in words(done)
     assert f"svc-tools nexus apply {output}" in words(done)
@@ -129,7 +128,7 @@ def test_sales_make_a_candidate_and_find_the_missing_state_first(own, tmp_path):
     done = run(output, "--register", own, *files, *covers, "--thresholds", thresholds)
     assert (done.returncode, done.stderr) == (0, "")
     shown = words(done)
-    assert shown.index("States without a record, above their threshold") < shown.index("Could be")
+    assert shown.index("States without a record, above their threshold") < shown.index("Suggestion")
     assert "California has no record, and your sales are above its threshold." in shown
     plan = read_plan(output)
     alabama = next(row for row in plan.rows if row.state == "AL")
