@@ -115,24 +115,28 @@ def as_text(*parts: Note | Table) -> str:
     from rich.console import Console  # noqa: PLC0415 - see the module's docstring
 
     file = io.StringIO()
-    console = Console(file=file, width=_UNLIMITED, color_system=None, legacy_windows=False)
+    show(Console(file=file, width=_UNLIMITED, color_system=None, legacy_windows=False), *parts)
+    return file.getvalue().rstrip()
+
+
+def show(console: Console, *parts: Note | Table) -> None:
+    """Print notes and tables, as wide as the console."""
     for place, part in enumerate(parts):
         if isinstance(part, Note):
-            print_text(console, part.title)
+            print_text(console, (part.title, "bold"))
             for text in part.sentences:
                 print_text(console, text, indent=2)
             continue
         if place:
             print_text(console)
         if part.caption:
-            print_text(console, part.caption)
+            print_text(console, (part.caption, "bold"))
         if part.rows:
             print_table(console, part.columns, part.rows, indent=2)
         else:
             print_text(console, "none", indent=2)
         if part.more:
             print_text(console, part.more, indent=2)
-    return file.getvalue().rstrip()
 
 
 def as_html(*parts: Note | Table) -> str:
@@ -452,10 +456,10 @@ def printable(value: object) -> str:
 _LONGEST = 60
 
 
-def plain(value: object) -> str:
+def plain(value: object, longest: int = 60) -> str:
     """A value of the data for a cell: `printable`, and shortened."""
     text = printable(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\u2026"
+    return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
 
 
 def near(path: Path) -> str:

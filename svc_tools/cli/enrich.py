@@ -22,26 +22,14 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from svc_tools import config
 from svc_tools.cli.common import Service, explained, grouped
-from svc_tools.codes import meaning_of
-from svc_tools.display import (
-    RANGE_LABEL,
-    duration,
-    number,
-    print_table,
-    print_text,
-    prose,
-    the_service,
-)
-from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.display import print_table, print_text, prose, show
 from svc_tools.places import Cells
 from svc_tools.progress import Meter, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from svc_sdk import Svc
-    from svc_tools.display import Head
     from svc_tools.frames.files.job import FileJob
     from svc_tools.frames.files.rates import Terms
     from svc_tools.frames.files.result import FileRun
@@ -54,9 +42,6 @@ STOPPED = 3
 INTERRUPTED = 130
 _MANY = 1_000
 """Lookups above which the user of a terminal has to confirm."""
-
-_MOST = 6
-_LONGEST = 400  # characters: enough for every reason of the toolkit; a service may send a page
 
 _EVERY = 30.0
 """Seconds between two lines in a log."""
@@ -219,7 +204,7 @@ def enrich(
                 return
             result = job.finish(started)
     with _perhaps_read():
-        _show(result, output, as_json=run.as_json, quiet=run.quiet, taxed=tax.tax is not None)
+        _show(result, output, as_json=run.as_json, quiet=run.quiet)
     raise typer.Exit(_exit_code(result))
 
 
@@ -256,7 +241,7 @@ def _looked_up(job: FileJob, run: Run, service: Service) -> bool:
         if run.plan:
             found = job.plan(client, known, price=price_of(run.price))
             with _perhaps_read():
-                _show_plan(found, job, as_json=run.as_json)
+                _show_plan(found, as_json=run.as_json)
             return False
         _confirm(job, client, known, wanted=not run.yes)
         job.ask(
@@ -279,8 +264,8 @@ def _interruptible(console: Console, output: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         console.print(
-            f"Interrupted; {output} was not written. Answers that came are kept: run the same"
-            " command again to go on.",
+            f"Interrupted; {output} was not written. The results so far are cached: run the same"
+            " command again to continue.",
             markup=False,
         )
         raise typer.Exit(INTERRUPTED) from None
@@ -310,9 +295,9 @@ def _survey(job: FileJob, *, quiet: bool) -> None:
         say(job.notes)
 
 
-def _show_plan(plan: Plan, job: FileJob, *, as_json: bool) -> None:
+def _show_plan(plan: Plan, *, as_json: bool) -> None:
     if not as_json:
-        show_plan(Console(highlight=False), plan, name=job.source.name)
+        show(Console(highlight=False), *plan.parts())
         return
     summary = {
         "rows": plan.rows,
@@ -340,23 +325,23 @@ def _confirm(job: FileJob, client: Svc, cache: ResultStore | None, *, wanted: bo
     count = len(job.surveyed.places) - len(job.known(client, cache))
     if count <= _MANY:
         return
-    question = f"Ask {config.service_name(client)} for {count:,} places?"
+    question = f"Look up {count:,} places with {config.service_name(client)}?"
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:  # Ctrl+C, or the end of the input
-        typer.echo("\nNothing was asked.", err=True)
+        typer.echo("\nNothing was looked up.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if not agreed:
-        typer.echo("Nothing was asked.", err=True)
+        typer.echo("Nothing was looked up.", err=True)
         raise typer.Exit(STOPPED)
 
 
-def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool, taxed: bool) -> None:
+def _show(run: FileRun, output: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(run.as_json(), indent=2), err=str(output) == "-")
     elif not quiet or run.stopped is not None:
         console = Console(stderr=str(output) == "-" or quiet, highlight=False)
-        show_run(console, run, taxed=taxed)
+        show_run(console, run)
 
 
 def _exit_code(run: FileRun) -> int:
@@ -367,118 +352,19 @@ def _exit_code(run: FileRun) -> int:
     return 0 if run.all_known else INCOMPLETE_ROWS
 
 
-def show_run(console: Console, run: FileRun, *, taxed: bool) -> None:
-    """Print the results of the rows, where the file is, and what to do next."""
+def show_run(console: Console, run: FileRun) -> None:
+    """Print the totals of the rows, where the file is, and what to do next."""
     if run.written is not None:
-        print_text(console, _headline(run))
+        show(console, *run.parts(brief=True))
         print_text(console)
-        _use(console, run)
-        _statuses(console, run)
-        if taxed:
-            _money(console, run)
-        _reasons(console, run, taxed=taxed)
-        _to_review(console, run)
     if run.written is not None and str(run.written) != "-":
         named = "Written" if run.stopped is None else "Written, incomplete"
         # no wrapping: a path is there to be copied
-        line = f"{named}: {run.written}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    steps = _next_steps(run)
-    if steps:
+        console.print(f"{named}: {run.written}", markup=False, highlight=False, soft_wrap=True)
+    if steps := _next_steps(run):
         print_text(console)
         print_text(console, ("What to do next", "bold"))
         print_table(console, ("", prose()), [("-", text) for text in steps])
-
-
-def _headline(run: FileRun) -> str:
-    rows = f"{run.source.name}: {run.totals.rows:,} {_plural('row', run.totals.rows)}"
-    parts = [f"{run.asked:,} asked of {the_service(run.service)}"] if run.asked else []
-    if run.cached:
-        parts.insert(0, f"{run.cached:,} from the cache")
-    how = f" ({', '.join(parts)})" if parts else ""
-    places = f"{run.places:,} distinct {_plural('place', run.places)}"
-    return f"{rows}, {places}{how}, {duration(run.seconds)}"
-
-
-def _use(console: Console, run: FileRun) -> None:
-    rows = [(name, f"{count:,}", meaning_of(name)) for name, count in run.totals.by_use.items()]
-    if rows:
-        _section(console, "What can be used", ("Use", number("Rows"), prose("Meaning")), rows)
-
-
-def _to_review(console: Console, run: FileRun) -> None:
-    from svc_tools.frames.files.result import TO_REVIEW  # noqa: PLC0415 - it imports pandas
-    from svc_tools.frames.review import state_reason_table  # noqa: PLC0415 - as above
-
-    groups = run.totals.review.groups()
-    if groups:
-        table = state_reason_table(TO_REVIEW, groups, _MOST)
-        title = f"{table.caption}: {run.totals.review.rows:,} of {run.totals.rows:,}"
-        _section(console, title, table.columns, table.rows)
-        texts = [text for text in (table.more, run.totals.estimates) if text]
-        for text in texts:
-            print_text(console, text)
-        if texts:
-            print_text(console)
-
-
-def _statuses(console: Console, run: FileRun) -> None:
-    counts = run.totals.statuses
-    rows = [(name, f"{counts[name]:,}", meaning_of(name)) for name in STATUSES if counts[name]]
-    if rows:
-        _section(console, "Rows by status", ("Status", number("Rows"), prose("Meaning")), rows)
-
-
-def _money(console: Console, run: FileRun) -> None:
-    totals = run.totals
-    rows = [("Rows with a tax", f"{totals.taxed or 0:,}")]
-    rows += [("Their sales, dollars", f"{totals.sales:,.2f}"), ("Tax", f"{totals.tax:,.2f}")]
-    if totals.due is not None:
-        rows.append(("Of it due from you (tax_due)", f"{totals.due:,.2f}"))
-    if totals.at_stake:
-        rows.append((RANGE_LABEL, f"{totals.at_stake:,.2f}"))
-    _section(console, "Tax", ("", number()), rows)
-
-
-def _reasons(console: Console, run: FileRun, *, taxed: bool) -> None:
-    totals = run.totals
-    without = totals.rows - totals.statuses["ok"]
-    found = ((status, why, rows) for (status, why), rows in totals.reasons.items())
-    most = counted_alike(found)[:_MOST]
-    _table(
-        console,
-        "Why rows have no whole rate",
-        [((status, (meaning_of(why) or why)), rows) for status, why, rows in most],
-        without,
-        ("Status", prose("Reason")),
-    )
-    if taxed:
-        untaxed = counted_alike(("", why, rows) for why, rows in totals.untaxed.items())
-        _table(
-            console,
-            "Why rows with a rate have no tax",
-            [((why,), rows) for _, why, rows in untaxed[:_MOST]],
-            totals.untaxed.total(),
-            (prose("Reason"),),
-        )
-
-
-def _table(
-    console: Console,
-    title: str,
-    most: Sequence[tuple[tuple[str, ...], int]],
-    total: int,
-    heads: tuple[Head, ...],
-) -> None:
-    """Reasons with their rows, the most frequent first, and how many rows have others."""
-    if not most:
-        return
-    rows = [(*(_short(text) for text in texts), f"{count:,}") for texts, count in most]
-    others = total - sum(count for _, count in most)
-    if others > 0:
-        rows.append((*[""] * (len(heads) - 1), "other reasons", f"{others:,}"))
-    rows = [(row[-1], *row[:-1]) for row in rows]
-    _section(console, title, (number("Rows"), *heads), rows)
 
 
 def _next_steps(run: FileRun) -> list[str]:
@@ -486,72 +372,29 @@ def _next_steps(run: FileRun) -> list[str]:
     if run.interrupted and run.written is None:
         left = run.places - run.cached - run.asked
         steps.append(
-            "Interrupted; no file was written. The answers so far are kept: the same command asks"
-            f" only for the rest ({left:,} of {run.places:,} places)."
+            "Interrupted; no file was written. The results so far are cached: the same command"
+            f" looks up only the rest ({left:,} of {run.places:,} places)."
         )
     elif run.stopped is not None:
         again = (
-            " When that is fixed, the same command asks only for what is left."
+            " When that is fixed, the same command looks up only the rest."
             if run.resumable
-            else " No cache keeps the answers: the same command asks for all places again."
+            else " The results are not cached: the same command looks up all places again."
         )
         steps.append(f"Ended early: {run.stopped}.{again}")
     elif totals.statuses["failed"]:
-        steps.append("Run the same command again (with --force): only what failed is asked for.")
+        steps.append("Run the same command again (with --force): it looks up only what failed.")
     former = run.output.with_name(f"{run.output.stem}-incomplete{run.output.suffix}")
     if run.stopped is None and former.exists():
-        steps.append(f"{former.name} beside it is of an earlier run that ended early: delete it.")
+        steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
     if any("is not an ISO date" in why for _, why in totals.reasons):
         steps.append("Say how the dates are written, for instance with --date-format %m/%d/%Y.")
     if totals.review.rows or totals.rows > totals.statuses["ok"]:
         steps.append(
-            "The columns lookup_status, lookup_error and lookup_review_reason say for each row"
+            "The columns lookup_status, lookup_error and lookup_review_reason state for each row"
             " what is missing."
         )
     return steps
-
-
-def show_plan(console: Console, plan: Plan, *, name: str) -> None:
-    """Print what a run would look up; nothing is looked up yet."""
-    of = f", of {the_service(plan.service)}; nothing was asked"
-    print_text(console, (f"Plan for {name}", "bold"), of)
-    rows = [("Rows", f"{plan.rows:,}"), ("Distinct places", f"{plan.places:,}")]
-    if plan.cached is not None:
-        rows.append(("  of them in the cache", f"{plan.cached:,}"))
-    rows.append(("  to be asked (billable lookups)", f"{plan.to_ask:,}"))
-    if plan.cost is not None:
-        rows.append(("  their price, dollars at most", f"{plan.cost:,.2f}"))
-    for grain, count in plan.grains.items():
-        if count < plan.to_ask:
-            rows.append((f"  with --as-of-grain {grain}", f"{count:,}"))
-    if plan.quota_remaining is not None:
-        rows.append(("Lookups left, when last told", f"{plan.quota_remaining:,}"))
-    refused = sum(one.rows for one in plan.refused)
-    if refused:
-        rows.append(("Rows that are never asked for", f"{refused:,}"))
-    print_table(console, (prose(), number()), rows, indent=2)
-    if plan.fits_quota is False:
-        print_text(console, ("The account has not enough lookups left for it.", "bold"))
-    if refused:
-        print_text(console)
-    most = [((one.status, one.reason), one.rows) for one in plan.refused_alike()[:_MOST]]
-    _table(console, "Why rows are never asked for", most, refused, ("Status", prose("Reason")))
-
-
-def _section(
-    console: Console, title: str, heads: Sequence[Head], rows: Sequence[Sequence[str]]
-) -> None:
-    print_text(console, (title, "bold"))
-    print_table(console, heads, rows)
-    print_text(console)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 class FileProgress(Meter):

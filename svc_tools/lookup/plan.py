@@ -10,6 +10,7 @@ from svc_tools.display import (
     Note,
     Table,
     as_html,
+    as_text,
     capital,
     counted,
     number,
@@ -22,8 +23,7 @@ from svc_tools.lookup.outcomes import counted_alike
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_REASONS_IN_TEXT = 5
-_REASONS_IN_HTML = 8
+_REASONS_SHOWN = 8
 _CENT = Decimal("0.01")
 
 
@@ -86,39 +86,23 @@ class Plan:
         return tuple(Refused(*group) for group in counted_alike(every))
 
     def __str__(self) -> str:
-        """The plan in lines of text."""
-        return "\n".join(self._lines())
+        """The plan as text."""
+        return as_text(*self.parts())
 
     def _repr_html_(self) -> str:
-        return _plan_html(self, self._money())
+        return as_html(*self.parts())
 
-    def _lines(self) -> list[str]:
-        lines = [f"{counted(self.rows, 'row')}, {counted(self.places, 'distinct place')}"]
-        if self.cached is None:
-            lines.append("  how many are in the cache is not known before the service runs")
-        else:
-            lines.append(f"  {self.cached:,} answered from the cache")
-        lines.append(f"  {self.to_ask:,} to be asked of {the_service(self.service)}{self._money()}")
-        if self.quota_remaining is not None:
-            short = "" if self.fits_quota else ": NOT ENOUGH for this"
-            lines.append(f"  {counted(self.quota_remaining, 'lookup')} left this month{short}")
-        if len(set(self.grains.values())) > 1:
-            grains = ", ".join(f"{name} {count:,}" for name, count in self.grains.items())
-            lines.append(f"  requests by as_of_grain: {grains} (now: {self.grain})")
-        for status in ("invalid", "unsupported"):
-            reasons = [one for one in self.refused_alike() if one.status == status]
-            if reasons:
-                lines.append(f"{counted(self.refused_rows(status), 'row')} {status}, never asked")
-                lines += [f"  {one.rows:,}: {one.reason}" for one in reasons[:_REASONS_IN_TEXT]]
-            if others := reasons[_REASONS_IN_TEXT:]:
-                rest = sum(one.rows for one in others)
-                lines.append(f"  {rest:,}: {len(others):,} other reasons")
-        return lines + [f"note: {note}" for note in self.notes]
-
-    def _money(self) -> str:
-        if self.price is None or self.cost is None:
-            return ""
-        return f": at most ${self.cost.quantize(_CENT, ROUND_UP):,} at ${self.price:f} each"
+    def parts(self) -> tuple[Note | Table, ...]:
+        """The plan for display: the requests, then the rows that are never looked up."""
+        size = f"{counted(self.rows, 'row')}, {counted(self.places, 'distinct place')}"
+        requests = counted(self.to_ask, "lookup")
+        money = ""
+        if self.price is not None and self.cost is not None:
+            cost = self.cost.quantize(_CENT, ROUND_UP)
+            money = f": at most ${cost:,} at ${self.price:f} each"
+        title = f"{size}: {requests} of {printable(the_service(self.service))}{money}"
+        note = Note(title, [*map(capital, self.notes)])
+        return note, _distinct_places(self), *([_refused(self)] if self.refused else [])
 
 
 def price_of(value: str | Decimal | float | None) -> Decimal | None:
@@ -138,22 +122,12 @@ def price_of(value: str | Decimal | float | None) -> Decimal | None:
     return price
 
 
-def _plan_html(plan: Plan, price: str) -> str:
-    """The plan as HTML: the requests, then the rows that are never requested, and the notes."""
-    size = f"{counted(plan.rows, 'row')}, {counted(plan.places, 'distinct place')}"
-    asked = f"{plan.to_ask:,} to be asked of {printable(the_service(plan.service))}{price}"
-    tables = [_asking(plan)]
-    if plan.refused:
-        tables.append(_refused(plan.refused_alike()))
-    return as_html(Note(f"{size}: {asked}", [*map(capital, plan.notes)]), *tables)
-
-
-def _asking(plan: Plan) -> Table:
+def _distinct_places(plan: Plan) -> Table:
     cached = "not known before the service runs" if plan.cached is None else f"{plan.cached:,}"
-    rows = [("In the cache", cached), ("To be asked, one request each", f"{plan.to_ask:,}")]
+    rows = [("In the cache", cached), ("To look up, one request each", f"{plan.to_ask:,}")]
     if len(set(plan.grains.values())) > 1:
         rows += [
-            (f"With as_of_grain={grain!r}{' (as now)' * (grain == plan.grain)}", f"{count:,}")
+            (f"To look up by {grain}{' (as now)' * (grain == plan.grain)}", f"{count:,}")
             for grain, count in plan.grains.items()
         ]
     if plan.quota_remaining is not None:
@@ -162,11 +136,12 @@ def _asking(plan: Plan) -> Table:
     return Table(("What", number("Number")), rows, "Distinct places")
 
 
-def _refused(refused: tuple[Refused, ...]) -> Table:
-    shown = refused[:_REASONS_IN_HTML]
-    rows = tuple((one.status, f"{one.rows:,}", printable(one.reason)) for one in shown)
-    rest = sum(one.rows for one in refused[_REASONS_IN_HTML:])
+def _refused(plan: Plan) -> Table:
+    refused = plan.refused_alike()
+    rows = [
+        (one.status, f"{one.rows:,}", printable(one.reason)) for one in refused[:_REASONS_SHOWN]
+    ]
+    rest = sum(one.rows for one in refused[_REASONS_SHOWN:])
     more = f"and {counted(rest, 'row')} for other reasons" if rest else None
-    return Table(
-        ("Status", number("Rows"), prose("Reason")), rows, "Rows that are never looked up", more
-    )
+    columns = ("Status", number("Rows"), prose("Reason"))
+    return Table(columns, rows, "Rows that are never looked up", more)

@@ -60,9 +60,9 @@ def test_a_person_is_asked_before_many_lookups_are_spent(account, tmp_path, keys
     output = tmp_path / "out.csv"
     command = ("enrich", orders_in(tmp_path, PLACES), "-o", output)
     done, shown = on_a_terminal(keys, *command, **environment)
-    assert f"for {PLACES:,} places?" in shown
+    assert f"Look up {PLACES:,} places" in shown
     assert (done, len(faults.seen), output.exists()) == (code, asked, asked > 0)
-    assert ("Nothing was asked." in shown) == (not asked)
+    assert ("Nothing was looked up." in shown) == (not asked)
 
 
 @pytest.mark.parametrize("how", [(), ("--json",), ("--plan",)])
@@ -95,7 +95,7 @@ def test_what_earlier_runs_left_beside_the_output_is_swept_or_named(account, tmp
     command = ("enrich", orders_in(tmp_path, 3), "-o", tmp_path / "out.csv")
     done = svc_tools(*command, **environment)
     assert (done.returncode, draft.exists(), incomplete.exists()) == (0, False, True)
-    assert "out-incomplete.csv beside it is of an earlier run" in " ".join(done.stdout.split())
+    assert "out-incomplete.csv is of an earlier run" in " ".join(done.stdout.split())
 
 
 def test_an_output_that_is_a_link_stays_one(account, tmp_path):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from dataclasses import replace
 
 import pandas as pd
 import pytest
-from rich.console import Console
 
-from svc_tools.cli.enrich import show_run
 from svc_tools.frames import enrich_file
 
 ROWS = """\
@@ -38,16 +35,10 @@ def test_a_file_shows_its_rows_its_tax_and_where_they_are(run):
     told = text(run)
     assert "orders.csv: 3 rows, 2 distinct places" in told
     assert f"Written: {run.written}." in told
-    assert "0 answered from the cache or lock file, 2 asked of the embedded service." in told
+    assert "0 from the cache or lock file, 2 requested from the embedded service" in told
     assert "Rows with a tax: 1, $129.99 of sales, $8.61 of tax. Rows without: 2." in told
     for status in ("ok", "partial", "invalid"):
         assert f" {status}  1 " in told
-
-
-def test_the_command_names_the_embedded_service_as_a_sentence_names_it(run):
-    written = io.StringIO()
-    show_run(Console(file=written, width=80), run, taxed=True)
-    assert "2 distinct places (2 asked of the embedded service)" in written.getvalue()
 
 
 def test_what_a_notebook_shows_a_terminal_prints(run):

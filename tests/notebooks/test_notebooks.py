@@ -78,7 +78,7 @@ def test_orders_to_tax_shows_every_row_in_one_class(tmp_path, taxed):
     plan = ran.shown("lines.svc.plan(")
     assert plan.startswith(f"{len(taxed):,} rows, ")
     places = taxed.svc.plan(cache=False).places
-    assert f"{places:,} distinct places: {places:,} to be asked" in plan
+    assert f"{places:,} distinct places: {places:,} lookups of" in plan
     review = taxed.svc.review()
     classes = ran.shown("classes[[")
     ready = taxed[taxed["tax"].notna() & ~taxed.index.isin(review.rows.index)]

@@ -21,6 +21,7 @@ from svc_tools.display import (
     as_text,
     capital,
     counted,
+    duration,
     exact_dollars,
     number,
     plain,
@@ -43,10 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from svc_tools.display import Head
     from svc_tools.frames.arrow import Coded
     from svc_tools.tabular import Chunk
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
+_LONGEST = 400
+"""Characters: enough for every reason of the toolkit; a service may send a page."""
 TO_REVIEW = "Rows to review by state and reason"
 """The title of that table, which shows the groups of `df.svc.review()` of all rows."""
 INTERRUPTED = "interrupted"
@@ -99,10 +103,17 @@ class FileRun:
 
     def __str__(self) -> str:
         """The result as text."""
-        return as_text(Note(_title(self), _sentences(self)), *_tables(self))
+        return as_text(*self.parts())
 
     def _repr_html_(self) -> str:
-        return as_html(Note(_title(self), _sentences(self)), *_tables(self))
+        return as_html(*self.parts())
+
+    def parts(self, *, brief: bool = False) -> tuple[Note | Table, ...]:
+        """The result for display: the file, its totals, and tables of its rows.
+
+        Where `brief`, without the path and the notes, for a host that shows them by themselves.
+        """
+        return Note(_title(self), _sentences(self, brief=brief)), *_tables(self)
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program."""
@@ -129,16 +140,17 @@ def _title(run: FileRun) -> str:
     return f"{early}{plain(run.source.name)}: {rows}{counted(run.places, 'distinct place')}"
 
 
-def _sentences(run: FileRun) -> list[str]:
+def _sentences(run: FileRun, *, brief: bool) -> list[str]:
     """Where the rows are, the service, and the tax."""
     totals = run.totals
     texts = [] if run.stopped is None else [f"Ended early: {printable(run.stopped)}."]
+    if run.written is None:
+        texts.append("Nothing was written.")
+    elif not brief:
+        texts.append(f"Written: {printable(run.written)}.")
     texts.append(
-        "Nothing was written." if run.written is None else f"Written: {printable(run.written)}."
-    )
-    texts.append(
-        f"{run.cached:,} answered from the cache or lock file, {run.asked:,} asked of"
-        f" {printable(the_service(run.service))}."
+        f"{run.cached:,} from the cache or lock file, {run.asked:,} requested from"
+        f" {printable(the_service(run.service))}, in {duration(run.seconds)}."
     )
     if totals.taxed is not None:
         texts.append(
@@ -149,7 +161,7 @@ def _sentences(run: FileRun) -> list[str]:
         texts.append(f"Of it due from you: {exact_dollars(totals.due)}.")
     if run.written is not None and totals.estimates:
         texts.append(totals.estimates.replace("these dollars", "the dollars to review", 1))
-    return [*texts, *(capital(printable(note)) for note in run.notes)]
+    return texts if brief else [*texts, *(capital(printable(note)) for note in run.notes)]
 
 
 def _tables(run: FileRun) -> list[Table]:
@@ -170,20 +182,28 @@ def _tables(run: FileRun) -> list[Table]:
     )
     tables.append(Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status"))
     found = ((status, why, rows) for (status, why), rows in run.totals.reasons.items())
-    alike = counted_alike(found)
-    if alike:
-        reasons = tuple(
-            (status, f"{rows:,}", (meaning_of(why) or printable(why)))
-            for status, why, rows in alike[:_MOST_LISTED]
-        )
-        rest = sum(rows for _, _, rows in alike[_MOST_LISTED:])
-        more = f"and {counted(rest, 'row')} for other reasons" if rest else None
-        heads = ("Status", number("Rows"), prose("Reason"))
-        tables.append(Table(heads, reasons, "Why rows have no whole rate", more))
+    reasons = [(status, meaning_of(why) or why, n) for status, why, n in counted_alike(found)]
+    heads = ("Status", number("Rows"), prose("Reason"))
+    without = run.totals.rows - counts["ok"]
+    tables += _reason_tables("Why rows have no whole rate", heads, reasons, without)
+    untaxed = counted_alike(("", why, rows) for why, rows in run.totals.untaxed.items())
+    total = run.totals.untaxed.total()
+    tables += _reason_tables("Why rows with a rate have no tax", heads[1:], untaxed, total)
     groups = run.totals.review.groups()
     if groups:
         tables.append(state_reason_table(TO_REVIEW, groups, _MOST_GROUPS))
     return tables
+
+
+def _reason_tables(
+    title: str, heads: Sequence[Head], reasons: Sequence[tuple[str, str, int]], total: int
+) -> list[Table]:
+    """The most frequent reasons as a table, and how many rows have others."""
+    listed = reasons[:_MOST_LISTED]
+    rows = [(status, f"{count:,}", plain(why, _LONGEST)) for status, why, count in listed]
+    rest = total - sum(count for *_, count in listed)
+    more = f"and {counted(rest, 'row')} for other reasons" if rest > 0 else None
+    return [Table(heads, [row[-len(heads) :] for row in rows], title, more)] if rows else []
 
 
 _MOST_REASONS = 20_000
