@@ -19,7 +19,7 @@ import pandas as pd
 
 from svc_tools.frames.lookup_columns import ours, require_columns, require_one
 from svc_tools.places import day_of, normal_zip, state_code
-from svc_tools.places.days import text_of
+from svc_tools.places.place import text_of
 from svc_tools.roles import (
     ColumnAmbiguous,
     ColumnMissing,

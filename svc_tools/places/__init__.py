@@ -1,28 +1,33 @@
 """Places of rows: their cells read, normalized, and made hashable queries to the service."""
 
-from svc_tools.places.days import GRAINS, Grain, day_of, first_day, time_zone
 from svc_tools.places.place import (
+    GRAINS,
     NO_DATE,
     Cells,
+    Grain,
     Place,
     Question,
     Refusal,
-    agreed_state,
-    is_washington_dc,
+    day_of,
+    first_day,
     on_day,
     on_days,
     question,
     same_place,
-    state_and_zip,
+    time_zone,
     where,
 )
 from svc_tools.places.states import (
     ONE_RATE_STATES,
     STATES,
     Elsewhere,
+    agreed_state,
+    is_washington_dc,
+    normal_zip,
+    state_and_zip,
     state_code,
+    states_of,
 )
-from svc_tools.places.zips import normal_zip, states_of
 
 __all__ = [
     "GRAINS",

@@ -6,23 +6,32 @@ import functools
 import math
 import re
 import unicodedata
+import zoneinfo
 from collections import deque
 from dataclasses import dataclass, fields, replace
-from datetime import date  # noqa: TC003 - pydantic reads the annotations of `Place`
+from datetime import date, datetime, tzinfo
 from itertools import repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from svc_tools.places.days import day_of, text_of
-from svc_tools.places.states import STATES, Elsewhere, state_code
-from svc_tools.places.zips import normal_zip, states_of
+from svc_tools.places.states import (
+    Elsewhere,
+    ElsewhereError,
+    agreed_state,
+    named_state,
+    normal_zip,
+    state_and_zip,
+    state_code,
+    state_of,
+    states_of,
+)
 from svc_tools.short_forms import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import tzinfo
 
 Mode = Literal["address", "coordinates", "zip", "place"]
+Grain = Literal["day", "month", "quarter"]
 _LINE = (10, 200)
 """How many characters a one-line address may have (WIRE)."""
 _LONGEST_NAME = 64
@@ -40,82 +49,6 @@ _KNOWN_AS = {
 _ENDINGS = (" city", " town", " township", " village", " county")
 
 _WHOLE_ZIP = re.compile(r"[0-9]{5}(?:-[0-9]{4})?")
-_ZIP_AT_END = re.compile(r"(?<![0-9-])([0-9]{5}(?:-[0-9]{4})?)\s*$")
-_ZIP_FIRST = re.compile(
-    r"(?P<zip>[0-9]{5})(?:-[0-9]{4})?(?:\s*,|(?P<city>\s+[^\W\d][^,\d]*),)\s*[0-9]+[a-z]?\s+[^\W\d]",
-    re.IGNORECASE,
-)
-"""A ZIP, with or without its city, before a house number."""
-_COUNTRY_AT_END = re.compile(
-    r"[\s,]+(?:u\.? ?s\.?(?: ?a\.?)?|(?:the )?united states(?: of america)?)[\s,.]*$",
-    re.IGNORECASE,
-)
-_CANADIAN_AT_END = re.compile(
-    r"(?:^|[\s,])([abceghj-nprstvxy][0-9][a-z][ -]?[0-9][a-z][0-9])$", re.IGNORECASE
-)
-_NO_CITY = re.compile(
-    r"(?:^|\s)(?:(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|loop)\.?$"
-    r"|(?:hwy|highway|route|rte|rt|sr|cr|fm|interstate|box|pob|pmb|drawer|suite|ste|apt|apartment"
-    r"|unit|room|rm|lot|space|floor|fl|bldg|building|dept|store|shop|order|invoice|no|number|ref"
-    r"|acct|account|ext|phone|tel|dock|door|attn|attention|job|project"
-    r"|contract|permit|customer|cust|client|quote|site|loc|location|terminal|warehouse|whse"
-    r"|trailer|fax|case|claim|ticket)\b[\s.:#]*(?:\w+\s*)?$)|#",
-    re.IGNORECASE,
-)
-"""Words that a street ends in, and those whose number is not a ZIP."""
-_ROAD_AT_END = re.compile(
-    r"(?:^|\s)(?:(?:county|co|cnty|state|us|private|ranch|farm|forest|service|park|township)\s+"
-    r"(?:rd|road|st|street|loop|way)|\d+\s+(?:rd|road|loop)|calle)\.?$",
-    re.IGNORECASE,
-)
-"""Roads that have a number behind them: County Road 98101."""
-_STREET_AT_END = re.compile(
-    r"[^\W\d]\s+(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|loop)\.?$",
-    re.IGNORECASE,
-)
-_NUMBERED_AT_END = re.compile(
-    r"(?:^|[\s,])[\s,]*(?:(?:(?:p\.?\s?o\.?\s?)?box|suite|ste|apt|apartment|unit|room|rm|floor|fl"
-    r"|bldg|building|hwy|highway|route|rte|rt|sr|cr|fm|interstate)\b|#)[\s.:#]*\d[\w-]*$",
-    re.IGNORECASE,
-)
-"""A box, a suite or a road that has its number: the next one is the ZIP."""
-_HOUSE_FIRST = re.compile(r"\d+[a-z]?(?:-\d+)?\s+\S", re.IGNORECASE)
-_QUARTERS = frozenset(
-    {"east", "west", "north", "south", "new", "old", "upper", "lower", "central", "lake", "mount"}
-    | {"mt", "port", "fort", "ft", "little", "the", "of", "n", "s", "e", "w"}
-)
-"""Words that make a name of the state behind them: East Texas is a town in Pennsylvania."""
-_DIGIT = re.compile(r"\d").search
-_CODE = 2
-_FULL_NAMES = frozenset(name.lower() for name in STATES.values())
-_CITIES_TOO = frozenset(
-    {"washington", "new york", "virginia", "nevada", "oregon", "indiana", "delaware"}
-)
-"""States that are names of cities, or the last word of one, as likely: Port Washington."""
-_STREETS_TOO = frozenset({"CT", "FL", "KY", "MT", "NE"})
-"""Codes that are short for what a street ends in: Court, Floor, Key, Mount, north-east."""
-_WORDS_TOO = frozenset(
-    {
-        "al",
-        "co",
-        "ct",
-        "de",
-        "fl",
-        "hi",
-        "id",
-        "in",
-        "la",
-        "ma",
-        "me",
-        "mt",
-        "ne",
-        "oh",
-        "ok",
-        "or",
-        "pa",
-    }
-)
-"""Codes that in lowercase are words or short forms of other things."""
 
 
 class _Hashed:
@@ -225,7 +158,7 @@ def where(cells: Cells) -> Question | Refusal:
         return _question(cells)
     except ValueError as error:
         return Refusal("invalid", str(error))
-    except _ElsewhereError as error:
+    except ElsewhereError as error:
         return Refusal("unsupported", error.reason)
 
 
@@ -240,19 +173,13 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
 
-class _ElsewhereError(Exception):
-    def __init__(self, elsewhere: Elsewhere) -> None:
-        super().__init__(elsewhere.reason)
-        self.reason = elsewhere.reason
-
-
 def _question(cells: Cells) -> Question:
     _check_country(cells.country)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
     given = _state(cells.state)
     named = None
     if given is None and len(_states_of_cell(cells.zip)) != 1:
-        named = _named_state(address, city, location)
+        named = named_state(address, city, location)
     zip_code = _zip(cells, given or named)
     point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
     if not (address or city or location or point or zip_code):
@@ -261,7 +188,7 @@ def _question(cells: Cells) -> Question:
     named = named or (sure if given is None else None)
     if point and not (given or named or zip_code):
         raise ValueError("state: give the state of the point, such as TX")
-    state = given or _state_of(zip_code, named)
+    state = given or state_of(zip_code, named)
     repaired = zip_code is not None and zip_code != text_of(cells.zip)
     if zip_code is None and (bare := state_and_zip(address or "")):
         address, zip_code = None, bare[1]
@@ -338,262 +265,10 @@ def _state(value: object) -> str | None:
         return None
     code = state_code(text)
     if isinstance(code, Elsewhere):
-        raise _ElsewhereError(code)
+        raise ElsewhereError(code)
     if code is None:
         raise ValueError(f"state: {text[:40]!r} is not a US state; expected 'TX' or 'Texas'")
     return code
-
-
-def _named_state(address: str | None, *names: str | None) -> str | None:
-    """The state that the first of a row's texts ends in that ends in one."""
-    found = _state_at_end(address, street=True) if address else None
-    for name in filter(None, names):
-        found = found or _state_at_end(name, street=False)
-    return found
-
-
-def _state_at_end(text: str, *, street: bool) -> str | None:
-    """The state that an address or the name of a place ends in, with or without its ZIP.
-
-    A five-digit number at the end counts behind a state, a city or a street; not behind a word
-    whose number it is: a box, a suite, a road. At the beginning it counts before a house number.
-
-    Raises:
-        ValueError: its ZIP lies in several states, or in another one than it names.
-        _ElsewhereError: it ends in a territory, a Canadian province or postal code.
-    """
-    text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
-    if found := _CANADIAN_AT_END.search(text):
-        raise _ElsewhereError(Elsewhere(f"{found[1]} is a Canadian postal code"))
-    if found := _ZIP_AT_END.search(text):
-        return _state_of_end(text[: found.start()].rstrip(" ,"), found[1], street=street)
-    if named := _state_named(text):
-        return named
-    first = _ZIP_FIRST.match(text)
-    if first and not _NO_CITY.search(first["city"] or ""):
-        return _state_of(first["zip"])
-    return None
-
-
-def _state_of_end(before: str, zip_code: str, *, street: bool) -> str | None:
-    """The state of a text that ends in a ZIP, from the ZIP and what stands before it."""
-    lies_in = states_of(zip_code)
-    if not before:
-        return None if street else _state_of(zip_code)
-    words = re.split(r"[\s,]+", before)
-    for count in (1, 2, 3):
-        code = state_code(" ".join(words[-count:]))
-        if isinstance(code, str) and code in lies_in:
-            return code
-        if isinstance(code, Elsewhere) and lies_in and not lies_in & STATES.keys():
-            raise _ElsewhereError(code)
-    city = before.rpartition(",")[2].strip()
-    if not lies_in or not _may_precede_zip(before):
-        return None
-    code = state_code(words[-1])
-    if isinstance(code, str) and not _DIGIT(city):
-        raise ValueError(_elsewhere("address" if street else "place", code, zip_code))
-    return _state_of(zip_code)
-
-
-def _may_precede_zip(before: str) -> bool:
-    """Whether a number behind this text is a ZIP, and not that of a box, a suite or a road."""
-    rest = _NUMBERED_AT_END.sub("", before).rstrip(" ,")
-    if not rest:
-        return bool(before)
-    last = rest.rpartition(",")[2].strip()
-    if _ROAD_AT_END.search(last):
-        return False
-    if _NO_CITY.search(last) and not _STREET_AT_END.search(last):
-        return False
-    return not _DIGIT(before) or _HOUSE_FIRST.match(before) is not None
-
-
-def _elsewhere(what: str, state: str, zip_code: str) -> str:
-    """The reason of a row whose ZIP does not lie in the state that one of its texts names."""
-    lies_in = " and ".join(sorted(states_of(zip_code)))
-    return f"state: the {what} names {state}, but ZIP {zip_code[:5]} lies in {lies_in}"
-
-
-def _state_named(text: str) -> str | None:
-    """The state in words or letters that a text without a ZIP ends in, behind something else."""
-    if is_washington_dc(text):
-        return "DC"
-    pieces = [piece.strip(" .") for piece in text.split(",")]
-    last = pieces[-1]
-    code = state_code(last)
-    if len(pieces) > 1 and code is not None:
-        if isinstance(code, Elsewhere):
-            raise _ElsewhereError(code)
-        return None if last.lower() == "washington" else code
-    words = last.split()
-    for count in (3, 2, 1):
-        written = " ".join(words[-count:])
-        code = state_code(written) if len(words) >= count else None
-        if isinstance(code, str):
-            sure = _is_written_out(written) or _is_code(written, behind_street=bool(_DIGIT(last)))
-            return code if sure and len(words) > count else None
-    return None
-
-
-class _Says(NamedTuple):
-    """The state and the ZIP that a text names beyond doubt."""
-
-    state: str | Elsewhere | None = None
-    zip: str | None = None
-
-
-def agreed_state(
-    given: str | None,
-    zip_code: str | None,
-    *,
-    address: str | None = None,
-    city: str | None = None,
-    location: str | None = None,
-) -> str | None:
-    """The state that a row's texts name beyond doubt; `None` where they name none.
-
-    Args:
-        given: the code of the row's state.
-        zip_code: its ZIP, normalized.
-        address: its address.
-        city: its city.
-        location: its place name.
-
-    Raises:
-        ValueError: it is not the state given, that of the ZIP or that of another text; or the
-            text has another ZIP.
-        _ElsewhereError: a text of a row without a state ends in a territory or in Canada.
-    """
-    agreed, by = None, ""
-    lies_in = states_of(zip_code) if zip_code else frozenset()
-    for what, text in (("address", address), ("city", city), ("place", location)):
-        if not text:
-            continue
-        state, own_zip = _says(text, street=text is address)
-        if isinstance(state, Elsewhere):
-            if given is None:
-                raise _ElsewhereError(state)
-            continue  # the service judges
-        if state and zip_code and lies_in and state not in lies_in:
-            raise ValueError(_elsewhere(what, state, zip_code))
-        if state and given and state != given:
-            raise ValueError(f"state: the {what} names {state}, but the state given is {given}")
-        if state and agreed and state != agreed:
-            raise ValueError(f"state: the {by} names {agreed}, but the {what} names {state}")
-        if own_zip and zip_code and own_zip != zip_code[:5]:
-            raise ValueError(f"zip: the {what} has ZIP {own_zip}, but the ZIP given is {zip_code}")
-        if state and not agreed:
-            agreed, by = state, what
-    return agreed
-
-
-@functools.lru_cache(maxsize=65536)
-def _says(text: str, *, street: bool) -> _Says:
-    """What a text names beyond doubt: a row that contradicts it is not requested.
-
-    Where a state may as well be a city or a street (Nevada, Missouri; 1400 Georgia), it is in
-    doubt, and the service decides.
-    """
-    text = _COUNTRY_AT_END.sub("", text).strip(" ,.")
-    if found := _CANADIAN_AT_END.search(text):
-        return _Says(Elsewhere(f"{found[1]} is a Canadian postal code"))
-    if found := _ZIP_AT_END.search(text):
-        before, zip5 = text[: found.start()].rstrip(" ,"), found[1][:5]
-        if not states_of(zip5):
-            return _Says(_sure_state(before))
-        state = _sure_state(before) or _state_alone(before)
-        is_zip = state is not None or (not before and not street) or _may_precede_zip(before)
-        return _Says(state, zip5 if is_zip else None)
-    first = _ZIP_FIRST.match(text) if street else None
-    if first and (_NO_CITY.search(first["city"] or "") or not states_of(first["zip"])):
-        first = None
-    return _Says(_sure_state(text), first["zip"] if first else None)
-
-
-def _state_alone(text: str) -> str | None:
-    """The state that is all of a text before a ZIP: "TX 78701"; Washington may be the city."""
-    code = state_code(text)
-    return code if isinstance(code, str) and text.lower() not in _CITIES_TOO else None
-
-
-def _sure_state(text: str) -> str | Elsewhere | None:
-    """The state that a text without a ZIP ends in, where it is neither a city nor a street."""
-    if is_washington_dc(text):
-        return "DC"
-    *before, last = (piece.strip(" .") for piece in text.split(","))
-    code = state_code(last)
-    if code is not None:
-        return _last_piece(before[-1] if before else "", last, code)
-    return _last_words(last)
-
-
-def _last_piece(city: str, last: str, code: str | Elsewhere) -> str | Elsewhere | None:
-    """The state that the last piece of a text is, behind a city or a street."""
-    short = last.replace(".", "").replace(" ", "")
-    if not city:
-        return None
-    if isinstance(code, Elsewhere):  # Ontario is a city in California
-        return code if short.isupper() and len(short) == _CODE else None
-    behind_street = bool(_DIGIT(city) or _NO_CITY.search(city))
-    if not behind_street:
-        return code
-    return code if len(short) == _CODE and _is_code(short, behind_street=True) else None
-
-
-def _last_words(last: str) -> str | None:
-    """The state that the last words of a piece are, behind a city or a street."""
-    words = last.split()
-    for count in (3, 2, 1):
-        head, written = words[:-count], " ".join(words[-count:])
-        code = state_code(written)
-        if not head or not isinstance(code, str):
-            continue
-        quarter = len(head) == 1 and head[0].lower() in _QUARTERS
-        county = written == "CO" and last.isupper()  # a county as likely
-        if quarter or county or _NO_CITY.search(" ".join(head)):
-            return None
-        street = bool(_DIGIT(last))  # "1400 Georgia" is a street; "12 VIA DE LA" too
-        sure = _is_code(written, behind_street=street)
-        if street:
-            sure = sure and not (last.isupper() and written.lower() in _WORDS_TOO)
-        return code if sure or (not street and _is_written_out(written)) else None
-    return None
-
-
-def is_washington_dc(text: str) -> bool:
-    """Whether a text is the city of Washington with its state: "Washington, D.C."."""
-    return " ".join(re.sub(r"[^a-z]+", " ", text.lower()).split()) in {
-        "washington dc",
-        "washington d c",
-        "washington district of columbia",
-    }
-
-
-def state_and_zip(text: str) -> tuple[str | None, str] | None:
-    """A text that is a ZIP, alone or behind a state that it lies in: "TX 78701"."""
-    found = _ZIP_AT_END.search(text)
-    if found is None or not states_of(found[1]):
-        return None
-    before = text[: found.start()].strip(" ,.")
-    code = state_code(before) if before else None
-    if before and (not isinstance(code, str) or code not in states_of(found[1])):
-        return None
-    return (code if isinstance(code, str) else None), found[1]
-
-
-def _is_written_out(state: str) -> bool:
-    """Whether a state is written in full, and no city that ends a name: Port Washington."""
-    full = state.lower().replace(".", "")
-    return full == "washington dc" or (full in _FULL_NAMES and full not in _CITIES_TOO)
-
-
-def _is_code(state: str, *, behind_street: bool) -> bool:
-    """Whether a word is the code of a state: not a court (Ct), a direction (NE) or "in"."""
-    code = state.replace(".", "")
-    if len(code) != _CODE or (behind_street and code.upper() in _STREETS_TOO):
-        return False
-    return code.isupper() or code.lower() not in _WORDS_TOO
 
 
 def _bare_city(city: str | None, state: str) -> str | None:
@@ -606,22 +281,7 @@ def _check_country(value: object) -> None:
     text = text_of(value)
     plain = re.sub(r"\(.*?\)|[^a-z]|^the ", "", (text or "").lower())
     if text is not None and plain not in _UNITED_STATES:
-        raise _ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
-
-
-def _state_of(zip_code: str | None, named: str | None = None) -> str:
-    """The state of a row without one: that of its ZIP, or the one that its address names."""
-    lies_in = states_of(zip_code or "") & STATES.keys()
-    if named is not None and (named in lies_in or not lies_in):
-        return named
-    if zip_code is None:
-        raise ValueError(
-            "state: none is given, and neither a ZIP nor the end of the address names one"
-        )
-    if len(lies_in) != 1:
-        where = f"lies in {' and '.join(sorted(lies_in))}" if lies_in else "is in no state's range"
-        raise ValueError(f"state: none is given, and ZIP {zip_code} {where}")
-    return next(iter(lies_in))
+        raise ElsewhereError(Elsewhere(f"{text[:40]} is not the United States"))
 
 
 def _states_of_cell(zip_code: object) -> frozenset[str]:
@@ -635,7 +295,7 @@ def _zip(cells: Cells, state: str | None) -> str | None:
         return None
     zip_code = normal_zip(cells.zip, state)
     if isinstance(zip_code, Elsewhere):
-        raise _ElsewhereError(zip_code)
+        raise ElsewhereError(zip_code)
     return zip_code
 
 
@@ -679,6 +339,106 @@ def _without_kind(text: str) -> str:
     for ending in _ENDINGS:
         text = text.removesuffix(ending)
     return text.replace(" ", "")
+
+
+_MISSING_WORDS = {"", "nan", "none", "null", "n/a", "na", "#n/a", "<na>", "nat", "-"}
+
+GRAINS: tuple[str, ...] = get_args(Grain)
+"""The grains of dates in queries, the finest first."""
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?|(?:19|20)[0-9]{6}")
+_DIGITS = re.compile(r"((?:19|20)[0-9]{6})\.0+")
+"""A date such as 20260501 in a column of floats: one missing cell makes floats of integers."""
+_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
+_SERIAL = re.compile(r"[3-6][0-9]{4}(?:\.[0-9]+)?")
+"""The serial number of a day in spreadsheets, from 1982 to 2091."""
+
+
+_OF_A_FORMAT = "convert the column to dates, or give the date format, such as %m/%d/%Y"
+_OF_A_SHEET = "it may be a spreadsheet's day number: format the cells of the column as dates"
+
+
+def day_of(value: object, tz: tzinfo | None = None) -> date | None:
+    """The calendar date of a cell; text must be ISO, for 03/04/2024 has two meanings.
+
+    Args:
+        value: the cell.
+        tz: the time zone of the calendar date where the cell is a moment with a time zone; one
+            without has its own date.
+
+    Raises:
+        ValueError: it is not a date, or a moment with a time zone and `tz` is missing.
+    """
+    text = text_of(value)
+    if text is None:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if digits := _DIGITS.fullmatch(text):
+        text = digits[1]
+    try:
+        # other forms of ISO would turn numbers, such as a time in milliseconds, into dates
+        if not isinstance(value, datetime) and not _DATE.fullmatch(text):
+            raise ValueError  # noqa: TRY301 - the one message below
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
+    except ValueError:
+        if _MONTH.fullmatch(text):
+            raise ValueError(
+                f"as_of: {text} is a month, and a rate is that of a day; name one in the column,"
+                f" for instance the first: {text}-01"
+            ) from None
+        how = _OF_A_SHEET if _SERIAL.fullmatch(text) else _OF_A_FORMAT
+        raise ValueError(
+            f"as_of: {text[:40]!r} is not an ISO date such as '2026-05-01'; {how}"
+        ) from None
+    if moment.tzinfo is None:
+        return moment.date()
+    if tz is None:
+        raise ValueError(
+            f"as_of: {text[:40]} is a moment in a time zone, so its calendar date depends on the"
+            " place; name the time zone whose date counts, such as America/Chicago"
+        )
+    try:
+        return moment.astimezone(tz).date()
+    except OverflowError:  # the first and the last possible day
+        raise ValueError(f"as_of: {text[:40]} is out of range") from None
+
+
+def first_day(day: date, grain: Grain) -> date:
+    """The first day of the period that a day lies in; the day itself for "day"."""
+    if grain == "day":
+        return day
+    return date(day.year, day.month if grain == "month" else (day.month - 1) // 3 * 3 + 1, 1)
+
+
+def time_zone(name: str | tzinfo | None) -> tzinfo | None:
+    """A time zone, also by its name ("America/Chicago").
+
+    Raises:
+        ValueError: there is no such zone.
+        TypeError: neither a name nor a zone.
+    """
+    if name is None or isinstance(name, tzinfo):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"tz: expected a name such as 'America/Chicago', not {type(name).__name__}")
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"tz: {name!r} is not the name of a time zone; expected one such as 'America/Chicago',"
+            " 'America/New_York' or 'UTC'"
+        ) from None
+
+
+def text_of(value: object) -> str | None:
+    """The cell's text with single blanks, `None` where it is missing in one of the usual ways."""
+    try:
+        if value is None or value != value:  # noqa: PLR0124 - NaN and NaT differ from themselves
+            return None
+    except (TypeError, ValueError):
+        pass  # comparing pandas' NA raises: its text is among the words below
+    text = " ".join(str(value).split())
+    return None if text.lower() in _MISSING_WORDS else text
 
 
 _PLACE = tuple(one.name for one in fields(Place) if one.name != "as_of")

@@ -181,10 +181,10 @@ def test_a_date_with_two_meanings_or_none_is_refused(cell):
 @pytest.mark.parametrize(
     ("cell", "how"),
     [
-        (46143, "origin='1899-12-30'"),
-        (46143.5, "origin="),
+        (46143, "day number"),
+        (46143.5, "day number"),
         ("2026-05", "2026-05-01"),
-        ("05/01/2026", "format="),
+        ("05/01/2026", "%m/%d/%Y"),
     ],
 )
 def test_a_date_that_is_none_says_how_to_convert_the_column(cell, how):

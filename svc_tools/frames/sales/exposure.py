@@ -30,7 +30,7 @@ from svc_tools.frames.sales.columns import (
 from svc_tools.frames.taxes.due import channel_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
 from svc_tools.places import STATES, Elsewhere, state_code, time_zone
-from svc_tools.places.days import text_of
+from svc_tools.places.place import text_of
 from svc_tools.progress import say
 from svc_tools.tabular import open_table
 
