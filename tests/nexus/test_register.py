@@ -92,10 +92,10 @@ def test_many_problems_are_counted():
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([{"state": "TX"}], "no column for 'nexus_type'"),
+        ([{"state": "TX"}], "no column holds the nexus type"),
         (
             [{"type": "physical", "nexus": "physical", "state": "TX"}],
-            "several columns look like nexus_type: 'type', 'nexus'",
+            "nexus type: 'type', 'nexus'",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_files_that_cannot_be_read(tmp_path):
         read_register(broken)
     empty = tmp_path / "empty.csv"
     empty.write_text("", encoding="utf-8")
-    with pytest.raises(RegisterError, match="no column for 'state'"):
+    with pytest.raises(RegisterError, match="no column holds the state"):
         read_register(empty)
     empty.write_text("state,nexus_type\n", encoding="utf-8")
     assert read_register(empty).records == ()
