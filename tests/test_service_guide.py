@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
 import pytest
 from support.boundary_files import METRO, MINNEAPOLIS, line
+from support.command import svc_tools
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.service.faults import FaultPlan
@@ -53,15 +51,7 @@ def ran(tmp_path_factory):
     (folder / "known.csv").write_text("state,city,zip,expected_rate\nMA,Boston,02108,6.25\n")
     printed = {}
     for command in COMMANDS:
-        done = subprocess.run(
-            [sys.executable, "-m", "svc_tools", *shlex.split(command)[1:]],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            cwd=folder,
-            env=os.environ | home,
-        )
+        done = svc_tools(*shlex.split(command)[1:], folder=folder, **home)
         assert done.returncode == 0, (command, done.stderr)
         printed[command] = done.stdout
     return printed

@@ -1,6 +1,6 @@
-"""The command line in processes that find its libraries loaded.
+"""The command line in processes that find its libraries and the rate book loaded.
 
-Most of what a command takes is Python reading libraries. Here one process reads them once, and
+Most of what a command takes is Python reading libraries and rates. Here one process reads them once, and
 each command is a child of it (`fork`): with arguments, an environment, a folder and an end of its
 own, as `python -m svc_tools` has them. What is loaded when is not to be seen here: `test_imports`
 starts Python itself for that.
@@ -134,6 +134,7 @@ def end_with(code):
 if __name__ == "__main__":
     for name in LIBRARIES:
         importlib.import_module(name)
+    importlib.import_module("svc_tools.service.ratebook").load_book()
     gc.freeze()
     if serve():
         end_with(run_command())
