@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
-import sys
 import zipfile
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from support.command import COMMANDS
 from support.secrets import files_with, forms_of
 from support.serving import serving_service
 
@@ -84,17 +83,10 @@ def test_no_command_writes_the_key(place):
     environment |= {"SVC_API_KEY": KEY}
 
     def run(*arguments, code=0, **more):
-        done = subprocess.run(
-            [sys.executable, "-m", "svc_tools", *arguments],
-            cwd=work,
-            env=environment | more,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        with (root / "said.log").open("ab") as log:
+        done = COMMANDS.run(arguments, environment | more, work)
+        with (root / "said.log").open("a") as log:
             log.write(done.stdout + done.stderr)
-        assert done.returncode == code, (done.stdout + done.stderr).decode()
+        assert done.returncode == code, done.stdout + done.stderr
 
     run("lookup", "TX", "--zip", "78701", "--json")
     run("lookup", "TX", "--zip", "78701", SVC_BASE_URL="http://127.0.0.1:9", code=1)

@@ -1,9 +1,9 @@
 """The command line in processes that find its libraries and the rate book loaded.
 
-Most of what a command takes is Python reading libraries and rates. Here one process reads them once, and
-each command is a child of it (`fork`): with arguments, an environment, a folder and an end of its
-own, as `python -m svc_tools` has them. What is loaded when is not to be seen here: `test_imports`
-starts Python itself for that.
+Most of what a command takes is Python reading libraries and rates. Here one process reads them
+once, and each command is a child of it (`fork`), with its own arguments, environment and folder, as
+`python -m svc_tools` has them. What is loaded when cannot be tested here: `test_imports` starts
+Python itself for that.
 """
 
 from __future__ import annotations
