@@ -210,18 +210,18 @@ def enrich(
 
 def _terms(places: Places, tax: Tax, files: Files) -> Terms:
     from svc_tools.frames.files.rates import Terms  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.options import LookupOptions  # noqa: PLC0415 - as above
 
     columns = None if files.columns is None else [one.strip() for one in files.columns.split(",")]
-    return Terms(
-        lookup=places.given(),
-        tax=tax.given(),
+    options = LookupOptions(
+        **places.given(),  # type: ignore[arg-type]  # checked there
         prefix=files.prefix,
         detail=files.detail,
         columns=columns,
-        date_format=places.date_format,
         tz=places.tz,
-        grain=cast("Grain", places.as_of_grain),
+        as_of_grain=cast("Grain", places.as_of_grain),
     )
+    return Terms(options, tax.given(), places.date_format)
 
 
 def _looked_up(job: FileJob, run: Run, service: Service) -> bool:

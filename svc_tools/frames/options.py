@@ -155,7 +155,7 @@ def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: AN
         raise ValueError(f"columns: a lookup adds no column {name!r}; {hint}")
     needs = [name for name in DETAIL_COLUMNS if name in wanted]
     if needs and not detail:
-        raise ValueError(f"columns: {needs[0]!r} comes with detail=True only")
+        raise ValueError(f"columns: {needs[0]!r} is a detail; request the details too")
     return tuple(name for name in known if name in wanted | set(ALWAYS))
 
 

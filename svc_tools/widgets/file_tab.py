@@ -19,6 +19,7 @@ from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.options import LookupOptions
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.outcomes import STOPPED, Trouble
 from svc_tools.widgets.file_input import ColumnsForm, FileChoice, Reading, file_trouble, in_words
@@ -140,13 +141,12 @@ class FileTab:
             return
         reading = self.choice.reading()
         try:
-            terms = Terms(
-                lookup=self.columns.lookup(),
-                tax=self.columns.tax(),
+            options = LookupOptions(
+                **self.columns.lookup(),  # type: ignore[arg-type]  # checked there
                 prefix=self.columns.prefix.value.strip(),
-                date_format=self.columns.written(),
                 tz=self.columns.zone(),
             )
+            terms = Terms(options, self.columns.tax(), self.columns.written())
             output = self._output(source)
             self.code.show(_code_of(client, source, output, terms, reading))
         except (ValueError, OSError) as error:
@@ -211,7 +211,7 @@ class FileTab:
         self.plan.show(plan, self._job.source.name, self._job.layout.inputs)
         names = self._job.rows.schema.names[:1]  # often the number of the order
         names += [str(label) for label in self._job.layout.inputs.columns.values()]
-        self.result.show(run, names, self._job.terms.prefix)
+        self.result.show(run, names, self._job.terms.lookup.prefix)
         self.run_button.description = "Run" if run.stopped is None else "Go on"
         if run.stopped == STOPPED:  # the button that was pressed is gone, and the focus with it
             self.run_button.focus()
@@ -373,11 +373,11 @@ def _code_of(client: Svc, source: Path, output: Path, terms: Terms, reading: Rea
         "enrich_file",
         source,
         output,
-        lookup=dict(terms.lookup) or None,
+        lookup={name: of for name, of in terms.lookup.given.items() if of is not None} or None,
         tax=None if terms.tax is None else dict(terms.tax),
         date_format=terms.date_format,
-        tz=terms.tz,
-        prefix=terms.prefix or None,
+        tz=None if terms.lookup.tz is None else str(terms.lookup.tz),
+        prefix=terms.lookup.prefix or None,
         **reading,
         client=Name("client"),
     )

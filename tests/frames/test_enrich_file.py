@@ -384,7 +384,7 @@ def test_chosen_columns_alone_and_always_what_failed(scripted, tmp_path):
     enrich_file(source, tmp_path / "out.csv", **chosen)
     ours = csv_cells(tmp_path / "out.csv")[0][len(HEADER) :]
     assert ours == ["combined_rate", "lookup_status", "lookup_error"]
-    with pytest.raises(ValueError, match="'rate' is none of the columns"):
+    with pytest.raises(ValueError, match="no column 'rate'"):
         enrich_file(source, tmp_path / "no.csv", columns=["rate"], client=scripted)
 
 

@@ -201,7 +201,7 @@ def test_a_selection_is_replaced_by_all_columns_and_a_column_of_yours_is_not(scr
     ("columns", "error", "said"),
     [
         (["combined_rat"], ValueError, "did you mean 'combined_rate'"),
-        (["lookup_jurisdictions"], ValueError, "detail=True"),
+        (["lookup_jurisdictions"], ValueError, "is a detail"),
         ("combined_rate", TypeError, "list"),
         (7, TypeError, "list"),
     ],

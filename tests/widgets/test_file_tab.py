@@ -17,6 +17,7 @@ from support.faults import HANG, KEY, RESET, answer, echo, echoing
 from svc_sdk import Svc
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.options import LookupOptions
 from svc_tools.widgets.file_input import file_trouble, in_words
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
@@ -573,7 +574,7 @@ def test_a_file_that_cannot_be_read_is_told_in_the_words_of_the_panel(tmp_path, 
     path = tmp_path / name
     path.write_bytes(UNREADABLE[name])
     with pytest.raises(ValueError, match=name) as failed:
-        list(FileJob(path, tmp_path / "out.csv", Terms({"zip": "zip"})).survey().places)
+        list(FileJob(path, tmp_path / "out.csv", Terms(LookupOptions(zip="zip"))).survey().places)
     said = file_trouble(failed.value, name)
     assert said.text.startswith(name)  # as the file is called
     assert said.text.endswith(".")
@@ -595,7 +596,7 @@ def test_columns_that_cannot_be_used_are_told_in_the_words_of_the_panel(tmp_path
     path = tmp_path / "orders.csv"
     path.write_text(f"{head}\n{','.join(['2026-01-01'] * (head.count(',') + 1))}\n")
     with pytest.raises(ValueError) as failed:  # noqa: PT011 - the message is what is tested
-        FileJob(path, tmp_path / "out.csv", Terms(lookup))
+        FileJob(path, tmp_path / "out.csv", Terms(LookupOptions(**lookup)))
     assert not OF_CODE.search(file_trouble(failed.value, path.name).text)
 
 
@@ -603,7 +604,7 @@ def test_a_result_that_is_there_already_is_told_without_an_option(tmp_path):
     for name in ("orders.csv", "out.csv"):
         (tmp_path / name).write_text("zip\n78701\n")
     with pytest.raises(ValueError, match="there already") as failed:
-        FileJob(tmp_path / "orders.csv", tmp_path / "out.csv", Terms({}))
+        FileJob(tmp_path / "orders.csv", tmp_path / "out.csv", Terms())
     assert file_trouble(failed.value).text.endswith("name another file, or choose to replace it.")
 
 

@@ -19,6 +19,7 @@ from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
+from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
@@ -108,7 +109,15 @@ def enrich_file(
         ValueError: columns are ambiguous or missing, as in `df.svc.lookup()` and `df.svc.tax()`.
     """
     started = time.monotonic()
-    terms = Terms(lookup or {}, tax, prefix, detail, columns, date_format, tz, as_of_grain)
+    options = LookupOptions(
+        **(lookup or {}),  # type: ignore[arg-type]  # checked there
+        prefix=prefix,
+        detail=detail,
+        columns=columns,
+        tz=tz,
+        as_of_grain=as_of_grain,
+    )
+    terms = Terms(options, tax, date_format)
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(
             FileJob(

@@ -164,7 +164,7 @@ class FileJob:
         """The results in the cache."""
         if cache is None:
             return {}
-        return cache.known(source_of(client), self.surveyed.places, detail=self.terms.detail)
+        return cache.known(source_of(client), self.surveyed.places, detail=self.terms.lookup.detail)
 
     def plan(self, client: Svc, cache: ResultStore | None, *, price: Decimal | None = None) -> Plan:
         """What `ask` will take; sends no request."""
@@ -197,7 +197,7 @@ class FileJob:
             client,
             self.surveyed.places,
             cache=cache,
-            detail=self.terms.detail,
+            detail=self.terms.lookup.detail,
             refresh=not resume,
             concurrency=concurrency,
             deadline=deadline,
@@ -210,7 +210,7 @@ class FileJob:
 
     def take(self, lock: Lock) -> None:
         """Take the results from a lock file: places that are not in it are `not_attempted`."""
-        outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.detail)
+        outcomes = lock.outcomes(self.surveyed.places, detail=self.terms.lookup.detail)
         known = sum(outcome.status != "not_attempted" for outcome in outcomes.values())
         self._cached = True
         self._results = Results(outcomes, Answerer(lock.name, lock.edition), lock.today)
@@ -303,7 +303,7 @@ class FileJob:
         frame.attrs = attrs
         title = f"Sales tax of {self.source.name}"
         try:
-            SvcAccessor(frame).report(path, title=title, prefix=self.terms.prefix)
+            SvcAccessor(frame).report(path, title=title, prefix=self.terms.lookup.prefix)
         except OSError as error:
             raise FileError(
                 f"cannot write the report {path}: {error.strerror or error}; the rows are in"
@@ -327,7 +327,9 @@ class FileJob:
         """The names of the columns that will be written."""
         kept = [self.rows.schema.field(position).name for position in self.layout.kept]
         taxes = () if self.terms.tax is None else TAX_COLUMNS
-        return Counter([*kept, *(self.terms.prefix + one for one in self.terms.added()), *taxes])
+        return Counter(
+            [*kept, *(self.terms.lookup.prefix + one for one in self.terms.lookup.names), *taxes]
+        )
 
     def _first(self) -> pd.DataFrame:
         """The first rows with all columns, from which the layout is decided."""
@@ -367,20 +369,20 @@ def _plan_of(
     """The plan for a surveyed file, for its grain and the coarser ones."""
     grains: tuple[Grain, ...] = GRAINS  # type: ignore[assignment]
     left: dict[str, int] = {}
-    for grain in grains[grains.index(terms.grain) :]:
+    for grain in grains[grains.index(terms.lookup.as_of_grain) :]:
         places = _places_by_grain(surveyed.places, grain)
-        known = {} if cache is None else cache.known(source, places, detail=terms.detail)
+        known = {} if cache is None else cache.known(source, places, detail=terms.lookup.detail)
         left[grain] = len(places) - len(known)
     return Plan(
         rows=surveyed.rows,
         places=len(surveyed.places),
-        cached=len(surveyed.places) - left[terms.grain],
-        to_ask=left[terms.grain],
+        cached=len(surveyed.places) - left[terms.lookup.as_of_grain],
+        to_ask=left[terms.lookup.as_of_grain],
         refused=tuple(
             Refused(status, reason, rows)
             for (status, reason), rows in surveyed.refused.most_common()
         ),
-        grain=terms.grain,
+        grain=terms.lookup.as_of_grain,
         grains=left,
         service=service,
         price=price,
@@ -459,7 +461,7 @@ class _FileWriting:
             number = 0
             for chunk in self._rows.chunks():
                 enriched = self._enriched(chunk, number, held)
-                totals.add(self._to_count(chunk, enriched), self._terms.prefix, taxed=taxed)
+                totals.add(self._to_count(chunk, enriched), self._terms.lookup.prefix, taxed=taxed)
                 yield self._joined(chunk, added_columns(enriched, self._terms), schema, kind)
                 if seen is not None:
                     seen.append(self._whole(chunk, enriched))

@@ -23,8 +23,6 @@ from svc_tools.frames.answers import Answerer, UsedLookup, answer_columns, note_
 from svc_tools.frames.arrow import frame_of
 from svc_tools.frames.columns import Inputs, find_inputs, is_label
 from svc_tools.frames.lookup_columns import (
-    DETAIL_COLUMNS,
-    LOOKUP_COLUMNS,
     NOTE,
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
@@ -33,18 +31,18 @@ from svc_tools.frames.lookup_columns import (
     require_one,
     without_tax,
 )
+from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.queries import ask
 from svc_tools.frames.taxes.due import register_of
-from svc_tools.places import GRAINS, time_zone
 from svc_tools.tabular import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
     from datetime import date
 
     from svc_tools.frames.queries import Asked
     from svc_tools.lookup import Outcome, Run
-    from svc_tools.places import Grain, Place
+    from svc_tools.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +50,14 @@ class Terms:
     """The options of a file's lookup and tax.
 
     Attributes:
-        lookup: the arguments of `df.svc.lookup()` that say where the place and the date are.
+        lookup: the options of the lookup.
         tax: the arguments of `df.svc.tax()`; `None` for no tax.
-        prefix: put before the names of the added columns.
-        detail: request the jurisdictions too.
-        columns: which of the lookup's columns to add; `None` for all of them.
         date_format: the format of the dates in the column `as_of`, such as `%m/%d/%Y`.
-        tz: the time zone in which a time with a zone has its date.
-        grain: look up the day, or the first day of its month or quarter.
     """
 
-    lookup: Mapping[str, object] = field(default_factory=dict)
+    lookup: LookupOptions = field(default_factory=LookupOptions)
     tax: Mapping[str, Any] | None = None
-    prefix: str = ""
-    detail: bool = False
-    columns: Sequence[str] | None = None
     date_format: str | None = None
-    tz: str | None = None
-    grain: Grain = "day"
-
-    def added(self) -> list[str]:
-        """The names of the columns that the lookup adds, without their prefix.
-
-        Raises:
-            ValueError: a chosen name is not one of them.
-        """
-        known = [*LOOKUP_COLUMNS, *(DETAIL_COLUMNS if self.detail else ())]
-        if self.columns is None:
-            return known
-        unknown = [name for name in self.columns if name not in known]
-        if unknown:
-            raise ValueError(
-                f"columns: {unknown[0]!r} is none of the columns that a lookup adds:"
-                f" {', '.join(known)}"
-            )
-        # whatever was chosen, a failure must show
-        chosen = {*self.columns, "lookup_status", "lookup_error"}
-        return [name for name in known if name in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +86,18 @@ def layout_of(schema: pa.Schema, first: pd.DataFrame, terms: Terms) -> Layout:
     Raises:
         ValueError: as `df.svc.lookup()` and `df.svc.tax()` raise it.
     """
-    if terms.grain not in GRAINS:
-        raise ValueError(
-            f"as_of_grain: {terms.grain!r} is not known; expected day, month or quarter"
-        )
-    terms.added()  # a wrong choice is refused before anything is read
     _check_format(terms)
-    inputs = find_inputs(
-        first, terms.lookup, None if terms.tz is None else time_zone(terms.tz), terms.grain
-    )
+    options = terms.lookup
+    inputs = find_inputs(first, options.given, options.zone, options.as_of_grain)
     if terms.date_format and "as_of" not in inputs.columns:
         raise ValueError("date_format: no column is the date of the sale; choose it")
     names = list(schema.names)
-    rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.prefix)
+    rest = free_columns(pd.DataFrame(columns=pd.Index(names, dtype=object)), terms.lookup.prefix)
     if terms.tax is not None:
-        rest = without_tax(rest, terms.prefix)
+        rest = without_tax(rest, terms.lookup.prefix)
     left = Counter(rest.columns.tolist())
     former = {position for position, name in enumerate(names) if not left[name]}
-    former |= _options_of(names, former, terms.prefix)
+    former |= _options_of(names, former, terms.lookup.prefix)
     kept = tuple(position for position in range(len(names)) if position not in former)
     labels = [*(str(label) for label in inputs.columns.values()), *_tax_columns(first, terms)]
     # where one place is given for all rows, any column serves to count them
@@ -183,7 +146,7 @@ def _check_format(terms: Terms) -> None:
         back = None
     if back is None or back.date() != sample.date():
         raise ValueError(
-            f"date_format: {terms.date_format!r} does not tell year, month and day; expected one"
+            f"date_format: {terms.date_format!r} does not give year, month and day; expected one"
             " such as %m/%d/%Y"
         )
 
@@ -232,13 +195,15 @@ def enriched_rows(
     """The rows of a chunk with all added columns: of the lookup, and of the tax if requested."""
     queries = queries_of(frame, layout, terms)
     columns = answer_columns(
-        queries, results.outcomes, results.service, detail=terms.detail, today=results.today
+        queries, results.outcomes, results.service, detail=terms.lookup.detail, today=results.today
     )
     enriched = frame.copy(deep=False)
     for name, column in columns.items():
-        enriched[terms.prefix + name] = column
+        enriched[terms.lookup.prefix + name] = column
     if terms.tax is not None:
-        enriched = SvcAccessor(enriched).tax(**terms.tax, prefix=terms.prefix, progress=False)
+        enriched = SvcAccessor(enriched).tax(
+            **terms.tax, prefix=terms.lookup.prefix, progress=False
+        )
     return enriched
 
 
@@ -275,8 +240,12 @@ def _day(cell: object, form: str) -> object:
 def added_columns(enriched: pd.DataFrame, terms: Terms) -> pa.Table:
     """The columns that are added to the file, in the order of `LOOKUP_COLUMNS`, then the tax."""
     tax = () if terms.tax is None else (*TAX_COLUMNS, *TAX_OPTION_COLUMNS)
-    names = [*terms.added(), *tax]
-    labels = [terms.prefix + name for name in names if terms.prefix + name in enriched.columns]
+    names = [*terms.lookup.names, *tax]
+    labels = [
+        terms.lookup.prefix + name
+        for name in names
+        if terms.lookup.prefix + name in enriched.columns
+    ]
     return pa.table([_arrow_column(enriched[label]) for label in labels], labels)
 
 
@@ -349,11 +318,11 @@ def attrs_of(
 ) -> dict[Hashable, object]:
     """The attributes that `df.svc.lookup()` and `df.svc.tax()` leave on a frame of these rows."""
     lookup = UsedLookup(
-        prefix=terms.prefix,
+        prefix=terms.lookup.prefix,
         inputs=layout.inputs,
         source=source or Source("", ""),
         answerer=results.service,
-        detail=terms.detail,
+        detail=terms.lookup.detail,
         answers=results.outcomes,
     )
     frame = pd.DataFrame()
