@@ -446,7 +446,7 @@ class _Session:
             if cached is not None and cached.requested_at > requested_at:
                 continue
             until = keeps_until(
-                outcome, place.as_of, answered=requested_at, today=today, day_ends=day_ends
+                outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends
             )
             self.results[place] = _Cached(outcome, until or retry_at, requested_at)
 

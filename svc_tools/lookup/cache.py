@@ -2,7 +2,7 @@
 
 It is one SQLite file (`cache_store`) for all notebooks and processes of a user. What is stored,
 and for how long, is the table of `keeps_until`. Where the file cannot be used, a lookup
-goes on without it, with a note. Other processes may use the file while it is listed or cleared.
+continues without it, with a note. Other processes may use the file while it is listed or cleared.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 
 FOR_EVER = datetime(9999, 12, 31, tzinfo=UTC)
-"""The expiry of what is stored for good."""
+"""The expiry of a result that never expires."""
 UNPROVEN = timedelta(days=30)
 """How long the rate of a past date is stored whose effective date is not published."""
 UNRESOLVED = timedelta(hours=1)
@@ -61,9 +61,9 @@ _DAY = 86_400
 _OUTDATED = 30 * _DAY
 """After how long without a new result the embedded service's former rate books are removed."""
 _FIND = """
-SELECT asked.key, answer.detail, answer.expires, answer.body, answer.sum
-FROM json_each(?) AS asked CROSS JOIN answer
-ON answer.source = ? AND answer.place = asked.value
+SELECT query.key, answer.detail, answer.expires, answer.body, answer.sum
+FROM json_each(?) AS query CROSS JOIN answer
+ON answer.source = ? AND answer.place = query.value
 WHERE answer.expires > ? AND answer.detail >= ?
 """
 # a full result serves simple queries too, so a simple one replaces it only once it has expired
@@ -238,7 +238,7 @@ class Cache:
         return None
 
     def _note(self, why: str) -> None:
-        note = f"the cache {self.path} cannot be used: {why}; the run goes on without it"
+        note = f"the cache {self.path} cannot be used: {why}; the run continues without it"
         if note not in self.notes:
             self.notes.append(note)
 
@@ -260,7 +260,7 @@ def keeps_until(
     outcome: Outcome,
     as_of: date | None,
     *,
-    answered: datetime,
+    responded_at: datetime,
     today: date,
     day_ends: datetime,
     hours: float | None = None,
@@ -269,30 +269,30 @@ def keeps_until(
 
     | result | stored |
     | --- | --- |
-    | complete rate, past date, with its own published effective date | for good |
+    | complete rate, past date, with its own published effective date | permanently |
     | other rate, past date | 30 days |
     | rate of today (or undated) or of a later day | until the local day ends (`SVC_CACHE_HOURS`) |
-    | the service knows no rate for the place | one hour |
+    | the service has no rate for the place | one hour |
     | failed, not attempted, invalid or unsupported | never |
 
     Args:
         outcome: the result.
         as_of: the date of the query; `None` for today.
-        answered: when the service responded (aware).
+        responded_at: when the service responded (aware).
         today: the local day of that moment.
         day_ends: the end of that day.
         hours: a longer time for the rates of today and later dates.
     """
     if outcome.status == "unresolved":
-        return answered + UNRESOLVED
+        return responded_at + UNRESOLVED
     found = outcome.found
     if outcome.status not in {"ok", "partial"} or found is None:
         return None
     # the service's day may have begun later than the local one: past is what is past for both
-    if as_of is not None and as_of < min(today, answered.astimezone(UTC).date()):
+    if as_of is not None and as_of < min(today, responded_at.astimezone(UTC).date()):
         final = outcome.status == "ok" and _is_proven(found, as_of)
-        return FOR_EVER if final else answered + UNPROVEN
-    return day_ends if hours is None else max(day_ends, answered + timedelta(hours=hours))
+        return FOR_EVER if final else responded_at + UNPROVEN
+    return day_ends if hours is None else max(day_ends, responded_at + timedelta(hours=hours))
 
 
 def _is_proven(found: Found, as_of: date) -> bool:
@@ -394,7 +394,7 @@ class Store:
             at = outcome.looked_up_at or now
             today, ends = self._days.of(at)
             until = keeps_until(
-                outcome, place.as_of, answered=at, today=today, day_ends=ends, hours=hours
+                outcome, place.as_of, responded_at=at, today=today, day_ends=ends, hours=hours
             )
             if until is not None and until > now:
                 entries.append((place, outcome, profile_of(outcome), at, int(until.timestamp())))
@@ -471,7 +471,7 @@ class Store:
                     continue
                 for index, full, expires, body, seal in rows:
                     if checksum(number, full, expires, keys[index], body) != seal:
-                        raise DamageError("an answer in it was changed by something else")
+                        raise DamageError("a result in it was changed by something else")
                 soonest = min([row[2] for row in rows] + ([soonest] if soonest else []))
                 self._load_profiles(connection)
                 outcomes = outcomes_of([row[3] for row in rows], self._profiles)
@@ -493,11 +493,11 @@ class Store:
         rows = connection.execute("SELECT id, text, sum FROM profile WHERE id > ?", (newest,))
         for number, text, seal in rows.fetchall():
             if text_checksum(number, text) != seal:
-                raise DamageError("a part of an answer in it was changed by something else")
+                raise DamageError("a part of a result in it was changed by something else")
             try:
                 self._profiles[number] = read_profile(text)
             except (ValueError, TypeError, LookupError) as error:
-                raise DamageError(f"a part of an answer cannot be read ({error!r})") from error
+                raise DamageError(f"a part of a result cannot be read ({error!r})") from error
 
     def _opened(self) -> CacheFile:
         """The file; opened again where another one stands at its path."""
@@ -573,7 +573,7 @@ def _remove_expired(connection: sqlite3.Connection, now: int) -> None:
         return
     connection.execute("DELETE FROM answer WHERE expires <= ?", (now,))
     former = "SELECT id FROM source WHERE service LIKE 'embedded:%' AND told < ?"
-    connection.execute(f"DELETE FROM answer WHERE source IN ({former})", (now - _OUTDATED,))  # noqa: S608 - our own text
+    connection.execute(f"DELETE FROM answer WHERE source IN ({former})", (now - _OUTDATED,))  # noqa: S608 - no text of a user
     connection.execute(f"DELETE FROM source WHERE id IN ({former})", (now - _OUTDATED,))  # noqa: S608 - the same
     connection.execute("UPDATE upkeep SET cleaned = ?", (now,))
 

@@ -2,7 +2,7 @@
 
 What many results share (the publisher, the edition, the dates, the warnings) is one *profile*; the
 body of a result names it by number and holds the rest. Both are JSON. Every row carries a checksum
-over all that decides what it says, because SQLite itself does not notice a changed byte.
+over everything that it depends on, because SQLite itself does not notice a changed byte.
 
 The file is private to its user. One that is damaged, or of an older release, is set aside and a
 new one made; one of a newer release or of another program is left as it is.
@@ -188,9 +188,9 @@ def read_profile(text: str) -> Profile:
     return Profile(*values)
 
 
-def row_of(outcome: Outcome, profile: int, answered: datetime) -> list[object]:
+def row_of(outcome: Outcome, profile: int, responded_at: datetime) -> list[object]:
     """The values of a body: the part of a result that is not shared with others."""
-    at = (answered - _EPOCH) // _MICROSECOND
+    at = (responded_at - _EPOCH) // _MICROSECOND
     found = outcome.found
     failure = (outcome.support_reference, outcome.error_code)
     if found is None:
@@ -235,7 +235,7 @@ def outcomes_of(bodies: Sequence[bytes], profiles: Mapping[int, Profile]) -> lis
         each = iter(rated)
         return [_without_rate(row) if row[0] == NO_PROFILE else next(each) for row in rows]
     except (ValueError, TypeError, LookupError) as error:
-        raise DamageError(f"an answer cannot be read ({error!r})") from error
+        raise DamageError(f"a result cannot be read ({error!r})") from error
 
 
 def _without_rate(row: Sequence[Any]) -> Outcome:
@@ -302,7 +302,7 @@ def _set(
 
 
 class NotUsableError(Exception):
-    """The file cannot be used, and is left as it is; the message says why."""
+    """The file cannot be used, and is left as it is; the message gives the reason."""
 
 
 class _OlderError(Exception):
@@ -322,7 +322,7 @@ class CacheFile:
 
     Args:
         path: the file; it is made with its folder where it is missing.
-        notes: takes sentences for the user; a list of its own where left out.
+        notes: takes sentences for the user; a new list where left out.
 
     Raises:
         NotUsableError: of a newer release or another program, or not accessible.
@@ -411,7 +411,8 @@ class CacheFile:
         except OSError as error:
             raise NotUsableError(f"it {why}, and cannot be moved: {error.strerror}") from error
         self.notes.append(
-            f"the cache {self.path} {why}; it was set aside as {target.name} and a new one begun"
+            f"the cache {self.path} {why}; it was set aside as {target.name}, and a new one was"
+            " created"
         )
 
     def close(self) -> None:

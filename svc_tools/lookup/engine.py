@@ -30,7 +30,7 @@ from svc_tools.lookup.outcomes import (
     is_foreign,
     is_transient,
     not_attempted,
-    of_answer,
+    of_response,
 )
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
@@ -134,7 +134,7 @@ class Engine:
         self._fed = False
         self._began: dict[Item, float] = {}
         self._hanging: set[Item] = set()
-        self._answers = 0
+        self._replies = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -147,7 +147,7 @@ class Engine:
 
     @property
     def waited(self) -> float:
-        """Seconds for which no request was sent because the service asked for a pause."""
+        """Seconds for which no request was sent because the service required a pause."""
         return self._pace.waited(time.monotonic())
 
     def feed(self, places: Iterable[Place]) -> None:
@@ -338,7 +338,7 @@ class Engine:
         else:
             self._adapt(outcome, began, now)
             if outcome.status == _OK:
-                self._answers += 1
+                self._replies += 1
                 self._writer.add(item.place, partial(self._read, item, outcome, datetime.now(UTC)))
                 return
         wait = decide(item.attempts - 1, self._settings.max_retries, outcome)
@@ -365,8 +365,8 @@ class Engine:
             self._health.troubled()
             self._pace.wait(now, reply.retry_after or 0.0)
         else:
-            self._health.answered()
-            self._pace.answered(began, now)
+            self._health.responded()
+            self._pace.responded(began, now)
         if (limit := rate_limit(headers)) is not None:
             self._pace.limited(now, limit[0], len(self._began) - 1, limit[1])
         if cause := self._pauses.check(now, self._pace.paused_until):
@@ -375,9 +375,9 @@ class Engine:
     def _read(self, item: Item, reply: Reply, at: datetime) -> Outcome:
         """The outcome of a 200, whose body may still be unusable."""
         try:
-            answer = _responses.lookup(reply, item.attempts)
+            response = _responses.lookup(reply, item.attempts)
             self._health.read(usable=True)
-            return of_answer(item.place, answer, at=at)
+            return of_response(item.place, response, at=at)
         except SvcError as raised:
             error = self._settings.hide_in(raised)
             if self._health.read(usable=False):
@@ -389,12 +389,12 @@ class Engine:
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
         try:
-            answer = _responses.lookup(outcome, item.attempts)
+            response = _responses.lookup(outcome, item.attempts)
         except SvcError as raised:
             error = self._settings.hide_in(raised)
         else:
-            self._answers += 1
-            self._settle(item.place, of_answer(item.place, answer, at=datetime.now(UTC)))
+            self._replies += 1
+            self._settle(item.place, of_response(item.place, response, at=datetime.now(UTC)))
             return None
         now = datetime.now(UTC)
         if is_fatal(error):
@@ -406,14 +406,14 @@ class Engine:
             return None
         if wait is not None:
             return wait
-        if isinstance(error, RateLimitError) and item.may_return(self._answers):
+        if isinstance(error, RateLimitError) and item.may_return(self._replies):
             return decide(item.attempts - 1, item.attempts, outcome)
         foreign = is_foreign(error)
         gone = self._health.read(usable=False) if foreign else self._health.is_gone(error)
         if gone:
             self.stop(str(error))
         if error.status_code is not None and not is_transient(error):
-            self._answers += 1
+            self._replies += 1
             if not foreign:
                 self._health.read(usable=True)
         self._settle(item.place, failed(error, at=now))
@@ -442,18 +442,18 @@ class Item:
     call: Call
     attempts: int = 0
     returns: int = 0
-    _answers_before: int = -1
+    _responses_before: int = -1
 
-    def may_return(self, answers: int) -> bool:
+    def may_return(self, responses: int) -> bool:
         """Whether a place is put back whose retries were spent on the rate limit.
 
         It is as long as the run makes progress: the pace is the run's, not the place's.
 
         Args:
-            answers: how many responses the run has got.
+            responses: how many responses the run has received.
         """
-        progress = answers > self._answers_before
-        self._answers_before = answers
+        progress = responses > self._responses_before
+        self._responses_before = responses
         self.returns += 1
         return progress and self.returns <= _MOST_RETURNS
 

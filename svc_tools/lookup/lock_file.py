@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "svclock"
 _VERSION = 1
-_AGAIN = "freeze the lookup again, or fetch the file again from where it was kept"
+_AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
 
 _RATES = {
     "combined": "combined_rate",
@@ -53,7 +53,7 @@ _RATES = {
 
 
 class LockFileError(ValueError):
-    """A lock file cannot be trusted, or read by this release; the message says why."""
+    """A lock file cannot be trusted, or read by this release; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Lock:
         service: the name of the service, as the lookup shows it.
         source: the service and the account's fingerprint, as in the cache.
         edition: the edition of the service's data where single results do not give theirs.
-        answers: the outcomes by place.
+        results: the outcomes by place.
         full: the places whose results are full ones (`detail=True`).
         notes: sentences for the user: when the results were frozen.
     """
@@ -80,7 +80,7 @@ class Lock:
     service: str
     source: Source
     edition: str | None
-    answers: Mapping[Place, Outcome]
+    results: Mapping[Place, Outcome]
     full: frozenset[Place] = frozenset()
     notes: list[str] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class Lock:
         del source
         if detail:
             places = [place for place in places if place in self.full]
-        get = self.answers.get
+        get = self.results.get
         return {place: outcome for place in places if (outcome := get(place)) is not None}
 
     def outcomes(self, places: Collection[Place], *, detail: bool) -> dict[Place, Outcome]:
@@ -104,13 +104,15 @@ class Lock:
         known = self.known(self.source, places, detail=detail)
         here = f"in {self.file}, frozen on {self.frozen_at.date()}"
         absent = not_attempted(
-            f"this place and date are not {here}; look it up without locked=, and freeze again"
+            f"this place and date are not {here}; look it up without the lock file,"
+            " and freeze the lookup again"
         )
         simple = not_attempted(
-            f"the answer {here}, is a simple one; look it up with detail=True, and freeze again"
+            f"the result {here}, is a simple one; look it up with details, and"
+            " freeze the lookup again"
         )
         return {
-            place: known.get(place) or (simple if place in self.answers else absent)
+            place: known.get(place) or (simple if place in self.results else absent)
             for place in places
         }
 
@@ -129,7 +131,7 @@ class Lock:
 
 
 def lock_lines(
-    answers: Mapping[Place, Outcome],
+    results: Mapping[Place, Outcome],
     *,
     full: Collection[Place],
     frozen_at: datetime,
@@ -142,7 +144,7 @@ def lock_lines(
 
     Places that were not attempted are left out.
     """
-    known = {place: one for place, one in answers.items() if one.status != "not_attempted"}
+    known = {place: one for place, one in results.items() if one.status != "not_attempted"}
     editions = {one.found.edition for one in known.values() if one.found and one.found.edition}
     digest = hashlib.sha256()
     head = {
@@ -179,7 +181,7 @@ def read_lock(path: str | Path) -> Lock:
     except LockFileError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise LockFileError(f"{path.name} is no lock file that can be read: {error}") from error
+        raise LockFileError(f"{path.name} is not a lock file that can be read: {error}") from error
 
 
 def _lock(name: str, lines: Sequence[bytes]) -> Lock:
@@ -191,18 +193,18 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
         raise LockFileError(f"{name} was changed since it was written, or is damaged; {_AGAIN}")
     if len(lines) - 2 != head["answers"]:
         raise LockFileError(
-            f"{name} should hold {head['answers']} answers and holds {len(lines) - 2}; {_AGAIN}"
+            f"{name} should have {head['answers']} results and has {len(lines) - 2}; {_AGAIN}"
         )
-    answers: dict[Place, Outcome] = {}
+    results: dict[Place, Outcome] = {}
     full: set[Place] = set()
     for number, line in enumerate(lines[1:-1], 2):
         try:
             place, outcome, detail = outcome_of(line)
         except ValueError as error:
             raise LockFileError(f"{name}, line {number}, is not a result: {error}") from error
-        if place in answers:
+        if place in results:
             raise LockFileError(f"{name}, line {number}, has a place for the second time")
-        answers[place] = outcome
+        results[place] = outcome
         if detail:
             full.add(place)
     frozen = datetime.fromisoformat(head["frozen_at"])
@@ -213,16 +215,16 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
         service=str(head["service"]),
         source=Source(str(head["source"]), str(head["account"])),
         edition=head["edition"],
-        answers=answers,
+        results=results,
         full=frozenset(full),
-        notes=[f"answers as frozen on {frozen.date()} in {name}: nothing is asked beside them"],
+        notes=[f"results as frozen on {frozen.date()} in {name}: no requests are sent"],
     )
 
 
 def _head(name: str, lines: Sequence[bytes]) -> dict[str, Any]:
     head = _object(lines[0]) if lines else {}
     if head.get("format") != _FORMAT:
-        raise LockFileError(f"{name} is no lock file; expected one that df.svc.freeze() wrote")
+        raise LockFileError(f"{name} is not a lock file; expected one that df.svc.freeze() wrote")
     if head.get("version") != _VERSION:
         raise LockFileError(
             f"{name} is of version {head.get('version')}; this release reads version {_VERSION}:"
@@ -329,7 +331,7 @@ def outcome_of(line: bytes) -> tuple[Place, Outcome, bool]:
     """The place of a line, its outcome (`cached`), and whether that is a full one.
 
     Raises:
-        ValueError: the line is not one that `line_of` makes; the message says why.
+        ValueError: the line is not one that `line_of` makes; the message gives the reason.
     """
     try:
         read = _Line.model_validate_json(line)

@@ -66,7 +66,7 @@ class Run:
         asked: how many places were requested from the service.
         cached: how many outcomes came from the cache.
         requests: how many requests were sent, retries included.
-        waited: the seconds for which none was sent because the service asked for a pause.
+        waited: the seconds for which none was sent because the service required a pause.
     """
 
     outcomes: dict[Place, Outcome]
@@ -109,7 +109,7 @@ def look_up(
         progress: shows how many of the places that are not in the cache got a response or failed;
             it is called in the caller's thread, once their outcomes are committed.
         stop: ends the run once another thread sets it, as an interrupt does: requests in flight
-            get a second more, and `stopped` says "it was stopped".
+            get a second more, and `stopped` is "it was stopped".
 
     Raises:
         ValueError: `concurrency` or `deadline` is out of range.
@@ -165,7 +165,7 @@ def lookup_many(
     none that is in the cache; each result is in the cache before it is yielded. Once the run has
     ended early (a key, plan or quota is refused, the service is gone, the deadline) the other items
     are `not_attempted`. Closing the iterator ends the run. An error of the source is raised after
-    the items before it. Long pauses that the service asks for, and trouble with the cache, are
+    the items before it. Long pauses that the service requires, and trouble with the cache, are
     logged (`svc_tools.lookup`), by default to standard error.
 
     Args:
@@ -327,7 +327,7 @@ def _not_attempted(engine: Engine) -> Outcome:
 class _RunCache:
     """The cache of one run over one client, or none.
 
-    Should the cache break its promise never to raise, the run goes on without it.
+    Should the cache break its promise never to raise, the run continues without it.
     """
 
     def __init__(self, cache: ResultStore | None, client: Svc | AsyncSvc, *, detail: bool) -> None:

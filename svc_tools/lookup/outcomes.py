@@ -86,7 +86,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a response says of the rate. Rates are integers of 10^-5 or missing.
+    """The rate in a response. Rates are integers of 10^-5 or missing.
 
     `low` and `high` are the lowest and the highest combined rate among the candidates, where the
     response names several; else missing. `components` is empty but for a full response.
@@ -141,48 +141,48 @@ class Outcome:
         return outcome_html(self)
 
 
-def of_answer(place: Place, answer: TaxResponse, *, at: datetime | None = None) -> Outcome:
+def of_response(place: Place, response: TaxResponse, *, at: datetime | None = None) -> Outcome:
     """The outcome of a response: `ok`, `partial`, `unresolved`; `failed` where it is unusable.
 
     It is unusable where it has no rate, or is for another place than the one of the query.
 
     Args:
         place: the query.
-        answer: the response.
+        response: the response.
         at: when the service responded (aware, UTC).
     """
-    if answer.confidence == "none":
+    if response.confidence == "none":
         why = "the service found no rate it could stand by (confidence none)"
         return Outcome("unresolved", why, looked_up_at=at)
     try:
-        _check_place(place, answer)
-        found = _found(answer)
+        _check_place(place, response)
+        found = _found(response)
     except ValueError as error:
-        return Outcome("failed", f"the answer cannot be used: {error}", looked_up_at=at)
-    codes = lacking(answer)
+        return Outcome("failed", f"the response cannot be used: {error}", looked_up_at=at)
+    codes = lacking(response)
     if codes:
         return Outcome("partial", ", ".join(codes), found, looked_up_at=at)
     return Outcome("ok", None, found, looked_up_at=at)
 
 
-def _found(answer: TaxResponse) -> Found:
-    rate, meta = answer.rate, answer.meta
+def _found(response: TaxResponse) -> Found:
+    rate, meta = response.rate, response.meta
     extra = meta.model_extra or {}
     combined = _units("combined_rate", rate.combined_rate)
     if combined is None:
         raise ValueError("it has no combined_rate")
     freight = rate.freight_taxable
     places = extra.get("accepted_places")
-    low, high = _range(answer, combined)
+    low, high = _range(response, combined)
     return Found(
         combined=combined,
         state=_units("state_rate", rate.state_rate),
-        county=_part(answer, "county_rate"),
-        city=_part(answer, "city_rate"),
-        districts=_part(answer, "combined_district_rate"),
+        county=_part(response, "county_rate"),
+        city=_part(response, "city_rate"),
+        districts=_part(response, "combined_district_rate"),
         freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=_clean(meta.confidence),
-        warnings=_warnings(answer),
+        warnings=_warnings(response),
         resolved_via=_clean(meta.resolved_via),
         effective_date=_clean(meta.effective_date),
         effective_date_basis=_clean(meta.effective_date_basis),
@@ -197,11 +197,11 @@ def _found(answer: TaxResponse) -> Found:
         else (),
         low=low,
         high=high,
-        components=_components(answer),
+        components=_components(response),
     )
 
 
-def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
+def _range(response: TaxResponse, combined: int) -> tuple[int | None, int | None]:
     """The lowest and the highest combined rate that the place may have; missing where it is one.
 
     They come from advisories of a doubt about the place, and from the candidates of a full
@@ -209,13 +209,13 @@ def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
     rates say nothing of another city whose rate is not given.
     """
     rates, unknown = [combined], False
-    for one in answer.warnings:
+    for one in response.warnings:
         extra = one.model_extra or {} if isinstance(one, Advisory) else {}
         ends = [_units_or_none(extra.get(f"{end}_combined_rate")) for end in ("lowest", "highest")]
         rates += [units for units in ends if units is not None]
         code = one.code if isinstance(one, Advisory) else one
         unknown |= code in OTHER_CITY_CODES and None in ends
-    rows = list(_rows(answer, "candidates"))
+    rows = list(_rows(response, "candidates"))
     candidates = [_units_or_none(one.get("combined_rate")) for one in rows]
     if len(rows) > 1:
         rates += [units for units in candidates if units is not None]
@@ -223,13 +223,13 @@ def _range(answer: TaxResponse, combined: int) -> tuple[int | None, int | None]:
     return (None, None) if len(rates) == 1 or (unknown and low == high) else (low, high)
 
 
-def _components(answer: TaxResponse) -> tuple[Component, ...]:
+def _components(response: TaxResponse) -> tuple[Component, ...]:
     """The jurisdictions of a full response; none where one of them cannot be read.
 
     A list with a gap would look complete, and a filing by jurisdiction would miss a part.
     """
     components = []
-    for one in _rows(answer, "components"):
+    for one in _rows(response, "components"):
         level, name = one.get("level"), one.get("name")
         units = _units_or_none(one.get("rate"))
         if not (isinstance(level, str) and isinstance(name, str)) or units is None:
@@ -241,8 +241,8 @@ def _components(answer: TaxResponse) -> tuple[Component, ...]:
     return tuple(components)
 
 
-def _rows(answer: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
-    value = answer.model_extra.get(name) if answer.model_extra else None
+def _rows(response: TaxResponse, name: str) -> Iterator[Mapping[str, object]]:
+    value = response.model_extra.get(name) if response.model_extra else None
     if isinstance(value, list):
         for one in value:  # what is not an object counts, as an empty one
             yield one if isinstance(one, dict) else {}
@@ -258,24 +258,24 @@ def _units_or_none(rate: object) -> int | None:
         return None
 
 
-def _check_place(place: Place, answer: TaxResponse) -> None:
-    state, zip_code = answer.rate.state, answer.rate.zip
+def _check_place(place: Place, response: TaxResponse) -> None:
+    state, zip_code = response.rate.state, response.rate.zip
     if state and state.upper() != place.state:
         raise ValueError(f"it is for {state}, not for {place.state}")
     if place.mode == "zip" and place.zip and zip_code and zip_code[:5] != place.zip[:5]:
         raise ValueError(f"it is for ZIP {zip_code}, not for {place.zip}")
 
 
-def _warnings(answer: TaxResponse) -> tuple[str, ...]:
-    codes = [one.code if isinstance(one, Advisory) else one for one in answer.warnings]
-    parts = [getattr(answer.rate, field) for field in _PARTS]
-    if None not in parts and sum(map(rate_to_decimal, parts)) != answer.combined_rate_decimal:
+def _warnings(response: TaxResponse) -> tuple[str, ...]:
+    codes = [one.code if isinstance(one, Advisory) else one for one in response.warnings]
+    parts = [getattr(response.rate, field) for field in _PARTS]
+    if None not in parts and sum(map(rate_to_decimal, parts)) != response.combined_rate_decimal:
         codes.append(NO_SUM)
     return tuple(map(_clean, codes))
 
 
-def _part(answer: TaxResponse, field: str) -> int | None:
-    return _units(field, getattr(answer.rate, field)) if part_is_known(answer, field) else None
+def _part(response: TaxResponse, field: str) -> int | None:
+    return _units(field, getattr(response.rate, field)) if part_is_known(response, field) else None
 
 
 def _units(field: str, rate: str | None) -> int | None:
@@ -296,7 +296,7 @@ def failed(error: SvcError, *, at: datetime | None = None) -> Outcome:
 
     `at`, when the service responded, is ignored where it did not: the connection failed.
     """
-    # a 404 of another program says nothing of the place
+    # a 404 of another program does not say anything about the place
     gone = isinstance(error, NotFoundError) and not is_foreign(error)
     return Outcome(
         "unresolved" if gone else "failed",

@@ -14,7 +14,7 @@ One pace serves a whole run: what one request learns of the service holds for al
 - Requests that hang are no load: after a while they no longer count as in flight.
 
 `Pauses` logs long pauses, and finds those that a run cannot outlast. `Health` says whether it is
-worth going on at all.
+worth continuing at all.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Pace:
             step = (self._ramp_until - self.paused_until) / self.limit
             self.ready_at = now + 2 * step * self._chance()
 
-    def answered(self, began: float, now: float) -> None:
+    def responded(self, began: float, now: float) -> None:
         """Note a good response to a request that began then."""
         self._refusals = 0
         self._good += 1
@@ -119,7 +119,7 @@ class Pace:
         if retry_after is not None:
             self.wait(now, retry_after)
         if began < self._cut_at:
-            return  # it had begun before the last cut, which answered it
+            return  # it had begun before the last cut, which was for it too
         self._refusals += 1
         if retry_after is None and self._refusals >= _REFUSED:
             self.wait(now, backoff(self._refusals - _REFUSED))
@@ -217,12 +217,13 @@ class Pauses:
         if until - now < _LOGGED or until <= self._logged_until + 1.0:
             return None
         self._logged_until = until
-        pause = f"the service asks for a pause of {until - now:,.0f} s"
+        pause = f"the service requires a pause of {until - now:,.0f} s"
         if self.ends_at is not None and until >= self.ends_at:
             return f"{pause}, which is beyond the deadline"
         resumes = datetime.now().astimezone() + timedelta(seconds=until - now)
         clock = resumes.isoformat(" ", "seconds")
-        _log.warning("%s: the lookup goes on at %s; Ctrl+C keeps what was found", pause, clock)
+        text = "%s: the lookup continues at %s; Ctrl+C ends it and returns the results"
+        _log.warning(text, pause, clock)
         return None
 
 
@@ -248,7 +249,7 @@ class Health:
         """Whether new places may be begun while others wait for their next attempt."""
         return self._alive and self._bad_requests < _DOUBTFUL
 
-    def answered(self) -> None:
+    def responded(self) -> None:
         """Note a response, be it that the service does not know a place."""
         self._alive = True
         self._bad_requests = 0
@@ -269,7 +270,7 @@ class Health:
     def is_gone(self, error: SvcError) -> bool:
         """Whether the service failed so many places in a row that it will fail the rest."""
         if not isinstance(error, TransportError | ServiceError | RateLimitError):
-            self.answered()
+            self.responded()
             return False
         self._failures += 1
         return self._failures >= (_GIVE_UP if self._alive else _NEVER_REACHED)

@@ -17,7 +17,7 @@ from svc_sdk import SvcError
 from svc_sdk.rates import rate_to_decimal, units_to_rate
 from svc_tools.codes import meaning_of, percent, what_to_do
 from svc_tools.display import capital, card, rate_headline, the_service
-from svc_tools.lookup.outcomes import Trouble, failed, of_answer, review_reasons
+from svc_tools.lookup.outcomes import Trouble, failed, of_response, review_reasons
 from svc_tools.places import STATES, Cells, Place, Question, Refusal, question
 from svc_tools.widgets.parts import (
     HERE,
@@ -129,8 +129,8 @@ class LookupTab:
         day = _day(query)
         if outcome.status == "failed":
             trouble = Trouble(
-                "The answer cannot be used",
-                f"{outcome.error or ''}.".removeprefix("the answer cannot be used: "),
+                "The response of the service cannot be used",
+                capital(f"{outcome.error or ''}."),
                 "Show it to whoever runs the service; no rate is taken from it.",
             )
             past = PastLookup(at, query.words, day, "no rate", "failed", code=code, trouble=trouble)
@@ -184,7 +184,7 @@ def _look_up(client: Svc, query: LookupQuery) -> tuple[TaxResponse, Outcome]:
     """Look up; in a background thread, so it touches no widget."""
     place = query.place
     result = client.lookup(place.state, **place.arguments())
-    return result, of_answer(place, result, at=datetime.now(UTC))
+    return result, of_response(place, result, at=datetime.now(UTC))
 
 
 def _day(query: LookupQuery) -> str:

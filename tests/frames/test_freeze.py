@@ -71,7 +71,7 @@ def test_a_locked_run_gives_the_same_frame_without_a_service(
     sources = again["lookup_source"].dropna().unique()
     day = read_lock(path).frozen_at.date()
     assert all(f"as frozen on {day} (2026-05.svclock)" in source for source in sources)
-    assert f"answers as frozen on {day}" in " ".join(again.attrs["svc_lookup"]["notes"])
+    assert f"results as frozen on {day}" in " ".join(again.attrs["svc_lookup"]["notes"])
     taxed, before = (one.svc.tax("amount", progress=False) for one in (again, first))
     pd.testing.assert_frame_equal(without_source(taxed), without_source(before))
 
@@ -93,7 +93,7 @@ def test_only_the_answers_of_the_rows_that_are_left_are_frozen(looked_up, path):
     frozen = looked_up[looked_up["state"] == "WA"].svc.freeze(path)
     assert frozen.answers == 1
     assert str(frozen) == "1 answer is frozen in 2026-05.svclock"
-    (place,) = read_lock(path).answers
+    (place,) = read_lock(path).results
     assert place.zip == "98101"
 
 

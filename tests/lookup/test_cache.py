@@ -378,7 +378,7 @@ DAYS_30 = NOW + timedelta(days=30)
 
 
 def until(outcome, as_of=PAST, hours=None):
-    return keeps_until(outcome, as_of, answered=NOW, today=TODAY, day_ends=ENDS, hours=hours)
+    return keeps_until(outcome, as_of, responded_at=NOW, today=TODAY, day_ends=ENDS, hours=hours)
 
 
 def test_the_proven_rate_of_a_past_date_is_kept_for_ever():
@@ -418,7 +418,7 @@ def test_rates_of_today_and_later_are_kept_until_the_day_ends_or_as_long_as_aske
 
 def test_a_day_that_is_still_today_for_the_service_is_not_past():
     late = datetime(2026, 5, 20, 22, tzinfo=UTC)  # in Sydney it is the 21st already
-    rules = {"answered": late, "today": date(2026, 5, 21), "day_ends": ENDS}
+    rules = {"responded_at": late, "today": date(2026, 5, 21), "day_ends": ENDS}
     assert keeps_until(ok(), date(2026, 5, 20), **rules) == ENDS
     assert keeps_until(ok(), date(2026, 5, 19), **rules) == FOR_EVER
 

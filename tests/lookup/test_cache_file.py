@@ -204,7 +204,7 @@ def test_a_file_that_is_not_named_like_a_cache_is_never_moved(tmp_path, name):
     assert not works(cache)
     assert path.read_text().startswith("order,zip")
     assert [one.name for one in tmp_path.iterdir()] == [name]
-    assert "goes on without it" in cache.notes[0]
+    assert "continues without it" in cache.notes[0]
 
 
 def test_the_database_of_another_program_is_left_alone(tmp_path):
@@ -271,7 +271,7 @@ def test_a_folder_that_cannot_be_made_is_said_once(tmp_path):
     for _ in range(2):
         assert not works(cache)
     assert len(cache.notes) == 1
-    assert "goes on without it" in cache.notes[0]
+    assert "continues without it" in cache.notes[0]
 
 
 def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path, monkeypatch):

@@ -84,7 +84,7 @@ def test_what_was_frozen_is_read_again(path):
     assert lock.name == "https://rates.example as frozen on 2026-05-31 (2026-05.svclock)"
     assert "2026-05-31" in lock.notes[0]
     kept = {place: one for place, one in ANSWERS.items() if one.status != "not_attempted"}
-    assert lock.answers == {
+    assert lock.results == {
         place: dataclasses.replace(one, cached=True) for place, one in kept.items()
     }
     assert lock.full == {zip_place(78_701)}
@@ -159,7 +159,7 @@ def test_a_missing_or_doubled_line_is_refused(path):
         with pytest.raises(LockFileError, match="was changed"):
             read(path, "".join(changed))
     head, *answers, _ = [json.loads(line) for line in lines]
-    with pytest.raises(LockFileError, match="should hold 4 answers and holds 3"):
+    with pytest.raises(LockFileError, match="should have 4 results and has 3"):
         read(path, sealed(head, *answers[1:]))
     with pytest.raises(LockFileError, match=r"line 3, has a place for the second time"):
         read(path, sealed(head | {"answers": 5}, answers[0], *answers))
@@ -203,14 +203,14 @@ def test_another_version_is_refused_by_name(path):
     "content", ["", "a,b\n1,2\n", "[]\n{}\n", '{"format": "other"}\n{}\n', "\0"]
 )
 def test_another_file_is_refused(path, content):
-    with pytest.raises(LockFileError, match="is no lock file"):
+    with pytest.raises(LockFileError, match="is not a lock file"):
         read(path, content)
 
 
 @pytest.mark.parametrize("head", [{"today": "?"}, {"frozen_at": None}, {"frozen_at": "soon"}])
 def test_a_head_that_makes_no_sense_is_refused(path, head):
     first, *answers, _ = [json.loads(line) for line in text().splitlines()]
-    with pytest.raises(LockFileError, match="no lock file that can be read"):
+    with pytest.raises(LockFileError, match="not a lock file that can be read"):
         read(path, sealed(first | head, *answers))
 
 
@@ -221,7 +221,7 @@ def test_what_is_not_in_it_is_not_attempted_and_says_why(path):
     assert outcomes[there].found.combined == 8250
     assert (outcomes[absent].status, outcomes[simple].status) == ("not_attempted",) * 2
     assert "2026-05.svclock, frozen on 2026-05-31" in outcomes[absent].error
-    assert "detail=True" in outcomes[simple].error
+    assert "with details" in outcomes[simple].error
     assert lock.outcomes([simple], detail=False)[simple].status == "ok"
     assert list(lock.known(SOURCE, [absent, simple, there], detail=True)) == [there]
 
@@ -232,6 +232,6 @@ def test_it_is_read_like_a_cache_and_never_changed(path):
     lock.store(SOURCE, [(zip_place(1), ok())], detail=False)
     lock.store_quota(SOURCE, 3)
     assert lock.quota(SOURCE) is None
-    assert zip_place(1) not in lock.answers
+    assert zip_place(1) not in lock.results
     assert path.read_bytes() == before
     assert isinstance(lock, Lock)

@@ -20,7 +20,7 @@ from svc_tools.lookup.outcomes import (
     as_of_status,
     counted_alike,
     failed,
-    of_answer,
+    of_response,
     review_reasons,
     warnings_of,
 )
@@ -33,7 +33,7 @@ AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def outcome(*, warnings=(), **extra):
     body = json.loads(GOOD) | extra
     body["meta"]["warnings"] = list(warnings)
-    return of_answer(PLACE, TaxResponse.model_validate(body), at=AT)
+    return of_response(PLACE, TaxResponse.model_validate(body), at=AT)
 
 
 def spans(low, high, code="zip_spans_jurisdictions"):

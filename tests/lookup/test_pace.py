@@ -24,7 +24,7 @@ def pace(most=16):
 
 def good(one, count, *, at, took=0.01, every=0.001):
     for number in range(count):
-        one.answered(at + number * every - took, at + number * every)
+        one.responded(at + number * every - took, at + number * every)
     return at + count * every
 
 
@@ -42,10 +42,10 @@ def test_a_burst_of_429s_halves_once():
 def test_a_429_to_a_request_that_began_later_halves_again_but_not_within_a_second():
     one = pace()
     one.refused(99.9, 100.0, None)
-    one.answered(100.0, 100.1)
+    one.responded(100.0, 100.1)
     one.refused(100.2, 100.3, None)
     assert one.limit == 8
-    one.answered(100.4, 100.5)
+    one.responded(100.4, 100.5)
     one.refused(101.2, 101.3, None)
     assert one.limit == 4
 
@@ -53,7 +53,7 @@ def test_a_429_to_a_request_that_began_later_halves_again_but_not_within_a_secon
 def test_it_never_falls_below_one():
     one = pace(2)
     for second in range(10):
-        one.answered(100.0 + 2 * second, 100.1 + 2 * second)
+        one.responded(100.0 + 2 * second, 100.1 + 2 * second)
         one.refused(100.5 + 2 * second, 100.6 + 2 * second, None)
     assert one.limit == 1
 
@@ -226,8 +226,7 @@ def test_a_long_pause_is_said_and_a_ctrl_c_ends_it_at_once(client, faults, caplo
     assert statuses(run) == {"ok": 5, "not_attempted": 25}
     (record,) = caplog.records
     assert record.levelname == "WARNING"  # what Python shows where nobody has set logging up
-    assert "goes on at 20" in record.message
-    assert "Ctrl+C keeps what was found" in record.message
+    assert "continues at 20" in record.message
 
 
 def test_a_pause_beyond_the_deadline_ends_the_run_at_once(client, faults):
@@ -235,7 +234,7 @@ def test_a_pause_beyond_the_deadline_ends_the_run_at_once(client, faults):
     began = time.monotonic()
     run = look_up(client, places(30), concurrency=1, deadline=600)
     assert time.monotonic() - began < 20
-    assert run.stopped == ("the service asks for a pause of 3,600 s, which is beyond the deadline")
+    assert run.stopped == ("the service requires a pause of 3,600 s, which is beyond the deadline")
     assert statuses(run) == {"ok": 5, "not_attempted": 25}
 
 

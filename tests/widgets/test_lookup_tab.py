@@ -16,7 +16,7 @@ from support.faults import GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
 from svc_sdk import Svc, _requests
-from svc_tools.lookup.outcomes import of_answer
+from svc_tools.lookup.outcomes import of_response
 from svc_tools.places import STATES, Place
 from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, LookupTab, query_of, result_card
 from svc_tools.widgets.session import Session
@@ -343,7 +343,7 @@ def test_a_rate_beyond_five_decimals_is_not_rounded_into_one_that_looks_right(ta
     )
     faults.will(answer(body=long))
     look_up(tab)
-    assert "The answer cannot be used" in tab.message.html
+    assert "response of the service cannot be used" in tab.message.html
     assert tab.card.value == ""
     assert tab.copy_rate.text == ""
 
@@ -377,7 +377,7 @@ PLACE = Place("TX", "zip", zip="78701")
 
 def carded(one, day=None):
     at = datetime(2026, 5, 20, tzinfo=UTC)
-    return text_of(result_card(one, of_answer(PLACE, one, at=at), service="the one", day=day))
+    return text_of(result_card(one, of_response(PLACE, one, at=at), service="the one", day=day))
 
 
 def test_the_panel_says_why_a_person_should_look():
@@ -400,7 +400,7 @@ def test_the_panel_says_why_a_person_should_look():
 
 def test_what_the_service_warns_of_is_said_once():
     one = response(warnings=[{"code": "source_conflict", "message": "Two lists differ"}])
-    html = result_card(one, of_answer(PLACE, one), service="the one")
+    html = result_card(one, of_response(PLACE, one), service="the one")
     assert html.count("<li>") == 1
     assert "Two lists differ (source_conflict)" in html
 
