@@ -181,7 +181,7 @@ def remove_state(
 
 
 def preview_restore(receipt: Receipt) -> tuple[PlannedRequest, ...]:
-    """The requests that a restore would send, if none of the records is there again by then."""
+    """The requests that a restore would send, unless records are there again by then."""
     requests: list[PlannedRequest] = []
     for change in restorations(receipt):
         with suppress(ValueError):  # the restore itself reports what cannot be sent
@@ -483,7 +483,7 @@ class Run:
         )
 
     def go(self) -> Receipt:
-        """Make the changes, as far as possible; the receipt says how far that was.
+        """Make the changes, as far as possible; the receipt has what was done and what was not.
 
         Raises:
             JournalError: the journal, or the file to restore from, cannot be written; nothing was

@@ -46,7 +46,7 @@ class JournalContent:
 
     Attributes:
         events: its lines.
-        torn: the text of a last line that was cut off; "" where there is none.
+        torn: the text of a last line that was cut off, if any.
         size: the bytes of its whole lines.
     """
 

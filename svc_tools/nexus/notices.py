@@ -11,13 +11,13 @@ PERMIT_NOTE = (
 )
 NO_NEXUS_NOTE = "Sales to the state will be treated as if you had no nexus there."
 TRAILING_NOTE = (
-    "The duty to collect can last after sales have fallen (trailing nexus); how long is the state's"
-    " to say."
+    "The duty to collect can last after sales have fallen (trailing nexus); how long is"
+    " for the state to decide."
 )
 BEFORE_REMOVING = (PERMIT_NOTE, NO_NEXUS_NOTE, TRAILING_NOTE)
 """The notices before anything is removed, in this order."""
 
-UNDO_NOTE = "The removal can be undone: the records are kept, and this service can add them again."
+UNDO_NOTE = "The removal can be undone: this service can add the records again."
 NO_UNDO_NOTE = "The removal cannot be undone on this service."
 ALL_TYPES_NOTE = (
     "This removes the records of every type of the state: physical, economic and marketplace."
@@ -53,15 +53,15 @@ REASONS = {
     "only_service": "The service has this record and your register does not.",
     "only_mine": "Your register has this record and the service does not: nothing to remove there.",
     "differs": (
-        "Your register and the service do not say the same of this record; to remove it, make the"
+        "Your register and the service differ in the details of this record; to remove it, make the"
         " plan from what the service lists."
     ),
     "physical_without_address": (
-        "A physical record without an address: whether the place still exists, no sales can say."
+        "A physical record without an address: sales do not show whether the place still exists."
     ),
     "marketplace_only": (
-        "All sales there went through a marketplace: who collects on them, and whether you must"
-        " stay registered, no threshold says."
+        "All sales there went through a marketplace: no threshold settles who collects on them,"
+        " and whether you must stay registered."
     ),
     "no_threshold": "No threshold of this state is known for the day of the plan.",
     "low_certainty": "The state's threshold has certainty low: nothing is suggested from it.",
@@ -86,7 +86,7 @@ REASONS = {
         "Sales are below the threshold now, and were not in the trailing period: the duty may last."
     ),
     "physical": "A physical record rests on a place and not on sales.",
-    "sales_not_given": "No sales were given, so nothing can be said of the threshold.",
+    "sales_not_given": "No sales were given, so nothing is known of the threshold.",
     # in addition to another reason
     "watch": "At least 70% of the threshold is used.",
     "alaska": (

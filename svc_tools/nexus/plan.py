@@ -204,18 +204,18 @@ class Plan:
     def sentence(self) -> str:
         """How many records there are, what is suggested for them, and how many are ticked."""
         counts = self.counts
-        said = f"{counted(counts['records'], 'record')}: " + ", ".join(
+        text = f"{counted(counts['records'], 'record')}: " + ", ".join(
             f"{counts[name]:,} {words}"
             for name, words in (
                 ("candidate", "could be removed"),
-                ("review", "to look at first"),
+                ("review", "to review"),
                 ("keep", "to keep"),
             )
         )
         if counts["missing"]:
             lack = "lacks" if counts["missing"] == 1 else "lack"
-            said = f"{counted(counts['missing'], 'state')} {lack} a record; {said}"
-        return f"{said}; {counts['ticked'] or 'nothing'} ticked."
+            text = f"{counted(counts['missing'], 'state')} {lack} a record; {text}"
+        return f"{text}; {counts['ticked'] or 'nothing'} ticked."
 
     def tick(self, *keys: Key, action: Literal["remove", "replace"] = "remove") -> Plan:
         """The plan with rows marked, by their number or by (state, type).
@@ -228,11 +228,11 @@ class Plan:
             PlanError: there is no such row.
         """
         if action not in ACTIONS[1:]:
-            raise PlanError([f"action {action!r} is none of {', '.join(ACTIONS[1:])}"])
+            raise PlanError([f"action {action!r} is not one of {', '.join(ACTIONS[1:])}"])
         return self._marked(keys, action)
 
     def untick(self, *keys: Key) -> Plan:
-        """The plan with rows no longer marked; with no argument, none of them.
+        """The plan with rows no longer marked; with no argument, no row at all.
 
         Raises:
             PlanError: there is no such row.
@@ -504,7 +504,7 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
     if made_for is None:
         problem = (
             f"{name} does not begin with the first line of a plan ({_TITLE} | id=\u2026), which"
-            " says for which service and account it is: put it back, or make the plan again"
+            " names its service and account: put it back, or make the plan again"
         )
         raise PlanError([problem])
     problems: list[str] = []
@@ -572,7 +572,7 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
     """One row of the plan.
 
     Raises:
-        ValueError: a cell is not valid; the message says which.
+        ValueError: a cell is not valid; the message names it.
     """
     texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
     state, kind = state_of(texts["state"]), nexus_type_of(texts["nexus_type"])

@@ -48,7 +48,7 @@ def make_plan(
 ) -> Plan:
     """Suggest, for each record, whether it could be removed; nothing is ticked and nothing is sent.
 
-    Without an exposure only what the register and the table of thresholds say can be decided.
+    Without an exposure only the register and the table of thresholds decide.
 
     Args:
         register: a `Register`, or what `read_register` reads.
@@ -57,14 +57,14 @@ def make_plan(
         as_of: the day of the plan; that of the exposure, else today. Needed for an exposure that
             was saved: a file does not hold the day.
         listed: the register as the service lists it, where it does and `register` is another one:
-            rows say where the two differ, and what only the service has becomes a row too. What
+            rows show where the two differ, and what only the service has becomes a row too. What
             `register` leaves blank is filled from it.
         service: the service that the plan is for, of `config.account_of`; "" for none.
         account: its account, likewise.
 
     Raises:
-        PlanError: `exposure` is not an exposure, is for another day than `as_of` or does not say
-            for which day, or was measured against other thresholds.
+        PlanError: `exposure` is not an exposure, is for another day than `as_of` or has no
+            day, or was measured against other thresholds.
         RegisterError: the register cannot be read.
     """
     mine = read_register(register)
@@ -75,7 +75,9 @@ def make_plan(
             [f"the exposure was measured for {measured}, and the plan is to be for {as_of}"]
         )
     if exposure is not None and as_of is None and measured is None:
-        raise PlanError(["the exposure does not say for which day it was measured; give as_of"])
+        raise PlanError(
+            ["the exposure has lost the day for which it was measured: name the day of the plan"]
+        )
     day = as_of or measured or datetime.now().astimezone().date()
     table = read_thresholds() if thresholds is None else thresholds
     _require_same_tests(rows, table, day)
@@ -129,7 +131,7 @@ class Facts:
         as_of: the day of the plan.
         threshold: the state's threshold on that day; `None` where none is known.
         sales_given: whether there is an exposure.
-        exposure: what the exposure says of the state; `None` where it has no row for it.
+        exposure: the exposure of the state; `None` where it has no row for it.
         several: whether there are other records of this state and type.
         listed: how the record compares with what the service lists.
     """
@@ -156,7 +158,7 @@ class Facts:
 
     @property
     def by_sales(self) -> bool:
-        """Whether sales can say anything about the record."""
+        """Whether sales have any bearing on the record."""
         return not self.physical and not self.untaxed
 
     @property
@@ -171,7 +173,7 @@ class Facts:
 
     @property
     def band(self) -> str:
-        """The band of the state's exposure; "" where there is none."""
+        """The band of the state's exposure; "" where no exposure was given."""
         return "" if self.exposure is None else self.exposure.band
 
     @property
@@ -211,7 +213,7 @@ class Rule(NamedTuple):
 def decide(facts: Facts) -> tuple[Decision, tuple[str, ...]]:
     """What is suggested for a record, and the codes of the reasons, those of the decision first.
 
-    The codes of what else holds follow: a record to review may also say what speaks for removing
+    The codes of what else holds follow: a record to review may also have reasons for removing
     it. Every record has a reason.
     """
     holding = [rule for rule in RULES if rule.holds(facts)]
@@ -244,7 +246,7 @@ def _unknown(facts: Facts, name: str) -> bool:
 
 
 def _not_settled(facts: Facts) -> bool:
-    """Whether sales do not say if they were below: too few of them, or for a reason of theirs."""
+    """Whether the sales leave open if they were below."""
     exposure = facts.exposure
     if not facts.by_sales or facts.above or exposure is None or exposure.below_all is not None:
         return False
@@ -323,10 +325,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def _require_same_tests(rows: dict[str, StateExposure], table: Thresholds, day: date) -> None:
-    """Refuse other thresholds than the exposure's: sales below one say nothing about another."""
+    """Refuse other thresholds than the exposure's: sales below one prove nothing about another."""
     others = {state: _other_test(row, table.of(state, day)) for state, row in rows.items()}
     problems = [
-        f"the sales of {state} were measured against {other}; give make_plan the same thresholds="
+        f"the sales of {state} were measured against {other}: use the same thresholds for both"
         for state, other in others.items()
         if other
     ]
@@ -380,7 +382,7 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
 
 
 def _filled(record: Registration, blanks: list[Difference]) -> Registration:
-    """The record with what only the service says of it: a removal compares with the service."""
+    """The record with the details that only the service has: a removal compares with those."""
     listed = blanks[0].listed if blanks else None
     if listed is None:
         return record
@@ -470,7 +472,7 @@ def _read_exposure(frame: pd.DataFrame) -> dict[str, StateExposure]:
 
 
 def _measured_on(frame: pd.DataFrame) -> date | None:
-    """The day for which an exposure was measured, where it says so."""
+    """The day for which an exposure was measured, if it is known."""
     about = frame.attrs.get("svc_exposure")
     day = about.get("as_of") if isinstance(about, dict) else None
     return date.fromisoformat(day) if isinstance(day, str) else _day(day)
@@ -531,7 +533,7 @@ def _state_exposure(cells: Mapping[str, object]) -> StateExposure:
         below_all=below,
         marketplace_only=_truth(cells, "marketplace_only") is True,
         below_now=_truth(cells, "below_now"),
-        # an exposure that does not say so is not taken to cover it
+        # an exposure without this column is not taken to cover it
         period_covered=below is not None if covered is None else covered,
         certainty=_text(cells.get("certainty")),
         checked_on=_day(cells.get("checked_on")),
@@ -554,7 +556,7 @@ def _truth(cells: Mapping[str, object], name: str) -> bool | None:
     value = cells.get(name)
     if value is None or value in {True, False}:
         return None if value is None else bool(value)
-    raise PlanError([f"the exposure says {value!r} in {name}, which is neither true nor false"])
+    raise PlanError([f"the exposure has {value!r} in {name}, which is neither true nor false"])
 
 
 def _whole(cells: Mapping[str, object], name: str) -> int | None:

@@ -68,7 +68,7 @@ _COUNTED = {
     "removed_only": "REMOVED BUT NOT ADDED AGAIN",
     "unknown": "not known",
 }
-"""The statuses that a sentence counts; "removed" only where the service said so."""
+"""The statuses that a sentence counts; "removed" only where the service reported it."""
 OPEN = frozenset({"not_attempted", "unknown", "removed_only"})
 """The statuses that leave something to be done, or to be found out."""
 RESTORABLE = frozenset({"removed", "gone", "removed_only", "unknown", "lost"})
@@ -81,7 +81,7 @@ ENDING = ".jsonl"
 
 
 class ReceiptError(ValueError):
-    """A receipt cannot be read, or must not be trusted; the message says why."""
+    """A receipt cannot be read, or must not be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Receipt:
         ended: when the last run ended; `None` where it was cut off.
         stopped: why the last run ended before its end, in a sentence; "" where it did not.
         can_restore: whether the service can list and add, so that a removal can be undone.
-        restore_note: the sentence that says so.
+        restore_note: the same in a sentence.
         restore_file: the records as they were before, to be read as a register; if there is one.
         notes: further sentences for the user.
         of: of a restore, the name of the receipt whose records it adds again.
@@ -402,7 +402,7 @@ def read_receipt(path: str | Path) -> Receipt:
 
 
 def receipts(folder: str | Path | None = None) -> pd.DataFrame:
-    """All receipts of a folder, newest first; one that cannot be trusted is a row that says so.
+    """All receipts of a folder, newest first; one that cannot be trusted has a row too.
 
     Args:
         folder: the folder of receipts where none is given.

@@ -46,7 +46,7 @@ _STOPS = (AuthError, PaymentRequiredError, ForbiddenError)
 
 
 class ApplyError(ValueError):
-    """Nothing was sent; the message says why, and what to do."""
+    """Nothing was sent; the message has the reason, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | Non
     if len(_staying(change, there)) > 1:
         return "changed", (
             f"{change.named} was left alone: several records on the service fit the one that is to"
-            " stay, and the plan does not say which it is. Make the plan from what the service"
+            " stay, and the plan does not identify it. Make the plan from what the service"
             " lists now."
         )
     return _not_addable(change, with_listed_record(change, there).record)
@@ -353,7 +353,7 @@ class Verdict:
     Attributes:
         status: one of `receipt.STATUSES`; "unknown" is to be settled by listing.
         message: a sentence.
-        deleted: how many records the service said it deleted, where it did.
+        deleted: how many records the service reported as deleted, if it did.
         flagged: whether it requires review.
         stop: why nothing further may be sent, in a sentence; "" to go on.
     """
@@ -407,7 +407,7 @@ def _reference(reply: Reply, body: object) -> str | None:
 
 
 def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> Verdict:
-    """What the response to a removal means (SPEC 4.1): never more than it says."""
+    """What the response to a removal means (SPEC 4.1): never more than it states."""
     try:
         response = _responses.nexus_removal(result.outcome, 1)
     except SvcError as error:

@@ -38,7 +38,7 @@ ABSENT = frozenset({404, 405})
 """The statuses of a service that does not know a request."""
 
 FIELDS = ("registered_at", "address", "notes")
-"""What of a record is compared and added again, beside its state and type."""
+"""What of a record is compared and added again, besides its state and type."""
 
 
 class NotListedError(ValueError):
@@ -227,14 +227,14 @@ def add_record(
         if not update:
             raise WouldChangeError(
                 f"{str(error).partition(';')[0]}, so whether {code} has a record of type {kind} is"
-                " not known, and adding would change it: ask for an update to send it nevertheless"
+                " not known, and adding would change it: request an update to send it nevertheless"
             ) from None
         there, looked = (), False
     if there and not update:
         details = "; ".join(filter(None, there[0].texts[2:])) or "no details"
         raise WouldChangeError(
             f"{code} has a record of type {kind} already ({details}), which adding would change:"
-            " ask for an update, or leave it"
+            " request an update, or leave it"
         )
     try:
         response = client.add_nexus(
@@ -388,7 +388,7 @@ def _refused_empty_record(outcome: Reply | Failure, attempts: int) -> bool:
         status = outcome.status
         if status in {400, 422}:
             return True
-        # 401, 402, 403 and 429 say nothing of what the service can do
+        # 401, 402, 403 and 429 do not show what the service can do
         if status // 100 in {2, 4} and status not in {401, 402, 403, 429}:
             return False  # a service that accepts an empty record is not to be relied on
     _responses.health(outcome, attempts)  # raises the error of the response

@@ -75,11 +75,11 @@ class Threshold:
             sources disagree on the transactions, "none" in a state without a general sales tax.
         period: over which sales are measured; `None` in a state without a general sales tax.
         base: which sales count: "gross", "retail" (without sales for resale), "taxable"; `None`
-            where no source says.
+            where no source states it.
         marketplace_counts: whether sales count on which a marketplace collects the tax; `None`
-            where no source says, or sources disagree.
+            where no source states it, or sources disagree.
         trailing_months: how many months the duty lasts after the end of a period in which the test
-            was met; `None` where no source says.
+            was met; `None` where no source states it.
         transactions_dropped_on: the day on which the test of transactions was repealed.
         certainty: of the row; nothing is ever suggested from a "low" one.
         source: where the row was read.

@@ -485,15 +485,15 @@ class LeftOut:
 
     def take(self, columns: list[Unread], rows: int) -> np.ndarray:
         """Record the unread rows of a slice; the rows that are counted, as a mask."""
-        kept = np.ones(rows, bool)
+        mask = np.ones(rows, bool)
         for unread in columns:
-            counted = np.bincount(unread.codes[kept], minlength=len(unread.reasons) + 1).tolist()
-            for (reason, example), count in zip(unread.reasons, counted[1:], strict=True):
+            numbers = np.bincount(unread.codes[mask], minlength=len(unread.reasons) + 1).tolist()
+            for (reason, example), count in zip(unread.reasons, numbers[1:], strict=True):
                 if count:
                     self._rows[reason] += count
                     self._examples.setdefault(reason, example)
-            kept &= ~unread.rows
-        return kept
+            mask &= ~unread.rows
+        return mask
 
     def as_json(self) -> list[dict[str, object]]:
         """The reasons with their numbers of rows, the most frequent first, as plain values."""
