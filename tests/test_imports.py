@@ -89,7 +89,7 @@ assert nexus.read_register(register.write("own.csv")) == register
 assert nexus.read_plan(plan.write("plan.csv")).ticked == plan.ticked
 assert nexus.preview(plan)[0].line == "DELETE /v1/portability/nexus/OR?nexus_type=economic"
 assert "OR economic" in str(plan) and "<table" in plan._repr_html_()
-assert not {"pandas", "openpyxl", "filelock", "rich"} & set(sys.modules)
+assert not {"pandas", "openpyxl", "filelock"} & set(sys.modules)
 """
 
 IN_A_SPREADSHEET = """
