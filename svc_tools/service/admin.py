@@ -88,8 +88,7 @@ def check_book(path: Path, day: date) -> dict[str, Any]:
 
     Raises:
         ImportError: pandas is not installed.
-        OSError: the file cannot be read.
-        ValueError: it is not such a file, or no row of it can be read.
+        ValueError: the file cannot be read, or no row of it.
     """
     from svc_tools.service.ratebook import accuracy, load_book  # noqa: PLC0415 - loads the rates
     from svc_tools.service.ratebook.imports.database import own_book_path  # noqa: PLC0415 - as above

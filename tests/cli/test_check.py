@@ -55,7 +55,7 @@ def test_a_program_reads_the_same_as_json(checked):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("zip,rate\n07030,7\n", (), "no column for state"),
+        ("zip,rate\n07030,7\n", (), "no column for 'state'"),
         ("state,zip,rate\n", (), "no row can be read; there is none below the header"),
         ("state,zip,rate\nNJ,07030,0.4\n", (), "no row can be read; line 2: rate: given '0.4'"),
         (GOOD, ("--as-of", "May"), "--as-of: given 'May', expected a date"),

@@ -1,4 +1,4 @@
-"""How often a book is right: its rates compared with a CSV file of rates that are known.
+"""How often a book is right: its rates compared with a file of known rates.
 
 The header names the columns: a state, a ZIP or a city or both, the expected combined rate, and
 maybe a date. A rate is a fraction (`0.0825`) or a percentage (`8.25`), one kind in a file: the
@@ -12,9 +12,11 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.roles import ColumnMissing, Role, find
 from svc_tools.service.ratebook.query import NotResolved, Query
 from svc_tools.service.ratebook.rating import rate_text
 from svc_tools.service.ratebook.resolver import resolve
+from svc_tools.tabular import cell_text, read_rows
 
 try:
     import pandas as pd
@@ -24,7 +26,6 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from svc_tools.service.ratebook.book import Book
@@ -36,52 +37,65 @@ COUNTS = ["rows", "right", "wrong", "in_range", "partial", "no_answer"]
 `in_range`: of the wrong ones, those of places with rates on both sides of the one expected."""
 
 _NAMES = {
-    "state": "state state_code st",
-    "city": "city place location city_name",
-    "zip": "zip zip5 zip_code zipcode postal_code",
-    "as_of": "as_of asof date effective_date",
-    "rate": "rate expected expected_rate combined_rate total_rate combined total tax_rate",
+    "state": "state|state_code|st",
+    "city": "city|place|location|city_name",
+    "zip": "zip|zip5|zip_code|zipcode|postal_code",
+    "as_of": "as_of|asof|date|effective_date",
+    "rate": "rate|expected|expected_rate|combined_rate|total_rate|combined|total|tax_rate",
 }
-_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_ROLES = [
+    Role(name, re.compile(rf"(?:{usual})(?:_pct|_percent)?"), needed=name in {"state", "rate"})
+    for name, usual in _NAMES.items()
+]
+_PERCENT = re.compile(r"%|(?:pct|percent)\W*$", re.IGNORECASE)
 _ZIP = re.compile(r"(\d{3,5})(?:-?(\d{4}))?(?:\.0)?")
 _LOWEST, _HIGHEST = Decimal("0.5"), Decimal(20)  # percent: no combined rate is outside
+_FRACTIONS, _PERCENTAGES = (0.005, 0.2), (0.5, 20.0)
 _PARTIAL = frozenset({"local_rates_not_covered", "districts_not_covered"})
 _SHOWN = 10
 
 
 def read_rates(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read a file of known rates.
+    """Read a file of known rates: CSV, or the first sheet of a workbook.
 
     Returns:
         The rows: `line`, `state`, `city`, `zip`, `expected` (units of 10^-5) and `as_of`; and
         the `line` and `reason` of each row that cannot be read.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not CSV in UTF-8, or its header is not usable.
+        ValueError: the file cannot be read, or its header is not usable.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            separator = max(",;\t|", key=file.readline().count)
-        options: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
-        given = pd.read_csv(path, sep=separator, header=None, encoding="utf-8-sig", **options)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: not CSV in UTF-8: {error}") from error
-    cells = given.fillna("").apply(lambda column: column.str.strip())
-    names, percent = _columns(cells.iloc[0], path.name)
-    cells = cells.iloc[1:].set_axis(names, axis=1).reindex(columns=list(_NAMES), fill_value="")
-    cells = cells[(cells != "").any(axis=1)]
-    sizes = pd.to_numeric(cells["rate"], errors="coerce")  # floats decide the kind, and no more
-    clear = sizes[sizes.between(0.005, 0.2) | sizes.between(0.5, 20)]
-    percent = percent or bool((clear.iloc[:1] >= 0.5).any())  # noqa: PLR2004 - percent, as above
+    rows = [(line, [cell_text(cell).strip() for cell in cells]) for line, cells in read_rows(path)]
+    rows = [(line, cells) for line, cells in rows if any(cells)]
+    header = rows[0][1] if rows else []
+    columns = _columns(header, path.name)
+    given = [
+        (line, cells, {role: cells[at] for role, at in columns.items() if at < len(cells)})
+        for line, cells in rows[1:]
+    ]
+    by_size = (_is_percent(row.get("rate", "")) for *_, row in given)
+    clear = (percent for percent in by_size if percent is not None)
+    percent = bool(_PERCENT.search(header[columns["rate"]])) or next(clear, False)
     read, unreadable = [], []
-    for index, row in zip(cells.index, cells.to_dict("records"), strict=True):
+    for line, cells, row in given:
         try:
-            read.append({"line": index + 1} | _known(row, percent=percent))
+            if len(cells) > len(header):
+                raise ValueError(f"{len(cells)} cells, expected {len(header)}")  # noqa: TRY301 - listed
+            read.append({"line": line} | _known(dict.fromkeys(_NAMES, "") | row, percent=percent))
         except ValueError as error:
-            unreadable.append({"line": index + 1, "reason": str(error)})
-    columns = ["line", "state", "city", "zip", "expected", "as_of"]
-    return pd.DataFrame(read, columns=columns, dtype=object), pd.DataFrame(unreadable)
+            unreadable.append({"line": line, "reason": str(error)})
+    names = ["line", "state", "city", "zip", "expected", "as_of"]
+    return pd.DataFrame(read, columns=names, dtype=object), pd.DataFrame(unreadable)
+
+
+def _is_percent(text: str) -> bool | None:
+    """Whether a rate is a percentage, by its size; `None` where that does not tell."""
+    try:
+        size = float(text)  # floats decide the kind, and no more
+    except ValueError:
+        return None
+    fraction, percentage = (low <= size <= high for low, high in (_FRACTIONS, _PERCENTAGES))
+    return percentage if fraction or percentage else None
 
 
 def compare(book: Book, rows: pd.DataFrame, *, day: date) -> pd.DataFrame:
@@ -156,22 +170,18 @@ def summary(results: pd.DataFrame, unreadable: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _columns(header: Iterable[str], name: str) -> tuple[list[str], bool]:
-    """The columns of a file by our names, and whether its rates are percentages by theirs."""
-    words = ["_".join(re.sub(r"\(?%\)?", " pct", head.lower()).split()) for head in header]
-    plain = [re.sub(r"_(percent|pct)$", "", word.replace("-", "_")) for word in words]
-    found = [_COLUMNS.get(one, f"#{at}") for at, one in enumerate(plain)]
-    twice = [one for one in _NAMES if found.count(one) > 1]
-    if twice:
-        raise ValueError(f"{name}: two columns could be the {twice[0]}; rename one or leave it out")
-    missing = [one for one in ("state", "rate") if one not in found]
-    missing += [] if {"zip", "city"} & set(found) else ["zip or city"]
-    if missing:
+def _columns(header: list[str], name: str) -> dict[str, int]:
+    """The position of each role's column."""
+    found = find(header, _ROLES)
+    problems = [problem.fact for problem in found.problems]
+    if not {"zip", "city"} & found.columns.keys() and not problems:
+        problems = [ColumnMissing("zip or city", header).fact]
+    if problems:
         raise ValueError(
-            f"{name}: no column for {', '.join(missing)} in its first line ({', '.join(header)});"
-            " expected state, zip or city or both, rate, and maybe as_of"
+            f"{name}: {problems[0]}; expected state, zip or city or both, rate, and maybe as_of,"
+            " each in one column"
         )
-    return found, words[found.index("rate")].endswith(("_pct", "_percent"))
+    return {role: header.index(str(label)) for role, label in found.columns.items()}
 
 
 def _known(row: dict[str, str], *, percent: bool) -> dict[str, Any]:
